@@ -1,0 +1,88 @@
+"""Compiles the kernels, `stream_bayes/core/_*.py`. Everything declarative is in pyproject.toml.
+
+Two environment variables choose another build:
+
+STREAM_BAYES_PURE=1
+    Compile nothing. The same files then run as ordinary Python, which needs the `pure` extra.
+STREAM_BAYES_BOUNDS=1
+    Compile with every run-time check on, and take each compiler warning for an error. For the tests.
+
+A kernel that does not compile fails the install: a silent fall-back would be a hundred times slower.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+
+def is_set(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")
+
+
+PURE = is_set("STREAM_BAYES_PURE")
+CHECKED = is_set("STREAM_BAYES_BOUNDS")
+
+DIRECTIVES = {
+    "language_level": 3,
+    "annotation_typing": True,
+    "cdivision": True,
+    "embedsignature": False,
+    "boundscheck": CHECKED,
+    "initializedcheck": CHECKED,
+    "nonecheck": CHECKED,
+    "show_performance_hints": not CHECKED,  # they would only ask for the checks to be off
+    "wraparound": False,  # so the checked build reports a negative index instead of counting from the end
+}
+
+# Contraction to fused multiply-add is the default on some machines and would round differently from the
+# uncompiled files; for the same reason there is no -ffast-math. No -march either: a wheel runs elsewhere.
+UNIX_FLAGS = ["-O3", "-ffp-contract=off"]
+MSVC_FLAGS = ["/O2", "/fp:precise"]
+
+
+class BuildKernels(build_ext):
+    """`build_ext` that runs Cython only when something is really built, not for an sdist or metadata."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        # Modification times do not tell a checked object from an unchecked one; building all takes seconds.
+        self.force = True
+        self.parallel = self.parallel or os.cpu_count()
+
+    def build_extensions(self) -> None:
+        from Cython.Build import cythonize
+        from Cython.Compiler import Options
+        from Cython.Compiler.Errors import CompileError
+
+        Options.warning_errors = CHECKED
+        try:
+            generated = cythonize(
+                self.extensions,
+                build_dir=str(Path(self.build_temp) / "cython"),
+                compiler_directives=DIRECTIVES,
+                force=True,
+                quiet=True,
+            )
+        except CompileError as error:  # Cython has said what and where; a traceback would bury it
+            raise SystemExit(f"stream_bayes is not built: {error} does not compile, see above") from None
+        c_files = {extension.name: extension.sources for extension in generated}
+        flags = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else UNIX_FLAGS
+        if CHECKED and flags is UNIX_FLAGS:
+            flags = [*flags, "-Wall", "-Werror"]
+        for extension in self.extensions:
+            extension.sources = c_files[extension.name]
+            extension.extra_compile_args = flags
+        super().build_extensions()
+
+
+def kernels() -> list[Extension]:
+    """One extension for each `core/_name.py`."""
+    sources = sorted(Path("stream_bayes/core").glob("_[!_]*.py"))
+    return [Extension(".".join(source.with_suffix("").parts), [source.as_posix()]) for source in sources]
+
+
+setup(ext_modules=[] if PURE else kernels(), cmdclass={"build_ext": BuildKernels})

@@ -1,0 +1,611 @@
+"""Scoring: the loops that read a prediction from the tables.
+
+A `Reading` writes log P(y, x) of each class into `score`; the base turns it into probabilities, one event at a
+time or over a whole `Batch`. Probabilities are multiplied, not added as logarithms: a factor costs a multiplication,
+and a logarithm is taken only when a product comes near the end of the range of a double.
+"""
+
+from __future__ import annotations
+
+import math
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core._encoding import Batch, Row, Vocabulary
+    from stream_bayes.core._tables import CountHistogram, Gaussians, Layout, Tables, ValueCounts
+
+NEVER = cython.declare(cython.double, -math.inf)
+SMALL = cython.declare(cython.double, 1e-150)
+LARGE = cython.declare(cython.double, 1e150)
+MORE_THAN_ONE = cython.declare(cython.double, 1.000000001)  # sample: below, M2 / (W - 1) is rounding noise
+TINIEST = cython.declare(cython.double, 1e-300)
+LOG_TAU = cython.declare(cython.double, math.log(2.0 * math.pi))
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def log_of(value: cython.double) -> cython.double:
+    return math.log(value) if value > 0.0 else NEVER
+
+
+@cython.cclass
+class Reading:
+    """What every way of reading the tables shares: the class prior, and the way from scores to answers.
+
+    Parameters
+    ----------
+    tables, labels
+        What was counted, and the names of the classes.
+    strength
+        The weight of the smoothing, in fresh samples.
+    prior_strength
+        The same for P(y); 0 leaves it unsmoothed.
+    spread
+        False adds the strength to every cell (Laplace), True spreads it over them (m-estimate).
+    class_prior
+        `"counted"`, `"uniform"`, or `"given"`: then `given` holds a probability for each class code.
+    """
+
+    def __init__(self, tables, labels, strength=1.0, prior_strength=0.0, spread=False, class_prior="counted"):
+        self.tables = tables
+        self.labels = labels
+        self.strength = strength
+        self.prior_strength = prior_strength
+        self.spread = spread
+        self.class_prior = class_prior
+        self.given = np.zeros(0)
+        self.score = np.zeros(2)
+        self.share = np.zeros(2)
+        self.row = Row()
+
+    @cython.cfunc
+    def price(self, classes: cython.Py_ssize_t) -> cython.double:
+        """What smoothing adds to each of so many cells, on the scale of the tables."""
+        if self.spread:
+            return self.strength * self.tables.unit / classes
+        return self.strength * self.tables.unit
+
+    @cython.cfunc
+    def begin(self) -> cython.Py_ssize_t:
+        """Set the scores to the class prior; the number of classes with a say, 0 before any learning."""
+        tables: Tables = self.tables
+        y: cython.Py_ssize_t
+        live: cython.Py_ssize_t = 0
+        learned: cython.bint = False
+        if self.score.shape[0] < tables.labels:
+            self.score = np.zeros(2 * tables.labels)
+            self.share = np.zeros(2 * tables.labels)
+        for y in range(tables.labels):
+            if tables.class_samples[y] > 0.0:
+                learned = True
+                live += 1
+            elif y < self.labels.declared:
+                live += 1
+        if not learned:
+            return 0
+        self.fill_prior(self.score)
+        return live
+
+    @cython.cfunc
+    def fill_prior(self, target: cython.double[::1]):
+        """Write log P(y) of each class; the ones without a say get minus infinity."""
+        tables: Tables = self.tables
+        y: cython.Py_ssize_t
+        live: cython.Py_ssize_t = 0
+        total: cython.double = 0.0
+        add: cython.double
+        for y in range(tables.labels):
+            if tables.class_samples[y] > 0.0 or y < self.labels.declared:
+                live += 1
+                total += tables.class_weight[y]
+        add = self.prior_strength * tables.unit
+        if self.spread:
+            add /= live
+        total += add * live
+        for y in range(tables.labels):
+            if not (tables.class_samples[y] > 0.0 or y < self.labels.declared):
+                target[y] = NEVER
+            elif self.class_prior == "uniform" or (self.class_prior == "counted" and total <= 0.0):
+                target[y] = -math.log(live)
+            elif self.class_prior == "counted":
+                target[y] = log_of((tables.class_weight[y] + add) / total)
+            else:
+                target[y] = log_of(self.given[y])
+
+    def prior_into(self, target: cython.double[::1]):
+        """Write log P(y) of each class into an array."""
+        self.fill_prior(target)
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        """Add log P(x | y) to the scores. The one step a reading writes."""
+        raise NotImplementedError
+
+    @cython.cfunc
+    def judge(self, row: Row) -> cython.bint:
+        """Score a row; False before any learning. Where every class is impossible, the prior answers."""
+        y: cython.Py_ssize_t
+        if self.begin() == 0:
+            return False
+        self.add_evidence(row)
+        for y in range(self.tables.labels):
+            if self.score[y] > NEVER:
+                return True
+        self.fill_prior(self.score)
+        return True
+
+    @cython.cfunc
+    def normalise(self) -> cython.bint:
+        """Turn the scores into shares that sum to 1."""
+        y: cython.Py_ssize_t
+        best: cython.double = NEVER
+        total: cython.double = 0.0
+        for y in range(self.tables.labels):
+            if self.score[y] > best:
+                best = self.score[y]
+        for y in range(self.tables.labels):
+            self.share[y] = math.exp(self.score[y] - best)
+            total += self.share[y]
+        for y in range(self.tables.labels):
+            self.share[y] /= total
+        return True
+
+    @cython.ccall
+    def log_joint(self, row: Row) -> dict:
+        """`{label: log P(y, x)}`."""
+        answer: dict = {}
+        y: cython.Py_ssize_t = 0
+        if self.judge(row):
+            for label in self.labels.index:
+                if y < self.tables.labels and (self.tables.class_samples[y] > 0.0 or y < self.labels.declared):
+                    answer[label] = float(self.score[y])
+                y += 1
+        return answer
+
+    @cython.ccall
+    def probabilities(self, row: Row) -> dict:
+        """`{label: P(y | x)}`, empty before any learning."""
+        answer: dict = {}
+        y: cython.Py_ssize_t = 0
+        if self.judge(row):
+            self.normalise()
+            for label in self.labels.index:
+                if y < self.tables.labels and (self.tables.class_samples[y] > 0.0 or y < self.labels.declared):
+                    answer[label] = float(self.share[y])
+                y += 1
+        return answer
+
+    def learn_batch(self, batch: Batch):
+        """Learn rows one after the other."""
+        r: cython.Py_ssize_t
+        for r in range(batch.rows):
+            batch.load(r, self.row)
+            self.tables.add(self.row)
+
+    def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
+        """Write the probabilities of each row into a row of `out`; zeros before any learning."""
+        r: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        for r in range(batch.rows):
+            batch.load(r, self.row)
+            if self.judge(self.row):
+                self.normalise()
+                for y in range(self.tables.labels):
+                    out[r, y] = self.share[y]
+
+    def predict_learn_batch(self, batch: Batch, out: cython.double[:, ::1]):
+        """The same, each row learned right after it was predicted."""
+        r: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        for r in range(batch.rows):
+            batch.load(r, self.row)
+            if self.judge(self.row):
+                self.normalise()
+                for y in range(self.tables.labels):
+                    out[r, y] = self.share[y]
+            self.tables.add(self.row)
+
+
+@cython.cclass
+class ValueReading(Reading):
+    """Naive Bayes over nominal and numeric features.
+
+    P(v | y) = (n(y, v) + a) / (n(y, feature present) + a V), with a the smoothing a cell and V the values that hold
+    samples now, or were declared. Numeric features are Gaussians of mean m and variance M2 / (W - 1).
+
+    Parameters
+    ----------
+    shared_variance
+        0: a variance for each class and feature; 1: shared over classes; 2: over features; 3: over both.
+    variance_floor
+        No variance is below this share of the feature's variance over all classes.
+    """
+
+    def __init__(
+        self,
+        tables,
+        labels,
+        strength=1.0,
+        prior_strength=1.0,
+        spread=False,
+        class_prior="counted",
+        shared_variance: cython.int = 0,
+        variance_floor: cython.double = 1e-9,
+    ):
+        Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
+        self.shared_variance = shared_variance
+        self.variance_floor = variance_floor
+        self.middle, self.variance, self.freedom = np.zeros(2), np.zeros(2), np.zeros(2)
+        self.shared, self.shared_freedom = np.zeros(2), np.zeros(2)
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        if row.entries:
+            self.add_values(row)
+        if row.numbers:
+            self.add_numbers(row)
+
+    @cython.cfunc
+    def add_values(self, row: Row):
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        stride: cython.Py_ssize_t = layout.classes
+        classes: cython.Py_ssize_t = self.tables.labels
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        f: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        add: cython.double
+        below: cython.double
+        ratio: cython.double
+        product: cython.double
+        for y in range(classes):
+            self.share[y] = 1.0
+        for k in range(row.entries):
+            f = row.feature[k]
+            position = layout.start[f] + row.code[k]
+            if not values.held[position]:
+                continue
+            add = self.price(values.distinct[f])
+            cell = position * stride
+            for y in range(classes):
+                below = values.present[f * stride + y] + add * values.distinct[f]
+                if below <= 0.0:
+                    continue  # 0/0 says nothing
+                ratio = (values.weight[cell + y] + add) / below
+                product = self.share[y] * ratio
+                if product < SMALL:
+                    self.score[y] += log_of(self.share[y]) + log_of(ratio)
+                    product = 1.0
+                self.share[y] = product
+        for y in range(classes):
+            self.score[y] += math.log(self.share[y])
+
+    @cython.cfunc
+    def overall(self, feature: cython.Py_ssize_t):
+        """Set `mean_of_all` and `variance_of_all`: a feature's over all classes."""
+        numbers: Gaussians = self.tables.gaussians
+        cell: cython.Py_ssize_t = feature * numbers.classes
+        y: cython.Py_ssize_t
+        weight: cython.double = 0.0
+        middle: cython.double = 0.0
+        m2: cython.double = 0.0
+        away: cython.double
+        for y in range(self.tables.labels):
+            if numbers.weight[cell + y] > 0.0:
+                weight += numbers.weight[cell + y]
+                away = numbers.mean[cell + y] - middle
+                middle += away * (numbers.weight[cell + y] / weight)
+                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (numbers.mean[cell + y] - middle)
+        self.mean_of_all = middle
+        self.variance_of_all = 0.0
+        if weight > self.tables.unit * MORE_THAN_ONE:
+            self.variance_of_all = m2 / (weight - self.tables.unit)
+        if self.variance_of_all <= 0.0:
+            # Nothing is known of the scale; any positive number, the same for every class, keeps what is equal equal.
+            self.variance_of_all = 1e-12 * middle * middle + 1e-18
+
+    @cython.cfunc
+    def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
+        """Set `pooled` and `pooled_freedom`: the variance of so many cells together, each about its own mean."""
+        numbers: Gaussians = self.tables.gaussians
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t = first
+        m2: cython.double = 0.0
+        freedom: cython.double = 0.0
+        for k in range(cells):
+            if numbers.weight[cell] > self.tables.unit:
+                m2 += numbers.m2[cell]
+                freedom += numbers.weight[cell] - self.tables.unit
+            cell += step
+        self.pooled = m2 / freedom if freedom > 0.0 else -1.0
+        self.pooled_freedom = freedom / self.tables.unit
+
+    @cython.cfunc
+    def share_variances(self):
+        """The variances that are shared over features, once for a prediction."""
+        numbers: Gaussians = self.tables.gaussians
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            if self.shared_variance == 2:
+                self.pool(y, numbers.classes, numbers.features)
+            else:
+                self.pool(0, 1, numbers.features * numbers.classes)
+            self.shared[y] = self.pooled
+            self.shared_freedom[y] = self.pooled_freedom
+
+    @cython.cfunc
+    def settle(self, feature: cython.Py_ssize_t):
+        """Set `middle`, `variance` and `freedom` of each class for a feature: what its density is computed with."""
+        numbers: Gaussians = self.tables.gaussians
+        classes: cython.Py_ssize_t = self.tables.labels
+        unit: cython.double = self.tables.unit
+        cell: cython.Py_ssize_t = feature * numbers.classes
+        fallback: cython.bint = False
+        y: cython.Py_ssize_t
+        self.overall(feature)
+        for y in range(classes):
+            self.middle[y] = numbers.mean[cell + y]
+            if self.shared_variance >= 2 and self.shared[y] >= 0.0:
+                self.variance[y] = self.shared[y]
+                self.freedom[y] = self.shared_freedom[y]
+            elif self.shared_variance == 0 and numbers.weight[cell + y] > unit * MORE_THAN_ONE:
+                self.variance[y] = numbers.m2[cell + y] / (numbers.weight[cell + y] - unit)
+                self.freedom[y] = numbers.weight[cell + y] / unit - 1.0
+            else:
+                if not fallback:
+                    self.pool(cell, 1, classes)
+                    fallback = True
+                self.variance[y] = self.pooled if self.pooled >= 0.0 else self.variance_of_all
+                self.freedom[y] = self.pooled_freedom
+            if numbers.weight[cell + y] <= 0.0:
+                self.middle[y] = self.mean_of_all  # the class never had this feature: what all classes know
+                self.variance[y] = self.variance_of_all
+            if self.variance[y] < self.variance_floor * self.variance_of_all:
+                self.variance[y] = self.variance_floor * self.variance_of_all
+            if self.variance[y] < TINIEST:
+                self.variance[y] = TINIEST
+
+    @cython.cfunc
+    def reserve(self):
+        """Make room for every class."""
+        if self.middle.shape[0] < self.tables.labels:
+            size = 2 * self.tables.labels
+            self.middle, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
+            self.shared, self.shared_freedom = np.zeros(size), np.zeros(size)
+        if self.shared_variance >= 2:
+            self.share_variances()
+
+    def gaussian(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t) -> tuple:
+        """Mean and variance as predictions use them, the weight behind the mean and the variance's degrees of freedom."""
+        numbers: Gaussians = self.tables.gaussians
+        self.reserve()
+        self.settle(feature)
+        weight = numbers.weight[feature * numbers.classes + label] / self.tables.unit
+        return float(self.middle[label]), float(self.variance[label]), float(weight), float(self.freedom[label])
+
+    @cython.cfunc
+    def add_numbers(self, row: Row):
+        classes: cython.Py_ssize_t = self.tables.labels
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        away: cython.double
+        product: cython.double
+        self.reserve()
+        for y in range(classes):
+            self.share[y] = 1.0  # the product of variances
+        for k in range(row.numbers):
+            self.settle(row.numeric_feature[k])
+            for y in range(classes):
+                away = row.number[k] - self.middle[y]
+                self.score[y] -= 0.5 * (away * away / self.variance[y] + LOG_TAU)
+                product = self.share[y] * self.variance[y]
+                if product < SMALL or product > LARGE:
+                    self.score[y] -= 0.5 * (math.log(self.share[y]) + math.log(self.variance[y]))
+                    product = 1.0
+                self.share[y] = product
+        for y in range(classes):
+            self.score[y] -= 0.5 * math.log(self.share[y])
+
+
+@cython.cclass
+class MultinomialReading(Reading):
+    """Bags of words: P(w | y) = (n(y, w) + a) / (n(y) + a V) for each word of the message, as often as it occurs."""
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        values: ValueCounts = self.tables.values
+        stride: cython.Py_ssize_t = values.layout.classes
+        classes: cython.Py_ssize_t = self.tables.labels
+        add: cython.double = self.strength * self.tables.unit
+        count: cython.double
+        ratio: cython.double
+        product: cython.double
+        below: cython.double
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        for y in range(classes):
+            below = values.present[y] + add * values.distinct[0]
+            product = 1.0
+            if below <= 0.0:
+                continue
+            for k in range(row.entries):
+                if not values.held[row.code[k]]:
+                    continue
+                cell = row.code[k] * stride
+                ratio = (values.weight[cell + y] + add) / below
+                count = row.amount[k]
+                if count == 1.0:
+                    count = product * ratio
+                    if count < SMALL:
+                        self.score[y] += log_of(product) + log_of(ratio)
+                        count = 1.0
+                    product = count
+                else:
+                    self.score[y] += count * log_of(ratio)
+            self.score[y] += math.log(product)
+
+
+@cython.cclass
+class ComplementReading(Reading):
+    """Bags of words, judged by how badly they fit all the other classes (Rennie et al. 2003).
+
+    The score is the sum of -count * log((n(w) - n(y, w) + a) / (n - n(y) + a V)); it is no likelihood.
+    """
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        values: ValueCounts = self.tables.values
+        stride: cython.Py_ssize_t = values.layout.classes
+        classes: cython.Py_ssize_t = self.tables.labels
+        add: cython.double = self.strength * self.tables.unit
+        total: cython.double = 0.0
+        elsewhere: cython.double
+        below: cython.double
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        for y in range(classes):
+            total += values.present[y]
+        total += add * values.distinct[0]
+        for k in range(row.entries):
+            if not values.held[row.code[k]]:
+                continue
+            cell = row.code[k] * stride
+            for y in range(classes):
+                elsewhere = add
+                for c in range(classes):
+                    if c != y:
+                        elsewhere += values.weight[cell + c]
+                below = total - values.present[y]
+                if elsewhere > 0.0 and below > 0.0:
+                    self.score[y] -= row.amount[k] * math.log(elsewhere / below)
+                elif below > 0.0:
+                    self.score[y] = math.inf  # unsmoothed: a word that no other class ever held settles it
+
+
+@cython.cclass
+class BernoulliReading(Reading):
+    """Words present or absent: P(w | y) = (n(y, w) + a) / (n(y) + 2 a), and 1 - P for the words that are not there.
+
+    With whole counts the absent words cost a term for each distinct count, by the tables' histogram; with fractional
+    weights or fading every word of the vocabulary is looked at.
+    """
+
+    def __init__(self, tables, labels, strength=1.0, prior_strength=0.0, spread=False, class_prior="counted"):
+        Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
+        self.seen = np.zeros(0, np.uint8)
+
+    @cython.cfunc
+    def absent_words(self, label: cython.Py_ssize_t):
+        """Sum over the words of a class of log(n(y) - n(y, w) + a), kept until the class learns again."""
+        histogram: CountHistogram = self.tables.values.histogram
+        node: cython.int = histogram.head[label]
+        total: cython.double = self.tables.class_weight[label] + self.strength
+        logs: cython.double = 0.0
+        while node >= 0:
+            if total - histogram.count[node] > 0.0:
+                logs += histogram.number[node] * math.log(total - histogram.count[node])
+            node = histogram.later[node]
+        histogram.absent[label] = logs
+        histogram.fresh[label] = True
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        values: ValueCounts = self.tables.values
+        histogram: CountHistogram = values.histogram
+        if histogram is None:
+            self.add_evidence_by_scan(row)
+            return
+        stride: cython.Py_ssize_t = values.layout.classes
+        total: cython.double
+        ratio: cython.double
+        product: cython.double
+        left: cython.double
+        certain: cython.longlong
+        node: cython.int
+        last: cython.int
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            total = self.tables.class_weight[y]
+            if total + 2.0 * self.strength <= 0.0:
+                continue
+            if not histogram.fresh[y]:
+                self.absent_words(y)
+            self.score[y] += histogram.absent[y] - values.distinct[0] * math.log(total + 2.0 * self.strength)
+            if total + self.strength > 0.0:
+                self.score[y] += (values.distinct[0] - histogram.words[y]) * math.log(total + self.strength)
+            # Unsmoothed, a word that is in every message of a class must be in this one: its bucket is the last.
+            certain = 0
+            if self.strength == 0.0:
+                node = histogram.head[y]
+                last = -1
+                while node >= 0:
+                    last = node
+                    node = histogram.later[node]
+                if last >= 0 and histogram.count[last] >= total:
+                    certain = histogram.number[last]
+            product = 1.0
+            for k in range(row.entries):
+                if not values.held[row.code[k]]:
+                    continue
+                cell = row.code[k] * stride + y
+                left = total - values.weight[cell] + self.strength
+                if left <= 0.0:
+                    certain -= 1
+                    self.score[y] += math.log(values.weight[cell])
+                    continue
+                ratio = (values.weight[cell] + self.strength) / left
+                left = product * ratio
+                if left < SMALL or left > LARGE:
+                    self.score[y] += log_of(product) + log_of(ratio)
+                    left = 1.0
+                product = left
+            self.score[y] += math.log(product)
+            if certain > 0:
+                self.score[y] = NEVER
+
+    @cython.cfunc
+    def add_evidence_by_scan(self, row: Row):
+        values: ValueCounts = self.tables.values
+        stride: cython.Py_ssize_t = values.layout.classes
+        used: cython.Py_ssize_t = values.layout.used[0] if values.layout.features else 0
+        add: cython.double = self.strength * self.tables.unit
+        total: cython.double
+        ratio: cython.double
+        product: cython.double
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        if self.seen.shape[0] < used:
+            self.seen = np.zeros(2 * used, np.uint8)
+        for k in range(row.entries):
+            self.seen[row.code[k]] = True
+        for y in range(self.tables.labels):
+            total = self.tables.class_weight[y]
+            if total + 2.0 * add <= 0.0:
+                continue
+            product = 1.0
+            for k in range(used):
+                if not values.held[k]:
+                    continue
+                ratio = (values.weight[k * stride + y] + add) / (total + 2.0 * add)
+                if ratio > 1.0:
+                    ratio = 1.0  # rounding of faded weights
+                if not self.seen[k]:
+                    ratio = 1.0 - ratio
+                if product * ratio < SMALL:
+                    self.score[y] += log_of(product) + log_of(ratio)
+                    product = 1.0
+                else:
+                    product *= ratio
+            self.score[y] += math.log(product)
+        for k in range(row.entries):
+            self.seen[row.code[k]] = False

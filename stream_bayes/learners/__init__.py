@@ -1,0 +1,1 @@
+"""The learners: River estimators over the count store."""

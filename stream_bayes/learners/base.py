@@ -1,0 +1,409 @@
+"""The public verbs of every classifier, written once.
+
+A learner is a store of counts and a reading of it. A subclass says how to make both (`_make_store`,
+`_make_reading`), and the rest follows: learning, unlearning, predicting, one event or many, merging, saving.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from stream_bayes.core._encoding import Vocabulary
+from stream_bayes.core._kernels import Reading
+from stream_bayes.core.counts import CountStore
+from stream_bayes.core.values import Value, canonical_label, name_order
+from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotSupported, StreamBayesError
+from stream_bayes.frames import Native, is_frame, like_frame, like_series
+from stream_bayes.learners.arguments import (
+    check_class_prior,
+    check_count,
+    check_number,
+    declared_classes,
+)
+from stream_bayes.learners.batches import encode_batch, row_count
+from stream_bayes.learners.explanation import Explanation
+from stream_bayes.learners.intervals import Cumulants, beta_interval, log_odds_interval, log_weight
+from stream_bayes.learners.saving import (
+    FORMAT,
+    checksum,
+    loaded_parameter,
+    saved_parameter,
+    text_of,
+    verified,
+)
+from stream_bayes.schema import CodedColumns, Schema
+
+__all__ = ["BayesClassifier", "Probabilities", "Promise"]
+
+X = Mapping[Any, Any]
+
+
+class Promise(StrEnum):
+    """What a learner promises, and `stream_bayes.testing.check_learner` checks."""
+
+    COUNTS = "plain counts: online = batch = any order = any split and merge = after unlearning, exactly"
+    FLOATS = "Gaussians, fractional weights and fading: the same to 1e-9 of the largest magnitude held"
+    ORDERED = "order-dependent parts: the same events from the same state give the same bytes"
+
+
+class Probabilities(NamedTuple):
+    """Probabilities of many rows of coded columns: a row an event, a column a class, zeros where there is no answer."""
+
+    labels: tuple[Value, ...]
+    values: NDArray[np.float64]
+
+
+class BayesClassifier(base.MiniBatchClassifier):
+    """What every classifier of this package can do."""
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COUNTS, Promise.FLOATS, Promise.ORDERED})
+    inputs: ClassVar[frozenset[str]] = frozenset()  # of "nominal", "numeric", "bag": what it learns from
+    additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
+
+    # Every subclass takes these:
+    class_prior: Any  # "counted", "uniform" or {label: p}
+    half_life: float | None
+    schema: Schema | None
+    max_values: int | None
+    memory_budget: int | None
+
+    # -- what a subclass writes ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        """An empty store."""
+
+    @abstractmethod
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        """The way this learner reads its store."""
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        """How log P(x | label), for a label's code, is spread under the posterior of the counts."""
+        raise NotSupported(f"{type(self).__name__} has no posterior to take an interval from")
+
+    # -- beginning ----------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Check the arguments and start with nothing learned. Called last in every `__init__`."""
+        check_class_prior(self.class_prior)
+        if self.half_life is not None:
+            check_number("half_life", self.half_life, above=True)
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise BadValue(f"schema must be a Schema, not {self.schema!r}")
+        for name in ("max_values", "memory_budget"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        classes = declared_classes(self.schema, self.class_prior)
+        given = isinstance(self.class_prior, Mapping)
+        self._store = self._make_store(Vocabulary(classes or (), None, classes is not None))
+        self._reading = self._make_reading(self._store, "given" if given else self.class_prior)
+        if given:
+            prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
+            self._reading.given = np.array([prior[label] for label in self._store.encoder.labels.values])
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or, where anything is refused, nothing.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. What is absent, None or NaN is missing, and teaches nothing.
+        y
+            The label.
+        w
+            The sample's weight; 2.0 is the same as learning it twice.
+        """
+        self._store.learn(x, y, w)
+
+    def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: int | None = None) -> None:
+        """Take back a sample that was learned, with the weight it was learned with.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        at
+            With fading: what `clock` said right after it was learned. Now, if not given.
+        """
+        self._store.unlearn(x, y, w, at)
+
+    def advance(self, events: int) -> None:
+        """Let events pass that are learned elsewhere, so that the shards of one stream fade by one clock."""
+        self._store.advance(events)
+
+    @property
+    def clock(self) -> int:
+        """How many events have been learned, or passed by `advance`."""
+        return int(self._store.tables.clock)
+
+    def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none.
+
+        Parameters
+        ----------
+        X
+            A data frame (pandas, polars, ...), `CodedColumns`, or a list of dicts.
+        y
+            The labels; `CodedColumns` may hold them already.
+        w
+            A weight for all rows, or one for each.
+        """
+        self._reading.learn_batch(encode_batch(self._store, X, y, w, learning=True))
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def joint_log_likelihood(self, x: X) -> dict[Any, float]:
+        """Log P(y, x) of each class with weight, or declared; empty before any learning."""
+        return self._reading.log_joint(self._store.encoder.lookup(x))
+
+    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
+        """P(y | x) of each class, empty before any learning."""
+        return self._reading.probabilities(self._store.encoder.lookup(x))
+
+    def predict_one(self, x: X, **kwargs: Any) -> Any:
+        """The most probable class, None before any learning; a tie goes to the first by name."""
+        answer = self.predict_proba_one(x)
+        if not answer:
+            return None
+        best = max(answer.values())
+        return min((label for label, p in answer.items() if p == best), key=name_order)
+
+    def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
+        """The probabilities of a sample before it is learned, then learn it: test-then-train, encoded once."""
+        store = self._store
+        row = store.encoder.encode(x, y, w)
+        if store.encoder.created:
+            store.make_room(row.weight)
+        answer = self._reading.probabilities(row)
+        store.tables.add(row)
+        return answer
+
+    def predict_proba_many(self, X: Native) -> Any:
+        """The probabilities of many rows, in kind: a data frame for a data frame, a list of dicts for a list of
+        dicts, `Probabilities` for `CodedColumns`."""
+        return self._answers(X, None, None, learn=False)
+
+    def predict_learn_many(self, X: Native, y: Native = None, w: Native = None) -> Any:
+        """Test-then-train over many rows: each is predicted from those before it, then learned.
+
+        A class that was not yet known when a row was predicted has probability 0 there.
+        """
+        return self._answers(X, y, w, learn=True)
+
+    def predict_many(self, X: Native) -> Any:
+        """The most probable class of many rows: a series for a data frame, a list for anything else."""
+        batch = encode_batch(self._store, X, learning=False)
+        values = np.zeros((row_count(X), max(self._store.tables.labels, 1)))
+        self._reading.predict_batch(batch, values)
+        labels = self._store.encoder.labels.values
+        order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
+        if not labels or not values.any():
+            predicted: list[Any] = [None] * len(values)
+        else:
+            predicted = [labels[order[place]] for place in values[:, order].argmax(axis=1)]
+        return like_series(X, predicted) if is_frame(X) else predicted
+
+    def _answers(self, xs: Native, ys: Native, ws: Native, *, learn: bool) -> Any:
+        batch = encode_batch(self._store, xs, ys, ws, learning=learn)
+        tables = self._store.tables
+        values = np.zeros((row_count(xs), max(tables.labels, 1)))
+        if learn:
+            self._reading.predict_learn_batch(batch, values)
+        else:
+            self._reading.predict_batch(batch, values)
+        labels = self._store.encoder.labels.values
+        live = [code for code in range(len(labels)) if self._is_live(code)] if values.any() else []
+        if isinstance(xs, CodedColumns):
+            return Probabilities(tuple(labels[code] for code in live), np.ascontiguousarray(values[:, live]))
+        if is_frame(xs):
+            return like_frame(xs, {labels[code]: values[:, code] for code in live})
+        return [{labels[code]: row[code] for code in live} if any(row) else {} for row in values.tolist()]
+
+    def _is_live(self, code: int) -> bool:
+        tables = self._store.tables
+        return bool(tables.class_samples[code] > 0 or code < self._store.encoder.labels.declared)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    # -- reading the model --------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> tuple[Any, ...]:
+        """The classes that hold samples, or were declared, in the order in which they were met."""
+        return tuple(label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code))
+
+    @property
+    def class_prior_(self) -> dict[Any, float]:
+        """P(y) of each class."""
+        return {label: math.exp(score) for label, score in self._log_prior().items()}
+
+    def _log_prior(self) -> dict[Any, float]:
+        scores = np.zeros(max(self._store.tables.labels, 1))
+        self._reading.prior_into(scores)
+        labels = self._store.encoder.labels.values
+        learned = bool(np.any(self._store.tables.class_samples))
+        return {labels[c]: float(scores[c]) for c in range(len(labels)) if learned and self._is_live(c)}
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """P(feature | class, ...) as the model has it now.
+
+        Parameters
+        ----------
+        feature
+            Its name.
+        given
+            What is known: the class under the schema's `target` (`"class"` where no schema names it). Without the
+            class, a table for each class is returned.
+        """
+        raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
+
+    def _given_label(self, given: Mapping[Any, Any] | None) -> Any:
+        """The class in `given`, or `...` where it is not there."""
+        target = "class" if self.schema is None else self.schema.target
+        if given is None or target not in given:
+            rest = list(given or ())
+            label: Any = ...
+        else:
+            rest = [name for name in given if name != target]
+            label = canonical_label(given[target])
+            if label not in self.classes_:
+                raise BadLabel(f"the classes are {self.classes_!r}, not {label!r}")
+        if rest:
+            raise NotSupported(f"{type(self).__name__} has no table given {rest[0]!r}; the class is called {target!r}")
+        return label
+
+    def explain_one(self, x: X) -> Explanation:
+        """What each feature says for each class: log-evidence that adds up to `joint_log_likelihood(x)` where the model
+        is a sum over features, and otherwise the difference that leaving the feature out makes."""
+        baseline = self.joint_log_likelihood({})
+        if self.additive:
+            alone = {name: self.joint_log_likelihood({name: value}) for name, value in x.items()}
+            evidence = {name: _less(scores, baseline) for name, scores in alone.items()}
+            return Explanation("log-evidence", baseline, evidence)
+        total = self.joint_log_likelihood(x)
+        without = {name: self.joint_log_likelihood({n: v for n, v in x.items() if n != name}) for name in x}
+        evidence = {name: _less(total, scores) for name, scores in without.items()}
+        return Explanation("leave-one-out", baseline, evidence)
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """The credible interval of each class's probability.
+
+        The tables are taken as independent Dirichlet posteriors, Gaussians with their reference prior; the interval
+        is the delta method's on the log-odds, with a correction for skewness. Without any evidence it is the exact
+        Beta interval.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> model.learn_one({}, "white", w=75)
+        >>> model.learn_one({}, "black", w=25)
+        >>> low, high = model.predict_interval_one({})["white"]
+        >>> round(low, 4), round(high, 4)
+        (0.6567, 0.8244)
+        """
+        if not 0.0 < level < 1.0:
+            raise BadValue(f"level lies between 0 and 1, not {level!r}")
+        codes = {label: self._store.encoder.labels.index[label] for label in self.classes_}
+        if not self.joint_log_likelihood(x):
+            return {}
+        evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
+        prior = self._prior_parameters()
+        if prior is None:
+            fixed = self._log_prior()
+            joint = {label: Cumulants(fixed[label]) + evidence[label] for label in codes}
+        elif all(moments == Cumulants() for moments in evidence.values()):
+            total = math.fsum(prior.values())
+            return {label: beta_interval(own, total - own, level) for label, own in prior.items()}
+        else:
+            # The sum of the prior's weights is common to all classes and cancels in the odds.
+            joint = {label: log_weight(own) + evidence[label] for label, own in prior.items()}
+        return {label: log_odds_interval(joint, label, level) for label in codes}
+
+    def _prior_parameters(self) -> dict[Any, float] | None:
+        """The Dirichlet parameters of P(y) in fresh samples; None where it was given and not learned."""
+        if self.class_prior != "counted":
+            return None
+        tables, reading = self._store.tables, self._reading
+        codes = {label: self._store.encoder.labels.index[label] for label in self.classes_}
+        add = reading.prior_strength / (len(codes) if reading.spread else 1)
+        return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
+
+    # -- merging and keeping --------------------------------------------------------------------------------------------
+
+    def merge(self, other: Self) -> Self:
+        """Add what another learner of the same kind and settings has learned; the other stays as it is."""
+        if type(other) is not type(self):
+            raise CannotMerge(f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}")
+        mine, theirs = self._get_params(), other._get_params()
+        for name in mine:
+            if name != "memory_budget" and mine[name] != theirs[name]:
+                raise CannotMerge(f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there")
+        self._store.merge(other._twin()._store if other is self else other._store)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, BayesClassifier):
+            return NotImplemented
+        return self._twin().merge(other)
+
+    def _twin(self) -> Self:
+        return type(self).from_state(self.state())
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables and of the codes of names; the names themselves are not counted."""
+        return self._store.memory_bytes
+
+    def state(self) -> dict[str, Any]:
+        """Everything the learner is: JSON values, and arrays under "arrays". `from_state` is the inverse."""
+        store = self._store.state()
+        state = {
+            "format": FORMAT,
+            "learner": type(self).__name__,
+            "parameters": {name: saved_parameter(value) for name, value in self._get_params().items()},
+            "store": store["meta"],
+            "arrays": store["arrays"],
+        }
+        state["checksum"] = checksum(text_of(state), store["arrays"])
+        return state
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """The learner that a state was taken from. Raises `BadState` for whatever is wrong with it."""
+        state = verified(state, cls.__name__)
+        try:
+            learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
+        except (TypeError, ValueError, AttributeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make a {cls.__name__}: {error}") from error
+        learner._store.load({"meta": state["store"], "arrays": state["arrays"]})
+        return learner
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
+        state = self._store.state()
+        params = {name: saved_parameter(value) for name, value in self._get_params().items()}
+        return {"parameters": json.dumps(params), "names": json.dumps(state["meta"]), "arrays": state["arrays"]}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        params = json.loads(pickled["parameters"])
+        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]
+        self._store.load({"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]})
+
+
+def _less(scores: Mapping[Any, float], others: Mapping[Any, float]) -> dict[Any, float]:
+    """The difference per class; what is impossible both ways makes none."""
+    return {label: 0.0 if score == others[label] else score - others[label] for label, score in scores.items()}

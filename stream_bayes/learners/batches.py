@@ -1,0 +1,312 @@
+"""Many events at once: frames, coded columns and lists of dicts, encoded for a learner's store.
+
+Whatever the rows come as, the outcome is one `Batch` in the codes of the store, so that learning and predicting
+many rows is the loop over `Batch` that the kernels have, and equals learning and predicting them one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core._encoding import BagEncoder, Batch, RowEncoder, Vocabulary, read_weight
+from stream_bayes.core.counts import CountStore
+from stream_bayes.core.values import OTHER, Value, canonical, canonical_label, shown
+from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
+from stream_bayes.frames import Native, factorise, is_frame, labels_of, numbers, read_table, value_types
+from stream_bayes.schema import CodedColumns
+
+__all__ = ["encode_batch", "row_count"]
+
+Codes = NDArray[np.int32]
+NominalColumn = tuple[Any, Codes, Sequence[Value]]
+NumericColumn = tuple[Any, NDArray[np.float64]]
+
+
+def row_count(xs: Native) -> int:
+    """How many rows there are."""
+    return xs.shape[0] if is_frame(xs) else len(xs)
+
+
+def encode_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = None, *, learning: bool) -> Batch:
+    """Rows of any kind in the codes of the store.
+
+    Learning creates codes and makes room for them; where anything is refused, nothing has changed, and the error
+    names the row.
+    """
+    with _all_or_nothing(store):
+        if isinstance(xs, (list, tuple)):
+            return _from_dicts(store, xs, ys, ws, learning)
+        rows = row_count(xs)
+        labels = _labels(store, xs, ys, rows) if learning else None
+        weights = _weights(ws, rows)
+        if isinstance(store.encoder, BagEncoder):
+            batch = _bags(store.encoder, xs, rows, learning)
+        else:
+            batch = _rows(store.encoder, *_columns(store.encoder, xs), rows, learning)
+        if labels is not None:
+            batch.label, batch.weight = labels, weights
+        return batch
+
+
+@contextmanager
+def _all_or_nothing(store: CountStore) -> Iterator[None]:
+    try:
+        yield
+        if store.encoder.created:
+            store.make_room()
+    except BaseException:
+        store.encoder.rollback()
+        raise
+
+
+def _weights(ws: Native, rows: int) -> NDArray[np.float64]:
+    """A weight for each row: 1, the one given, or one each."""
+    if ws is None or isinstance(ws, (int, float)):
+        return np.full(rows, read_weight(1.0 if ws is None else ws))
+    weights = np.fromiter((read_weight(w) for w in labels_of(ws)), np.float64)
+    if len(weights) != rows:
+        raise SchemaError(f"{rows} rows, but {len(weights)} weights")
+    return weights
+
+
+def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, learning: bool) -> Batch:
+    batch, encoder = Batch(len(xs)), store.encoder
+    if not learning:
+        for x in xs:
+            batch.append(encoder.lookup(x))
+        return batch
+    if ys is None:
+        raise BadLabel("a label is needed for each row")
+    labels, weights = labels_of(ys), _weights(ws, len(xs))
+    if len(labels) != len(xs):
+        raise SchemaError(f"{len(xs)} rows, but {len(labels)} labels")
+    made: list[Any] = []
+    for number, (x, y, w) in enumerate(zip(xs, labels, weights.tolist(), strict=True)):
+        try:
+            batch.append(encoder.encode(x, y, w))
+        except (BadValue, BadLabel, KindChanged) as error:
+            encoder.created = made  # all the rows' before this one, to be taken back together
+            raise type(error)(f"row {number}: {error}") from None
+        except BaseException:
+            encoder.created = made
+            raise
+        made.extend(encoder.created)
+        encoder.created = []
+    encoder.created = made
+    return batch
+
+
+def _labels(store: CountStore, xs: Native, ys: Native, rows: int) -> Codes:
+    """The code of each row's label."""
+    if ys is None:
+        if not isinstance(xs, CodedColumns) or xs.labels is None:
+            raise BadLabel("a label is needed for each row; pass y, or columns that were coded with a target")
+        codes, classes = xs.labels, xs.classes
+    else:
+        codes, classes = factorise(labels_of(ys), (), canonical_label, BadLabel)
+    if len(codes) != rows:
+        raise SchemaError(f"{rows} rows, but {len(codes)} labels")
+    if (codes < 0).any():
+        raise BadLabel(f"row {int(np.argmax(codes < 0))}: a label is needed; leave out rows without one")
+    encoder = store.encoder
+    return _translated(codes, classes, encoder.labels, encoder.name_label)
+
+
+def _translated(codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, name: Any) -> Codes:
+    """A column's codes as the store's; values new to it get codes in the order in which the rows bring them."""
+    known = [vocabulary.index.get(value, -1) for value in values]
+    new = [code for code, found in enumerate(known) if found < 0]
+    if new and name is not None:
+        occurring, first = np.unique(codes, return_index=True)
+        for code in occurring[np.argsort(first)].tolist():
+            if code >= 0 and known[code] < 0:
+                known[code] = name(values[code])
+    elif new and OTHER in vocabulary.index:
+        known = [vocabulary.lookup(value) for value in values]
+    translation = np.array([*known, -1], np.int32)  # the last is what -1, missing, picks
+    translation[translation < 0] = -1
+    return translation[codes]
+
+
+def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list[NumericColumn]]:
+    """The nominal and the numeric columns of coded columns or of a frame."""
+    if isinstance(xs, CodedColumns):
+        nominal: list[NominalColumn] = list(zip(xs.names, xs.codes.T, xs.vocabularies, strict=True))
+        return nominal, list(zip(xs.numeric_names, xs.numeric.T, strict=True))
+    nominal, numeric = [], []
+    for name, cells in read_table(xs).columns.items():
+        feature = encoder.features.get(name)
+        if feature is None and encoder.declared:
+            if encoder.refuse:
+                raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
+            continue
+        measured = encoder.only == "numeric"
+        if feature is not None:
+            measured = feature.numeric
+        elif not measured:
+            kinds = value_types(cells, name)
+            if not kinds:
+                continue  # all missing
+            measured = kinds <= {int, float}
+            if not measured and kinds & {int, float}:
+                raise KindChanged(f"column {shown(name)} holds both numbers and nominal values; declare it in a schema")
+        if measured:
+            numeric.append((name, numbers(cells, name)))
+        else:
+            codes, vocabulary = factorise(cells, (), partial(canonical, feature=name))
+            nominal.append((name, codes, vocabulary))
+    return nominal, numeric
+
+
+def _feature(encoder: RowEncoder, name: Any, numeric: bool, learning: bool) -> Any:
+    """The feature of a column, None where the learner does not know it and is not to."""
+    feature = encoder.features.get(name)
+    if feature is not None:
+        if bool(feature.numeric) != numeric:
+            kinds = ("nominal", "numeric")
+            message = f"feature {shown(name)} is {kinds[bool(feature.numeric)]}, the column {kinds[numeric]}"
+            raise BadValue(message) if encoder.declared else KindChanged(message)
+        return feature
+    if encoder.declared:
+        if encoder.refuse:
+            raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
+        return None
+    if encoder.only == "numeric" and not numeric:
+        raise BadValue(f"feature {shown(name)} is numeric, the column nominal")
+    return encoder.name_feature(name, numeric) if learning else None
+
+
+def _rows(
+    encoder: RowEncoder, nominal: list[NominalColumn], numeric: list[NumericColumn], rows: int, learning: bool
+) -> Batch:
+    slots, codes = [], []
+    for name, column, values in nominal:
+        feature = _feature(encoder, name, False, learning)
+        if feature is None:
+            continue
+        if not encoder.declared and any(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
+        ):
+            raise KindChanged(f"column {shown(name)} is nominal but holds numbers; declare it in the learner's schema")
+        if learning and feature.vocabulary.closed:
+            _refuse_undeclared(name, column, values, feature.vocabulary)
+        create = partial(_create, feature.vocabulary, encoder.created) if learning else None
+        slots.append(feature.slot)
+        codes.append(_translated(column, values, feature.vocabulary, create))
+    measured = [(_feature(encoder, name, True, learning), column) for name, column in numeric]
+    measured = [(feature.slot, column) for feature, column in measured if feature is not None]
+    batch = Batch()
+    batch.rows = rows
+    batch.entry_end, batch.feature, batch.code = _laid_out(rows, slots, codes, np.int32, lambda m: m >= 0)
+    batch.number_end, batch.numeric_feature, batch.number = _laid_out(
+        rows, [slot for slot, _ in measured], [column for _, column in measured], np.float64, lambda m: ~np.isnan(m)
+    )
+    batch.entries, batch.numbers = len(batch.feature), len(batch.number)
+    batch.amount = np.ones(batch.entries)
+    batch.label, batch.weight = np.full(rows, -2, np.int32), np.ones(rows)
+    return batch
+
+
+def _create(vocabulary: Vocabulary, created: list[Any], value: Value) -> int:
+    before = len(vocabulary)
+    code = vocabulary.name(value)
+    if len(vocabulary) > before:
+        created.append(vocabulary)
+    return code
+
+
+def _refuse_undeclared(name: Any, codes: Codes, values: Sequence[Value], vocabulary: Vocabulary) -> None:
+    foreign = np.array([value not in vocabulary.index for value in values] + [False])[codes]
+    if foreign.any():
+        row = int(np.argmax(foreign))
+        raise BadValue(f"row {row}: feature {shown(name)}: {shown(values[codes[row]])} is not among the declared values")
+
+
+def _laid_out(
+    rows: int, slots: list[int], columns: list[Any], dtype: Any, present: Any
+) -> tuple[NDArray[np.longlong], Codes, NDArray[Any]]:
+    """Columns as rows laid end to end, missing cells left out, slots ascending within a row."""
+    order = np.argsort(np.array(slots, np.int32), kind="stable")
+    matrix = np.empty((rows, len(slots)), dtype)
+    for place, column in enumerate(order):
+        matrix[:, place] = columns[column]
+    held = present(matrix)
+    ends = np.cumsum(held.sum(axis=1), dtype=np.longlong)
+    feature = np.tile(np.array(slots, np.int32)[order], (rows, 1))
+    if held.all():
+        return ends, feature.reshape(-1), matrix.reshape(-1)
+    return ends, feature[held], matrix[held]
+
+
+def _bags(encoder: BagEncoder, xs: Native, rows: int, learning: bool) -> Batch:
+    """A frame with a column a token, as bags: what is 0 or missing is not there."""
+    names, row_of, column_of, counts = _sparse(xs) if _is_sparse(xs) else _dense(xs, rows)
+    if encoder.binary:
+        kept = counts > encoder.threshold
+    else:
+        kept = (counts != 0) & ~np.isnan(counts)
+        bad = kept & ~((counts > 0) & np.isfinite(counts))
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise BadValue(
+                f"row {int(row_of[first])}: token {shown(names[column_of[first]])}: a count must be finite and at "
+                f"least 0, not {counts[first]}"
+            )
+    codes = np.full(len(names), -2, np.int32)
+    row_of, column_of, counts = row_of[kept], column_of[kept], counts[kept]
+    for column in dict.fromkeys(column_of.tolist()):
+        code = encoder.tokens.index.get(names[column])
+        codes[column] = encoder.meet_token(names[column], learning) if code is None else code
+    known = codes[column_of] >= 0
+    batch = Batch()
+    batch.rows = rows
+    batch.entry_end = np.cumsum(np.bincount(row_of[known], minlength=rows), dtype=np.longlong)
+    batch.number_end = np.zeros(rows, np.longlong)
+    batch.code = codes[column_of][known]
+    batch.entries = len(batch.code)
+    batch.feature = np.zeros(batch.entries, np.int32)
+    batch.amount = np.ones(batch.entries) if encoder.binary else counts[known]
+    batch.label, batch.weight = np.full(rows, -2, np.int32), np.ones(rows)
+    return batch
+
+
+def _is_sparse(xs: Native) -> bool:
+    """Whether this is a pandas frame of sparse columns, which River's vectorisers make."""
+    return hasattr(xs, "sparse")
+
+
+def _sparse(xs: Native) -> tuple[list[Any], Any, Any, Any]:
+    matrix = xs.sparse.to_coo().tocsr()
+    matrix.sort_indices()
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return list(xs.columns), row_of, matrix.indices, matrix.data.astype(np.float64)
+
+
+def _dense(xs: Native, rows: int) -> tuple[list[Any], Any, Any, Any]:
+    if isinstance(xs, CodedColumns):
+        if xs.names:
+            raise BadValue(f"a bag of words has counts, but column {shown(xs.names[0])} is nominal")
+        names, matrix = list(xs.numeric_names), xs.numeric
+    else:
+        columns = read_table(xs).columns
+        names = list(columns)
+        matrix = np.empty((rows, len(names)))
+        for place, name in enumerate(names):
+            matrix[:, place] = _counts(columns[name], name)
+    row_of, column_of = np.nonzero(matrix)
+    return names, row_of, column_of, matrix[row_of, column_of]
+
+
+def _counts(cells: Native, name: Any) -> NDArray[np.float64]:
+    """A column of counts; True counts as 1."""
+    if value_types(cells, name) == {bool}:
+        from stream_bayes.frames import python_values
+
+        return np.array([np.nan if value is None else float(bool(value)) for value in python_values(cells)])
+    return numbers(cells, name)

@@ -1,0 +1,79 @@
+"""A learner's state as JSON text and arrays, with a checksum: what `state`, `from_state` and pickle share."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.values import tagged, untagged
+from stream_bayes.errors import BadState
+from stream_bayes.schema import Schema
+
+__all__ = ["FORMAT", "checksum", "loaded_parameter", "saved_parameter", "text_of", "verified"]
+
+FORMAT = 1
+
+_KEYS = {"format", "learner", "parameters", "store", "arrays", "checksum"}
+
+
+def text_of(state: Mapping[str, Any]) -> str:
+    """Everything of a state but its arrays and checksum, as canonical JSON."""
+    return json.dumps({key: state[key] for key in sorted(state) if key not in ("arrays", "checksum")})
+
+
+def checksum(text: str, arrays: Mapping[str, Any]) -> int:
+    """A checksum over the text and every array's name, type, shape and bytes."""
+    total = zlib.crc32(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
+        total = zlib.crc32(array.reshape(-1).view(np.uint8), total)
+    return total
+
+
+def verified(state: object, learner: str) -> Mapping[str, Any]:
+    """A state, once its outer form, format and checksum are right."""
+    if not isinstance(state, Mapping) or "format" not in state:
+        raise BadState("this is no state of a learner: expected what state() returned")
+    if state["format"] != FORMAT:
+        raise BadState(
+            f"the state has format {state['format']!r}, this version reads {FORMAT}; "
+            "a newer version of stream_bayes wrote it, upgrade to read it"
+        )
+    if set(state) != _KEYS or not isinstance(state["arrays"], Mapping):
+        raise BadState(f"the state is truncated: it has {sorted(map(str, state))}, expected {sorted(_KEYS)}")
+    if state["learner"] != learner:
+        raise BadState(f"the state is of a {state['learner']}, not of a {learner}")
+    try:
+        right = state["checksum"] == checksum(text_of(state), state["arrays"])
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadState(f"the state was altered: {error}") from error
+    if not right:
+        raise BadState("the state was altered: its checksum does not fit")
+    return state
+
+
+def saved_parameter(value: Any) -> Any:  # JSON in both directions
+    """A constructor argument as JSON."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Schema):
+        return {"schema": value.to_json()}
+    if isinstance(value, Mapping):
+        return {"labels": [[tagged(label), number] for label, number in value.items()]}
+    raise BadState(f"a parameter of type {type(value).__name__} cannot be saved")
+
+
+def loaded_parameter(saved: Any) -> Any:
+    """The inverse of `saved_parameter`."""
+    if not isinstance(saved, Mapping):
+        return saved
+    if set(saved) == {"schema"}:
+        return Schema.from_json(saved["schema"])
+    if set(saved) == {"labels"}:
+        return {untagged(label): number for label, number in saved["labels"]}
+    raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")

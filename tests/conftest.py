@@ -1,0 +1,43 @@
+"""Settings of all tests, and the check that they run on the build they were meant for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+import stream_bayes
+
+# Times differ a hundredfold between the compiled and the uncompiled build; a deadline would only be noise.
+hypothesis.settings.register_profile("tests", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("soak", hypothesis.settings.get_profile("tests"), max_examples=5000)
+hypothesis.settings.load_profile("tests")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--build",
+        choices=["compiled", "pure", "checked"],
+        help="stop unless the stream_bayes that is imported is this build",
+    )
+
+
+def build_in_use() -> str:
+    """Name the build by its place too: only `make test` puts one under build/checked."""
+    if not stream_bayes.compiled:
+        return "pure"
+    return "checked" if Path(stream_bayes.__file__).parts[-4:-2] == ("build", "checked") else "compiled"
+
+
+def pytest_report_header() -> str:
+    return f"stream_bayes: {build_in_use()} build, {Path(stream_bayes.__file__).parent}"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    wanted = session.config.getoption("--build")
+    if wanted not in (None, build_in_use()):
+        raise pytest.UsageError(
+            f"these tests are for the {wanted} build of stream_bayes, "
+            f"but {stream_bayes.__file__} is the {build_in_use()} one"
+        )
