@@ -762,6 +762,7 @@ def test_a_pandas_answer_has_the_index_and_labels_of_any_type():
         answer = like_frame(frame, {label: np.array([0.25, 0.75]) for label in labels})
         assert list(answer.index) == ["r", "s"]
         assert list(answer.columns) == labels
+        assert not isinstance(answer.columns, pd.MultiIndex)
         assert [type(label) for label in answer.columns.tolist()] == [type(label) for label in labels]
         assert answer.columns.dtype == kind
         assert answer.to_numpy().tolist() == [[0.25] * len(labels), [0.75] * len(labels)]

@@ -1,239 +1,24 @@
 """Values to integer codes, one event at a time.
 
-An `Encoder` turns an event into a `Row`: parallel runs of numbers that the tables and kernels read without
-touching a Python object. Learning (`encode`) may create codes; predicting (`lookup`) never does. A code, once
+An `Encoder` turns an event into a `Row`. Learning (`encode`) may create codes; predicting (`lookup`) never does. A code, once
 given, never changes its meaning.
-
-    x = {"sky": "grey", "wind": 3.5, "day": None}, y = "rain"
-    Row: feature [0]  code [4]  amount [1.0]  |  numeric_feature [0]  number [3.5]  |  label 1, weight 1.0
-          "sky"       "grey"                      "wind"                  ("day" is missing: no entry)
-
-Entries are kept in the order of the features' slots, so the sums made from a row do not depend on the
-order of the dict's keys.
 """
 
 from __future__ import annotations
 
 import cython
-import numpy as np
 
-from stream_bayes.core.values import OTHER, canonical, canonical_label, is_missing
+from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.values import canonical, canonical_label, is_missing
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, NotLearned, UnknownFeature
 
+if not cython.compiled:
+    from stream_bayes.core._cells import is_whole
+    from stream_bayes.core._rows import Batch, Row
+
 UNSEEN = cython.declare(cython.int, -2)
-
-
-@cython.cclass
-class Row:
-    """One event as codes. Reused from event to event; `Batch` keeps copies."""
-
-    def __init__(self):
-        self.entries = 0
-        self.numbers = 0
-        self.label = UNSEEN
-        self.weight = 1.0
-        self.whole = True
-        self.feature = np.zeros(8, np.int32)
-        self.code = np.zeros(8, np.int32)
-        self.amount = np.ones(8)
-        self.numeric_feature = np.zeros(8, np.int32)
-        self.number = np.zeros(8)
-
-    @cython.cfunc
-    def reserve(self, entries: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
-        """Make room, keeping what is there; `amount` stays 1 wherever nobody wrote another."""
-        if entries > self.feature.shape[0]:
-            extra = 2 * entries - self.feature.shape[0]
-            self.feature = np.concatenate([self.feature, np.zeros(extra, np.int32)])
-            self.code = np.concatenate([self.code, np.zeros(extra, np.int32)])
-            self.amount = np.concatenate([self.amount, np.ones(extra)])
-        if numbers > self.numeric_feature.shape[0]:
-            extra = 2 * numbers - self.numeric_feature.shape[0]
-            self.numeric_feature = np.concatenate([self.numeric_feature, np.zeros(extra, np.int32)])
-            self.number = np.concatenate([self.number, np.zeros(extra)])
-
-    @cython.cfunc
-    def sort(self):
-        """Put nominal entries and numbers into the order of the slots, when a dict came in another order."""
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        slot: cython.int
-        code: cython.int
-        number: cython.double
-        if self.entries + self.numbers > 64:
-            arrange(self.entries, [np.asarray(self.feature), np.asarray(self.code)])
-            arrange(self.numbers, [np.asarray(self.numeric_feature), np.asarray(self.number)])
-            return
-        # Short or nearly sorted, as dicts are whose features were met in another order: insertion is fastest.
-        for k in range(1, self.entries):
-            slot, code = self.feature[k], self.code[k]
-            at = k
-            while at > 0 and self.feature[at - 1] > slot:
-                self.feature[at], self.code[at] = self.feature[at - 1], self.code[at - 1]
-                at -= 1
-            self.feature[at], self.code[at] = slot, code
-        for k in range(1, self.numbers):
-            slot, number = self.numeric_feature[k], self.number[k]
-            at = k
-            while at > 0 and self.numeric_feature[at - 1] > slot:
-                self.numeric_feature[at], self.number[at] = self.numeric_feature[at - 1], self.number[at - 1]
-                at -= 1
-            self.numeric_feature[at], self.number[at] = slot, number
-
-
-def arrange(length, columns):
-    """Sort the first `length` items of parallel arrays by the first of them."""
-    order = np.argsort(columns[0][:length], kind="stable")
-    for column in columns:
-        column[:length] = column[:length][order]
-
-
-@cython.cclass
-class Batch:
-    """Encoded rows laid end to end: row r owns the entries from entry_end[r-1] up to entry_end[r]."""
-
-    def __init__(self, rows: cython.Py_ssize_t = 0, entries: cython.Py_ssize_t = 0, numbers: cython.Py_ssize_t = 0):
-        self.rows = 0
-        self.entries = 0
-        self.numbers = 0
-        self.entry_end = np.zeros(rows + 8, np.longlong)
-        self.number_end = np.zeros(rows + 8, np.longlong)
-        self.label = np.zeros(rows + 8, np.int32)
-        self.weight = np.ones(rows + 8)
-        self.feature = np.zeros(entries + 8, np.int32)
-        self.code = np.zeros(entries + 8, np.int32)
-        self.amount = np.ones(entries + 8)
-        self.numeric_feature = np.zeros(numbers + 8, np.int32)
-        self.number = np.zeros(numbers + 8)
-
-    @cython.ccall
-    def append(self, row: Row):
-        """Keep a copy of a row."""
-        k: cython.Py_ssize_t
-        at: cython.Py_ssize_t = self.rows
-        if at == self.label.shape[0]:
-            self.entry_end = np.resize(self.entry_end, 2 * at)
-            self.number_end = np.resize(self.number_end, 2 * at)
-            self.label = np.resize(self.label, 2 * at)
-            self.weight = np.resize(self.weight, 2 * at)
-        need: cython.Py_ssize_t = self.entries + row.entries
-        if need > self.feature.shape[0]:
-            self.feature = np.resize(self.feature, 2 * need)
-            self.code = np.resize(self.code, 2 * need)
-            self.amount = np.resize(self.amount, 2 * need)
-        for k in range(row.entries):
-            self.feature[self.entries + k] = row.feature[k]
-            self.code[self.entries + k] = row.code[k]
-            self.amount[self.entries + k] = row.amount[k]
-        self.entries = need
-        need = self.numbers + row.numbers
-        if need > self.numeric_feature.shape[0]:
-            self.numeric_feature = np.resize(self.numeric_feature, 2 * need)
-            self.number = np.resize(self.number, 2 * need)
-        for k in range(row.numbers):
-            self.numeric_feature[self.numbers + k] = row.numeric_feature[k]
-            self.number[self.numbers + k] = row.number[k]
-        self.numbers = need
-        self.entry_end[at] = self.entries
-        self.number_end[at] = self.numbers
-        self.label[at] = row.label
-        self.weight[at] = row.weight
-        self.rows = at + 1
-
-    @cython.cfunc
-    def load(self, index: cython.Py_ssize_t, row: Row):
-        """Copy row number `index` into `row`."""
-        k: cython.Py_ssize_t
-        first: cython.Py_ssize_t = 0
-        first_number: cython.Py_ssize_t = 0
-        if index > 0:
-            first = self.entry_end[index - 1]
-            first_number = self.number_end[index - 1]
-        n: cython.Py_ssize_t = self.entry_end[index] - first
-        m: cython.Py_ssize_t = self.number_end[index] - first_number
-        row.reserve(n, m)
-        row.entries = n
-        row.numbers = m
-        row.label = self.label[index]
-        row.weight = self.weight[index]
-        row.whole = is_whole(row.weight)
-        for k in range(n):
-            row.feature[k] = self.feature[first + k]
-            row.code[k] = self.code[first + k]
-            row.amount[k] = self.amount[first + k]
-            if not is_whole(row.amount[k] * row.weight):
-                row.whole = False
-        for k in range(m):
-            row.numeric_feature[k] = self.numeric_feature[first_number + k]
-            row.number[k] = self.number[first_number + k]
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def is_whole(number: cython.double) -> cython.bint:
-    # Every double from 2^53 on is whole; below, the cast to an integer is exact.
-    return number >= 9007199254740992.0 or cython.cast(cython.longlong, number) == number
-
-
-@cython.cclass
-class Vocabulary:
-    """The values of one feature, of the labels, or of the tokens; a value's code is its place in the dict.
-
-    With a `limit`, values past it share the code of `OTHER`, the last one. The first `declared` codes were
-    declared: they count as values although no sample holds them.
-    """
-
-    def __init__(self, values=(), limit=None, closed: cython.bint = False):
-        self.slot = -1  # the feature's, once it has one
-        self.index = {value: code for code, value in enumerate(values)}
-        self.limit = limit
-        self.declared = len(self.index)
-        self.closed = closed
-
-    def __len__(self):
-        return len(self.index)
-
-    @property
-    def values(self):
-        """The values in the order of their codes, `OTHER` last where the limit was passed."""
-        return list(self.index)
-
-    @cython.ccall
-    def lookup(self, value) -> cython.int:
-        """The code of a value, `UNSEEN` where it has none. Changes nothing."""
-        code = self.index.get(value)
-        if code is None and self.limit is not None:
-            code = self.index.get(OTHER)  # exists only once the limit was passed
-        return UNSEEN if code is None else code
-
-    @cython.cfunc
-    def encode(self, value, created: list) -> cython.int:
-        """The code of a value, a new one if need be; `created` is told, so that it can be taken back."""
-        code = self.index.get(value)
-        if code is not None:
-            return code
-        if self.limit is not None and len(self.index) >= self.limit:
-            value = OTHER
-            code = self.index.get(OTHER)
-            if code is not None:
-                return code
-        fresh: cython.int = len(self.index)
-        self.index[value] = fresh
-        created.append(self)
-        return fresh
-
-    def name(self, value):
-        """The code of a value, a new one if need be; past the limit the one of `OTHER`."""
-        return self.encode(value, [])
-
-    def add(self, value):
-        """Give a value, or `OTHER`, the next code whatever the limit, as merging and restoring do."""
-        self.index[value] = len(self.index)
-
-    def take_back(self):
-        """Remove the newest value."""
-        self.index.popitem()
+ONE = 1
+BAG = "<bag of words>"  # what the one feature of a bag is called, in messages and states
 
 
 @cython.cclass
@@ -251,23 +36,37 @@ class Feature:
 
 @cython.cclass
 class Encoder:
-    """What encoders of every kind of event share: the labels, the row, and the list of what is new.
+    """What encoders of every kind of event share: the labels, the features, the row, and the list of what is new.
 
-    `encode` leaves in `created` what it added, one entry a code or a feature. Whoever called it either
+    `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared` features, others
+    are ignored, or refused if `refuse` is set. `encode` leaves in `created` what it added, one entry a code or a feature. Whoever called it either
     clears that list when the tables have made room, or calls `rollback`, and nothing has happened.
     """
 
-    def __init__(self, labels: Vocabulary):
+    def __init__(self, labels: Vocabulary, declared: cython.bint, refuse: cython.bint):
+        self.features = {}
+        self.nominal = []
+        self.numeric = []
+        self.declared = declared
+        self.refuse = refuse
         self.row = Row()
         self.labels = labels
         self.created = []
+
+    def add_feature(self, name, vocabulary) -> Feature:
+        """Give a feature the next slot of its kind; one without a vocabulary is numeric."""
+        run: list = self.numeric if vocabulary is None else self.nominal
+        feature = Feature(name, len(run), vocabulary)
+        run.append(feature)
+        self.features[name] = feature
+        return feature
 
     @cython.cfunc
     def read_label(self, y) -> cython.int:
         if type(y) is not str and type(y) is not int and type(y) is not bool:
             y = canonical_label(y)
-        code = self.labels.index.get(y)
-        if code is not None:
+        code: cython.int = self.labels.find(y)
+        if code >= 0:
             return code
         if self.labels.closed:
             raise BadLabel(f"label {y!r} is not among the declared classes {self.labels.values!r}")
@@ -276,8 +75,8 @@ class Encoder:
     @cython.cfunc
     def known_label(self, y) -> cython.int:
         y = canonical_label(y)
-        code = self.labels.index.get(y)
-        if code is None:
+        code: cython.int = self.labels.find(y)
+        if code < 0:
             raise NotLearned(f"cannot unlearn a sample of class {y!r}: no sample of that class was ever learned")
         return code
 
@@ -286,23 +85,49 @@ class Encoder:
         """Fill the row from an event. The one step an encoder writes."""
         raise NotImplementedError
 
-    @cython.ccall
-    def encode(self, x, y, w) -> Row:
-        """The row of a sample to be learned."""
+    @cython.cfunc
+    def fill(self, x, y, w):
+        """Write a sample to be learned into the row; what is new gets a code, and is noted in `created`."""
         self.row.weight = read_weight(w)
-        if self.created:
-            self.rollback()  # somebody else's unfinished business
-        try:
-            self.row.label = self.read_label(y)
-            self.read(x, True)
-        except BaseException:
-            self.rollback()
-            raise
+        self.row.label = self.read_label(y)
+        self.read(x, True)
         if self.row.whole:
             self.row.whole = is_whole(self.row.weight)
         elif self.row.weight != 1.0:
             self.row.whole = whole_products(self.row)
+
+    @cython.ccall
+    def encode(self, x, y, w) -> Row:
+        """The row of a sample to be learned."""
+        if self.created:
+            self.rollback()  # somebody else's unfinished business
+        try:
+            self.fill(x, y, w)
+        except BaseException:
+            self.rollback()
+            raise
         return self.row
+
+    def encode_all(self, xs, ys, ws, batch: Batch):
+        """Append the rows of many samples; where one is refused, nothing of any is kept but its number, `failed`."""
+        if self.created:
+            self.rollback()
+        self.failed = 0
+        try:
+            for x, y, w in zip(xs, ys, ws, strict=True):
+                self.fill(x, y, w)
+                batch.append(self.row)
+                self.failed += 1
+        except BaseException:
+            self.rollback()
+            raise
+
+    def lookup_all(self, xs, batch: Batch):
+        """Append the rows of many samples to be predicted."""
+        self.failed = 0
+        for x in xs:
+            batch.append(self.lookup(x))
+            self.failed += 1
 
     @cython.ccall
     def lookup(self, x) -> Row:
@@ -311,6 +136,14 @@ class Encoder:
         self.row.label = UNSEEN
         self.read(x, False)
         return self.row
+
+    def unlearned(self, x, y, w) -> Row:
+        """The row of a sample to be unlearned; what was never learned is refused."""
+        raise NotImplementedError
+
+    def name_feature(self, name, numeric: cython.bint) -> Feature:
+        """A feature by its name, added if need be; its kind is the caller's business."""
+        raise NotImplementedError
 
     def name_label(self, y):
         """The code of a label, a new one if need be."""
@@ -331,13 +164,18 @@ def whole_products(row: Row) -> cython.bint:
     return is_whole(row.weight)
 
 
-def read_weight(w):
+@cython.ccall
+def read_weight(w) -> cython.double:
     """A sample weight as a float, or the reason why it is none."""
-    try:
-        weight = float(w)
-    except (TypeError, ValueError):
-        weight = -1.0
-    if not 0.0 <= weight < float("inf") or type(w) is str:
+    weight: cython.double = -1.0
+    if type(w) is float:
+        weight = w
+    elif type(w) is not str:
+        try:
+            weight = float(w)
+        except (TypeError, ValueError, OverflowError):
+            weight = -1.0
+    if not (0.0 <= weight <= 1.7976931348623157e308):
         raise BadWeight(f"a weight must be a finite number of at least 0, not {w!r}")
     return weight
 
@@ -361,24 +199,12 @@ class RowEncoder(Encoder):
     """
 
     def __init__(self, labels, declared=None, refuse: cython.bint = False, only=None, max_values=None):
-        Encoder.__init__(self, labels)
-        self.features = {}
-        self.nominal = []
-        self.numeric = []
+        Encoder.__init__(self, labels, declared is not None, refuse)
         self.only = only
         self.max_values = max_values
-        self.declared = declared is not None
-        self.refuse = refuse
+        self.usual = []
         for name, vocabulary in (declared or {}).items():
             self.add_feature(name, vocabulary)
-
-    def add_feature(self, name, vocabulary) -> Feature:
-        """Give a feature the next slot of its kind."""
-        run: list = self.numeric if vocabulary is None else self.nominal
-        feature = Feature(name, len(run), vocabulary)
-        run.append(feature)
-        self.features[name] = feature
-        return feature
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
         """A feature by its name, added if need be; its kind is the caller's business."""
@@ -391,6 +217,7 @@ class RowEncoder(Encoder):
     def take_back(self):
         """Remove the newest feature."""
         feature: Feature = self.features.popitem()[1]
+        self.usual.clear()
         (self.numeric if feature.numeric else self.nominal).pop()
 
     def unlearned(self, x, y, w) -> Row:
@@ -420,19 +247,37 @@ class RowEncoder(Encoder):
         last: cython.int = -1
         last_number: cython.int = -1
         sorted_so_far: cython.bint = True
+        place: cython.Py_ssize_t = 0
+        usual: list = self.usual
         event: dict = as_dict(x)
         row.entries = 0
         row.numbers = 0
         row.whole = True
         row.reserve(len(event), len(event))
+        features: cython.int[::1] = row.feature
+        codes: cython.int[::1] = row.code
         for name, value in event.items():
-            known = self.features.get(name)
-            if known is None:
-                feature = self.meet(name, value, learning)
-                if feature is None:
-                    continue
-            else:
-                feature = known
+            # Events of a stream list their features in the same order, as a rule: comparing a name with the last
+            # event's at the same place is cheaper than looking it up.
+            feature = None
+            if place < len(usual):
+                feature = usual[place]
+                if type(name) is not str or cython.cast(str, name) != feature.name:
+                    feature = None
+            if feature is None:
+                known = self.features.get(name)
+                if known is not None:
+                    feature = known
+                    if place < len(usual):
+                        usual[place] = feature
+                    elif place == len(usual):
+                        usual.append(feature)
+                else:
+                    feature = self.meet(name, value, learning)
+                    if feature is None:
+                        place += 1
+                        continue
+            place += 1
             slot = feature.slot
             if feature.numeric:
                 if type(value) is float:
@@ -454,25 +299,21 @@ class RowEncoder(Encoder):
                     value = read_nominal(name, value, self.declared)
                     if value is None:
                         continue
-                found = feature.vocabulary.index.get(value)
-                if found is not None:
-                    code = found
-                elif learning:
+                code = feature.vocabulary.lookup(value)
+                if code < 0:
+                    if not learning:
+                        continue
                     if feature.vocabulary.closed:
                         raise BadValue(
                             f"feature {name!r}: {value!r} is not among the declared values "
                             f"{feature.vocabulary.values!r}"
                         )
                     code = feature.vocabulary.encode(value, self.created)
-                else:
-                    code = feature.vocabulary.lookup(value)
-                    if code == UNSEEN:
-                        continue
                 if slot < last:
                     sorted_so_far = False
                 last = slot
-                row.feature[row.entries] = slot
-                row.code[row.entries] = code
+                features[row.entries] = slot
+                codes[row.entries] = code
                 row.entries += 1
         if not sorted_so_far:
             row.sort()
@@ -501,7 +342,8 @@ class RowEncoder(Encoder):
 
 @cython.cclass
 class BagEncoder(Encoder):
-    """Events that are bags of words, `{token: count}`. Every token is a value of one feature, slot 0.
+    """Events that are bags of words, `{token: count}`. Every token is a value of one feature, slot 0, which is what
+    the row's `feature` holds from the start.
 
     Parameters
     ----------
@@ -514,11 +356,9 @@ class BagEncoder(Encoder):
     """
 
     def __init__(self, labels, tokens, declared: cython.bint = False, refuse: cython.bint = False, threshold=None):
-        Encoder.__init__(self, labels)
+        Encoder.__init__(self, labels, declared, refuse)
         self.tokens = tokens
-        self.tokens.slot = 0
-        self.declared = declared
-        self.refuse = refuse
+        self.add_feature(BAG, tokens)
         self.binary = threshold is not None
         self.threshold = 0.0 if threshold is None else threshold
 
@@ -545,14 +385,18 @@ class BagEncoder(Encoder):
         n: cython.Py_ssize_t = 0
         code: cython.int
         count: cython.double
-        index: dict = self.tokens.index
+        tokens: Vocabulary = self.tokens
         event: dict = as_dict(x)
         row.entries = 0
         row.numbers = 0
         row.whole = True
         row.reserve(len(event), 0)
+        codes: cython.int[::1] = row.code
+        amounts: cython.double[::1] = row.amount
         for token, value in event.items():
-            if type(value) is int or type(value) is float:
+            if value is ONE:  # most counts are, and then nothing need be converted or checked
+                count = 1.0
+            elif type(value) is int or type(value) is float:
                 count = value
             else:
                 count = read_count(token, value)
@@ -560,24 +404,26 @@ class BagEncoder(Encoder):
                 if not count > self.threshold:
                     continue
                 count = 1.0
-            elif not (0.0 < count < 1.7e308):
-                if count == 0.0 or count != count:
-                    continue
-                raise BadValue(f"token {token!r}: a count must be finite and at least 0, not {value!r}")
-            elif not is_whole(count):
-                row.whole = False
-            found = index.get(token)
-            if found is not None:
-                code = found
-            else:
+            elif count != 1.0:
+                if not (0.0 < count < 1.7e308):
+                    if count == 0.0 or count != count:
+                        continue
+                    raise BadValue(f"token {token!r}: a count must be finite and at least 0, not {value!r}")
+                if not is_whole(count):
+                    row.whole = False
+            code = tokens.lookup(token)
+            if code < 0:
                 code = self.meet_token(token, learning)
-                if code == UNSEEN:
+                if code < 0:
                     continue
-            row.feature[n] = 0
-            row.code[n] = code
-            row.amount[n] = count
+            codes[n] = code
+            amounts[n] = count
             n += 1
         row.entries = n
+
+    def name_feature(self, name, numeric: cython.bint) -> Feature:
+        """The bag itself: there is no other feature."""
+        return self.features[name]
 
     def meet_token(self, token, learning: cython.bint):
         """The code of a token not met before, `UNSEEN` where it gets none."""

@@ -1,5 +1,9 @@
-from stream_bayes.core._encoding cimport Row, Batch, Vocabulary
-from stream_bayes.core._tables cimport Tables, ValueCounts, Layout, Gaussians, CountHistogram
+from stream_bayes.core._gaussians cimport Gaussians
+from stream_bayes.core._rows cimport Batch, Row
+from stream_bayes.core._tables cimport Layout, Tables, ValueCounts
+from stream_bayes.core._vocabulary cimport Vocabulary
+
+cdef double log_of(double value) noexcept
 
 cdef class Reading:
     cdef public Tables tables
@@ -40,14 +44,3 @@ cdef class ValueReading(Reading):
     cdef share_variances(self)
     cdef settle(self, Py_ssize_t feature)
     cdef reserve(self)
-
-cdef class MultinomialReading(Reading):
-    pass
-
-cdef class ComplementReading(Reading):
-    pass
-
-cdef class BernoulliReading(Reading):
-    cdef absent_words(self, Py_ssize_t label)
-    cdef add_evidence_by_scan(self, Row row)
-    cdef public unsigned char[::1] seen

@@ -1,4 +1,7 @@
-from stream_bayes.core._encoding cimport Row, Batch
+from stream_bayes.core._cells cimport samples_of, take
+from stream_bayes.core._gaussians cimport Gaussians
+from stream_bayes.core._histogram cimport CountHistogram
+from stream_bayes.core._rows cimport Row
 
 cdef class Layout:
     cdef public Py_ssize_t classes
@@ -31,34 +34,6 @@ cdef class PairCounts:
     cdef add(self, Row row, double amount)
     cdef forget(self, Row row, double amount, double least)
     cdef clear_position(self, Py_ssize_t position, Py_ssize_t label)
-
-cdef class Gaussians:
-    cdef public Py_ssize_t classes
-    cdef public Py_ssize_t features
-    cdef public bint exact
-    cdef public double[::1] weight
-    cdef public double[::1] samples
-    cdef public double[::1] mean
-    cdef public double[::1] m2
-    cdef add(self, Row row, double unit)
-    cdef long long missing_number(self, Row row, double unit)
-    cdef forget(self, Row row, double unit, double least)
-
-cdef class CountHistogram:
-    cdef public Py_ssize_t classes
-    cdef public int[::1] node_of
-    cdef public int[::1] head
-    cdef public long long[::1] words
-    cdef public double[::1] count
-    cdef public int[::1] later
-    cdef public int[::1] earlier
-    cdef public int[::1] number
-    cdef public int unused
-    cdef public unsigned char[::1] fresh
-    cdef public double[::1] absent
-    cdef int new_node(self, double count, int before, int after, Py_ssize_t label)
-    cdef move(self, Py_ssize_t cell, Py_ssize_t label, double count)
-    cdef leave(self, int node, Py_ssize_t label)
 
 cdef class Tables:
     cdef public double half_life

@@ -4,11 +4,10 @@
     values      weight[position, class]           present[feature, class]           classes innermost
     pairs       weight[row of position p, position q, class] for each q of an earlier feature: a triangle,
                 so a pair of values has one cell, and a prediction walks along rows
-    gaussians   weight, mean, m2 [feature, class]
+    gaussians   weight, mean, m2 [feature, class]                                   (_gaussians)
 
-Weights are float64. Beside them stand *samples*, whole numbers that say when nothing is left: a weight of whole
-size w counts as w samples, any other as one. While every weight has been whole and nothing fades, samples and
-weights are the same numbers, and are one and the same array (`exact`).
+Weights are float64. Beside them stand samples (`_cells`). While every weight has been whole and nothing fades, samples
+and weights are the same numbers, and are one and the same array (`exact`).
 
 Fading multiplies nothing: a fresh sample weighs `unit`, which doubles every `half_life` events, and everything
 is read relative to it. Once in 256 half-lives the tables are rescaled.
@@ -16,26 +15,17 @@ is read relative to it. Once in 256 half-lives the tables are rescaled.
 
 from __future__ import annotations
 
-import math
-
 import cython
 import numpy as np
 
 if not cython.compiled:
-    from stream_bayes.core._encoding import Row
+    from stream_bayes.core._cells import samples_of, take
+    from stream_bayes.core._gaussians import Gaussians
+    from stream_bayes.core._histogram import CountHistogram
+    from stream_bayes.core._rows import Row
 
 RESCALE_AT = cython.declare(cython.double, 256.0)  # half-lives; 2^256 leaves room for weights up to 1e200
-ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what DESIGN promises of floats
-
-
-@cython.cfunc
-@cython.inline
-@cython.exceptval(check=False)
-def samples_of(amount: cython.double) -> cython.double:
-    """How many samples an amount counts as."""
-    if amount >= 9007199254740992.0 or cython.cast(cython.longlong, amount) == amount:
-        return amount
-    return 1.0
+ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
 
 
 @cython.cclass
@@ -76,127 +66,6 @@ class Layout:
 
 
 @cython.cclass
-class CountHistogram:
-    """Per class, how many words have been seen in how many messages: a list of buckets, sorted by count.
-
-    A word moves to the neighbouring bucket when it is counted once more, so an update costs a step, not a
-    search. With it, the evidence of all absent words is one term a bucket instead of one a word.
-    """
-
-    def __init__(self, classes: cython.Py_ssize_t, cells: cython.Py_ssize_t):
-        self.classes = classes
-        self.node_of = np.full(cells, -1, np.int32)
-        self.head = np.full(classes, -1, np.int32)
-        self.words = np.zeros(classes, np.longlong)
-        self.count = np.zeros(16)
-        self.later = np.zeros(16, np.int32)
-        self.earlier = np.zeros(16, np.int32)
-        self.number = np.zeros(16, np.int32)
-        self.unused = -1
-        self.fresh = np.zeros(classes, np.uint8)
-        self.absent = np.zeros(classes)
-        self.free_from(0)
-
-    def free_from(self, first: cython.Py_ssize_t):
-        """Chain the nodes from `first` on into the list of unused ones."""
-        node: cython.Py_ssize_t
-        for node in range(self.later.shape[0] - 1, first - 1, -1):
-            self.later[node] = self.unused
-            self.unused = cython.cast(cython.int, node)
-
-    @cython.cfunc
-    def new_node(
-        self, count: cython.double, before: cython.int, after: cython.int, label: cython.Py_ssize_t
-    ) -> cython.int:
-        if self.unused < 0:
-            size = self.later.shape[0]
-            self.count = np.resize(self.count, 2 * size)
-            self.later = np.resize(self.later, 2 * size)
-            self.earlier = np.resize(self.earlier, 2 * size)
-            self.number = np.resize(self.number, 2 * size)
-            self.free_from(size)
-        node: cython.int = self.unused
-        self.unused = self.later[node]
-        self.count[node] = count
-        self.number[node] = 0
-        self.earlier[node] = before
-        self.later[node] = after
-        if before >= 0:
-            self.later[before] = node
-        else:
-            self.head[label] = node
-        if after >= 0:
-            self.earlier[after] = node
-        return node
-
-    @cython.cfunc
-    def leave(self, node: cython.int, label: cython.Py_ssize_t):
-        """One word fewer in a bucket; an empty bucket is unlinked."""
-        self.number[node] -= 1
-        if self.number[node] > 0:
-            return
-        before: cython.int = self.earlier[node]
-        after: cython.int = self.later[node]
-        if before >= 0:
-            self.later[before] = after
-        else:
-            self.head[label] = after
-        if after >= 0:
-            self.earlier[after] = before
-        self.later[node] = self.unused
-        self.unused = node
-
-    @cython.cfunc
-    def move(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t, count: cython.double):
-        """The word of this cell has now been seen `count` times in the class."""
-        before: cython.int
-        after: cython.int
-        node: cython.int = -1
-        old: cython.int = self.node_of[cell]
-        self.fresh[label] = False
-        if old < 0:
-            self.words[label] += 1
-            before, after = -1, self.head[label]
-        elif count >= self.count[old]:
-            before, after = old, self.later[old]
-        else:
-            before, after = self.earlier[old], old
-        if count <= 0.0:
-            self.words[label] -= 1
-            self.node_of[cell] = -1
-            self.leave(old, label)
-            return
-        while after >= 0 and self.count[after] < count:
-            before, after = after, self.later[after]
-        while before >= 0 and self.count[before] > count:
-            before, after = self.earlier[before], before
-        if after >= 0 and self.count[after] == count:
-            node = after
-        elif before >= 0 and self.count[before] == count:
-            node = before
-        else:
-            node = self.new_node(count, before, after, label)
-        self.number[node] += 1
-        self.node_of[cell] = node
-        if old >= 0:
-            self.leave(old, label)
-
-    def load(self, weight: cython.double[::1]):
-        """Build the buckets from a whole table of weights, cell by cell, classes innermost."""
-        label: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        order: cython.longlong[::1]
-        for label in range(self.classes):
-            column = np.asarray(weight)[label :: self.classes]
-            held = np.flatnonzero(column)
-            # The largest first: each then goes straight to the head of the list.
-            order = held[np.argsort(-column[held], kind="stable")].astype(np.longlong)
-            for cell in range(order.shape[0]):
-                place: cython.Py_ssize_t = order[cell] * self.classes + label
-                self.move(place, label, weight[place])
-
-
-@cython.cclass
 class ValueCounts:
     """Weights of (class, value), and of (class, feature present), with the number of values that hold samples."""
 
@@ -227,8 +96,9 @@ class ValueCounts:
 
     def rebuild_histogram(self):
         """Sort the words into buckets anew."""
-        self.histogram = CountHistogram(self.layout.classes, self.layout.positions * self.layout.classes)
-        self.histogram.load(self.weight)
+        histogram = CountHistogram(self.layout.classes, self.layout.positions * self.layout.classes)
+        histogram.load(self.weight)
+        self.histogram = histogram
 
     @cython.cfunc
     def add(self, row: Row, unit: cython.double):
@@ -305,35 +175,6 @@ class ValueCounts:
                 cell = (layout.start[row.feature[k]] + row.code[k]) * stride + y
                 self.histogram.move(cell, y, self.weight[cell])
             self.histogram.fresh[y] = False
-
-
-@cython.cfunc
-@cython.inline
-def take(
-    weight: cython.double[::1],
-    samples: cython.double[::1],
-    cell: cython.Py_ssize_t,
-    amount: cython.double,
-    unit: cython.double,
-    least: cython.double,
-    exact: cython.bint,
-):
-    """Take an amount from a cell; with the last sample the weight goes to exactly 0, whatever rounding left.
-
-    A remainder that rounding cannot explain means that part of a sample was taken back: it stays a sample.
-    """
-    weight[cell] -= amount * unit
-    if exact:
-        return
-    samples[cell] -= samples_of(amount)
-    if samples[cell] <= 0.0:
-        if weight[cell] > least:
-            samples[cell] = 1.0
-        else:
-            samples[cell] = 0.0
-            weight[cell] = 0.0
-    elif weight[cell] < 0.0:
-        weight[cell] = 0.0
 
 
 @cython.cclass
@@ -433,85 +274,6 @@ class PairCounts:
 
 
 @cython.cclass
-class Gaussians:
-    """Running weight, mean and sum of squared deviations of each (feature, class)."""
-
-    def __init__(self, features: cython.Py_ssize_t, classes: cython.Py_ssize_t, exact: cython.bint):
-        self.classes = classes
-        self.features = features
-        self.exact = exact
-        self.weight = np.zeros(features * classes)
-        self.samples = self.weight if exact else np.zeros(features * classes)
-        self.mean = np.zeros(features * classes)
-        self.m2 = np.zeros(features * classes)
-
-    @cython.cfunc
-    def add(self, row: Row, unit: cython.double):
-        # West's update: weights are repeat counts, whole or not.
-        amount: cython.double = row.weight * unit
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        away: cython.double
-        for k in range(row.numbers):
-            cell = row.numeric_feature[k] * self.classes + row.label
-            self.weight[cell] += amount
-            if not self.exact:
-                self.samples[cell] += samples_of(row.weight)
-            away = row.number[k] - self.mean[cell]
-            self.mean[cell] += away * (amount / self.weight[cell])
-            self.m2[cell] += amount * away * (row.number[k] - self.mean[cell])
-
-    @cython.cfunc
-    def missing_number(self, row: Row, unit: cython.double) -> cython.longlong:
-        """The first number of the row that cannot have been learned in this class, or -1."""
-        amount: cython.double = row.weight * unit
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        left: cython.double
-        away: cython.double
-        scale: cython.double
-        for k in range(row.numbers):
-            cell = row.numeric_feature[k] * self.classes + row.label
-            if self.samples[cell] < samples_of(row.weight) and self.samples[cell] != 1.0:
-                return k
-            left = self.weight[cell] - amount
-            if left < -ROUNDING * amount:
-                return k
-            away = row.number[k] - self.mean[cell]
-            scale = abs(row.number[k]) + abs(self.mean[cell])
-            if left <= ROUNDING * amount:
-                # The last sample: it must be the mean itself.
-                if abs(away) > 1e-6 * scale:
-                    return k
-            elif self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -ROUNDING * (
-                self.m2[cell] + self.weight[cell] * scale * scale
-            ):
-                return k
-        return -1
-
-    @cython.cfunc
-    def forget(self, row: Row, unit: cython.double, least: cython.double):
-        amount: cython.double = row.weight * unit
-        k: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        away: cython.double
-        mean: cython.double
-        for k in range(row.numbers):
-            cell = row.numeric_feature[k] * self.classes + row.label
-            take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
-            if self.samples[cell] <= 0.0 or self.weight[cell] <= 0.0:
-                self.mean[cell] = 0.0
-                self.m2[cell] = 0.0
-                continue
-            away = row.number[k] - self.mean[cell]
-            mean = self.mean[cell] - away * (amount / self.weight[cell])
-            self.m2[cell] -= amount * away * (row.number[k] - mean)
-            self.mean[cell] = mean
-            if self.m2[cell] < 0.0 or self.samples[cell] == 1.0:
-                self.m2[cell] = 0.0
-
-
-@cython.cclass
 class Tables:
     """Everything a learner counts, and the clock that fades it."""
 
@@ -524,9 +286,9 @@ class Tables:
         self.labels = 0
         self.class_weight = np.zeros(2)
         self.class_samples = self.class_weight if self.exact else np.zeros(2)
-        self.values = None
+        self.values = ValueCounts(Layout([], [], [], 2), self.exact)
         self.pairs = None
-        self.gaussians = None
+        self.gaussians = Gaussians(0, 2, self.exact)
 
     @cython.ccall
     def unit_at(self, clock: cython.longlong) -> cython.double:
@@ -554,13 +316,10 @@ class Tables:
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""
-        weights = [self.class_weight]
-        if self.values is not None:
-            weights += [self.values.weight, self.values.present]
+        weights = [self.class_weight, self.values.weight, self.values.present]
+        weights += [self.gaussians.weight, self.gaussians.m2]
         if self.pairs is not None:
             weights.append(self.pairs.weight)
-        if self.gaussians is not None:
-            weights += [self.gaussians.weight, self.gaussians.m2]
         for weight in weights:
             values = np.asarray(weight)
             values *= factor
@@ -577,7 +336,7 @@ class Tables:
         self.class_weight[row.label] += amount
         if not self.exact:
             self.class_samples[row.label] += samples_of(row.weight)
-        if self.values is not None:
+        if row.entries:
             self.values.add(row, self.unit)
         if self.pairs is not None:
             self.pairs.add(row, amount)
@@ -602,10 +361,9 @@ class Tables:
             return -2
         if self.class_weight[y] * (1.0 + ROUNDING) < amount:
             return -2
-        if self.values is not None:
-            found = self.values.missing_entry(row, unit)
-            if found >= 0:
-                return found
+        found = self.values.missing_entry(row, unit)
+        if found >= 0:
+            return found
         if row.numbers:
             found = self.gaussians.missing_number(row, unit)
             if found >= 0:
@@ -614,8 +372,7 @@ class Tables:
             self.leave_exact()
         least: cython.double = 0.0 if self.exact else ROUNDING * max(self.unit, amount)
         take(self.class_weight, self.class_samples, y, row.weight, unit, least, self.exact)
-        if self.values is not None:
-            self.values.forget(row, unit, least)
+        self.values.forget(row, unit, least)
         if self.pairs is not None:
             self.pairs.forget(row, amount, least)
             if not self.exact:
@@ -634,11 +391,9 @@ class Tables:
             return
         self.exact = False
         self.class_samples = np.array(self.class_weight)
-        if self.values is not None:
-            self.values.exact = False
-            self.values.samples = np.array(self.values.weight)
-            self.values.present_samples = np.array(self.values.present)
-            self.values.histogram = None
-        if self.gaussians is not None:
-            self.gaussians.exact = False
-            self.gaussians.samples = np.array(self.gaussians.weight)
+        self.values.exact = False
+        self.values.samples = np.array(self.values.weight)
+        self.values.present_samples = np.array(self.values.present)
+        self.values.histogram = None
+        self.gaussians.exact = False
+        self.gaussians.samples = np.array(self.gaussians.weight)

@@ -2,16 +2,6 @@
 
 A store of order 1 counts (class, value); order 2 counts (class, value, value) too. Whatever is learned is learned
 here; what is predicted from it is a reading's business.
-
-State, as `state()` gives it::
-
-    {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
-              "features": [["sky", "nominal"], ["wind", "numeric"]],     in the order they were met
-              "vocabularies": [["grey", {"int": "3"}]], "other": [false]},
-     "arrays": {"class_weight": (C,), "weight": (codes, C), "present": (features, C), "pairs": (cells, C), ...}}
-
-Tables are written without their spare room: codes of the first feature, then of the second, classes innermost; of
-pairs the triangle that `_tables` draws. `samples` arrays are there unless all weights were whole.
 """
 
 from __future__ import annotations
@@ -22,18 +12,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core._encoding import BagEncoder, RowEncoder, Vocabulary
-from stream_bayes.core._tables import Gaussians, Layout, PairCounts, Tables, ValueCounts
-from stream_bayes.core.values import OTHER, Value, tagged_many, untagged_many
-from stream_bayes.errors import BadState, BadWeight, BudgetExceeded, CannotMerge, NotLearned
+from stream_bayes.core._encoding import Encoder
+from stream_bayes.core._gaussians import Gaussians
+from stream_bayes.core._tables import Layout, PairCounts, Tables, ValueCounts
+from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.counts_state import (
+    clock_state,
+    expect,
+    grid,
+    load_arrays,
+    load_clock,
+    load_names,
+    names_state,
+    refusing_bad_state,
+    sizes,
+    table_arrays,
+    vocabularies,
+)
+from stream_bayes.core.values import Value
+from stream_bayes.errors import BadWeight, BudgetExceeded, CannotMerge, NotLearned
 
 __all__ = ["CountStore"]
 
 Array = NDArray[Any]
 
-NAME_BYTES = 96  # a code's share of its dict, its int, and the slack of both; the name itself is the user's
+NAME_BYTES = 40  # a value's place in the table of its vocabulary and in the list, at most; the name itself is the user's
+FEATURE_BYTES = 600  # a feature, its vocabulary and their empty tables
 SMALLEST_ROOM = 4
-SPARE_FEATURES = 4  # one more for each so many, so that features met one by one do not move the tables each time
+SPARE_FEATURES = (
+    4  # one more for each so many, so that features met one by one do not move the tables each time
+)
 
 
 class CountStore:
@@ -56,7 +64,7 @@ class CountStore:
     -----
     Memory: 8 bytes for each class and value (16 with fractional weights or fading), 24 for each class and numeric
     feature, in order 2 also 8 for each class and pair of values, with up to as much again as room to grow; and about
-    96 bytes a value for its name's code.
+    72 bytes a value for its name's code.
 
     Examples
     --------
@@ -70,7 +78,7 @@ class CountStore:
 
     def __init__(
         self,
-        encoder: RowEncoder | BagEncoder,
+        encoder: Encoder,
         *,
         order: int = 1,
         half_life: float | None = None,
@@ -83,7 +91,7 @@ class CountStore:
         self.tables = Tables(half_life)
         self._histogram = word_histogram
         self._used: Array = np.zeros(0, np.longlong)
-        self._rebuild(*self._sizes())
+        self._rebuild(*sizes(self.encoder))
 
     # -- one event at a time ------------------------------------------------------------------------------------------
 
@@ -94,6 +102,10 @@ class CountStore:
             self.make_room(row.weight)
         self.tables.add(row)
 
+    def add(self, row: Any) -> None:
+        """Add an encoded sample, whose codes have room."""
+        self.tables.add(row)
+
     def unlearn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int | None = None) -> None:
         """Take back exactly what learning the same sample added when the clock stood `at`."""
         row = self.encoder.unlearned(x, y, weight)
@@ -102,7 +114,9 @@ class CountStore:
     def forget(self, row: Any, at: int | None = None) -> None:
         """Take an encoded row back."""
         tables = self.tables
-        if at is not None and (isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock):
+        if at is not None and (
+            isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock
+        ):
             raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
         failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at))
         if failed != -1:
@@ -128,13 +142,11 @@ class CountStore:
         if failed >= row.entries:
             feature = self.encoder.numeric[row.numeric_feature[failed - row.entries]]
             return f"{feature.name!r} = {row.number[failed - row.entries]} in class {label!r}"
-        vocabulary = self._vocabularies()[row.feature[failed]]
-        value = vocabulary.values[row.code[failed]]
-        amount = row.amount[failed] * row.weight
-        if isinstance(self.encoder, BagEncoder):
-            return f"{amount} of token {value!r} in class {label!r}"
-        name = self.encoder.nominal[row.feature[failed]].name
-        return f"{name!r} = {value!r} with weight {amount} in class {label!r}"
+        feature = self.encoder.nominal[row.feature[failed]]
+        value = feature.vocabulary.values[row.code[failed]]
+        return (
+            f"{feature.name!r} = {value!r} with weight {row.amount[failed] * row.weight} in class {label!r}"
+        )
 
     # -- room -------------------------------------------------------------------------------------------------------
 
@@ -154,22 +166,6 @@ class CountStore:
         encoder.created.clear()
         self.tables.labels = len(encoder.labels)
 
-    def _vocabularies(self) -> list[Vocabulary]:
-        """The vocabulary of each run of positions."""
-        if isinstance(self.encoder, BagEncoder):
-            return [self.encoder.tokens]
-        return [feature.vocabulary for feature in self.encoder.nominal]
-
-    def _numeric_features(self) -> int:
-        return 0 if isinstance(self.encoder, BagEncoder) else len(self.encoder.numeric)
-
-    def _sizes(self) -> tuple[Array, Array]:
-        """How many codes each feature has, and how many of them were declared."""
-        vocabularies = self._vocabularies()
-        used = np.fromiter((len(v) for v in vocabularies), np.longlong, len(vocabularies))
-        declared = np.fromiter((v.declared for v in vocabularies), np.longlong, len(vocabularies))
-        return used, declared
-
     def _fits(self) -> bool:
         """Whether new codes have room where they are; looks only at what is new."""
         layout = self.tables.values.layout
@@ -188,11 +184,13 @@ class CountStore:
 
     def _grow(self) -> None:
         """Move to a layout with room for everything, half as large again where the budget allows it."""
-        used, declared = self._sizes()
+        used, declared = sizes(self.encoder)
         layout = self.tables.values.layout
         old_room = np.asarray(layout.room)[: len(used)]
         room = np.maximum(used, SMALLEST_ROOM)
-        room[: len(old_room)] = np.where(used[: len(old_room)] > old_room, 2 * room[: len(old_room)], old_room)
+        room[: len(old_room)] = np.where(
+            used[: len(old_room)] > old_room, 2 * room[: len(old_room)], old_room
+        )
         if len(old_room) and (used[: len(old_room)] > old_room).any() and room.sum() < 1.5 * old_room.sum():
             room = np.where(2 * used > room, np.maximum(2 * used, room), room)  # the next to overflow
         spare = len(used) // SPARE_FEATURES if 0 < layout.features < len(used) else 0
@@ -211,7 +209,7 @@ class CountStore:
         padding = np.zeros(spare, np.longlong)
         layout = Layout(np.concatenate([used, padding]), wide, np.concatenate([declared, padding]), classes)
         self._check_budget(layout, 0)
-        self._move(layout, self._numeric_features())
+        self._move(layout, len(self.encoder.numeric))
 
     def _move(self, layout: Layout, numeric: int) -> None:
         tables = self.tables
@@ -222,34 +220,33 @@ class CountStore:
         gaussians = Gaussians(numeric, classes, tables.exact)
         class_weight = np.zeros(classes)
         class_samples = class_weight if tables.exact else np.zeros(classes)
-        if old is not None:
-            kept = old.layout.classes
-            held = np.asarray(old.layout.used)[: layout.features]
-            here, there = layout.positions_of(held), old.layout.positions_of(held)
-            runs = min(layout.features, old.layout.features)
-            for new, now, rows, old_rows in (
-                (values.weight, old.weight, here, there),
-                (values.samples, old.samples, here, there),
-                (values.present, old.present, slice(runs), slice(runs)),
-                (values.present_samples, old.present_samples, slice(runs), slice(runs)),
-                *(
-                    (
-                        getattr(gaussians, name),
-                        getattr(tables.gaussians, name),
-                        slice(tables.gaussians.features),
-                        slice(None),
-                    )
-                    for name in ("weight", "samples", "mean", "m2")
-                ),
-            ):
-                _grid(new, classes)[rows, :kept] = _grid(now, kept)[old_rows]
-            class_weight[:kept] = tables.class_weight
-            class_samples[:kept] = tables.class_samples
-            values.recount()
-            if pairs is not None:
-                targets = np.zeros(old.layout.positions, np.longlong)
-                targets[there] = here
-                pairs.pour(tables.pairs, targets, np.arange(kept, dtype=np.longlong), 1.0)
+        kept = old.layout.classes
+        held = np.asarray(old.layout.used)[: layout.features]
+        here, there = layout.positions_of(held), old.layout.positions_of(held)
+        runs = min(layout.features, old.layout.features)
+        for new, now, rows, old_rows in (
+            (values.weight, old.weight, here, there),
+            (values.samples, old.samples, here, there),
+            (values.present, old.present, slice(runs), slice(runs)),
+            (values.present_samples, old.present_samples, slice(runs), slice(runs)),
+            *(
+                (
+                    getattr(gaussians, name),
+                    getattr(tables.gaussians, name),
+                    slice(tables.gaussians.features),
+                    slice(None),
+                )
+                for name in ("weight", "samples", "mean", "m2")
+            ),
+        ):
+            grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
+        class_weight[:kept] = tables.class_weight
+        class_samples[:kept] = tables.class_samples
+        values.recount()
+        if pairs is not None and tables.pairs is not None:
+            targets = np.zeros(old.layout.positions, np.longlong)
+            targets[there] = here
+            pairs.pour(tables.pairs, targets, np.arange(kept, dtype=np.longlong), 1.0)
         if self._histogram and tables.exact:
             values.rebuild_histogram()
         tables.values, tables.pairs, tables.gaussians = values, pairs, gaussians
@@ -260,11 +257,11 @@ class CountStore:
         """What a store of this layout takes, names included."""
         columns = 1 if self.tables.exact else 2
         cells = layout.classes * (columns * (layout.positions + layout.features + 1))
-        cells += layout.classes * (2 + columns) * self._numeric_features()
+        cells += layout.classes * (2 + columns) * len(self.encoder.numeric)
         if self.order >= 2:
             cells += layout.classes * layout.pairs
         small = layout.positions * (1 + (4 * layout.classes if self._histogram else 0))
-        return 8 * cells + small + NAME_BYTES * (codes + layout.features + self._numeric_features())
+        return 8 * int(cells) + int(small) + NAME_BYTES * codes + FEATURE_BYTES * len(self.encoder.features)
 
     def _check_budget(self, layout: Layout, more: int) -> None:
         if self.memory_budget is None:
@@ -300,7 +297,11 @@ class CountStore:
         factor = 1.0
         if mine.half_life:
             mine.rescale()
-            factor = 1.0 / theirs.unit_at(mine.clock) if mine.clock - theirs.origin < 1000 * mine.half_life else 0.0
+            factor = (
+                1.0 / theirs.unit_at(mine.clock)
+                if mine.clock - theirs.origin < 1000 * mine.half_life
+                else 0.0
+            )
         labels = np.array([self.encoder.labels.lookup(y) for y in other.encoder.labels.values], np.longlong)
         _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
         self._merge_values(other, runs, labels, factor)
@@ -308,22 +309,24 @@ class CountStore:
 
     def _merge_names(self, other: CountStore) -> list[int]:
         """Give everything the other store names a code here; where its runs are here."""
-        encoder, runs = self.encoder, []
+        encoder = self.encoder
+        runs = []
         encoder.rollback()
         try:
             for y in other.encoder.labels.values:
                 encoder.name_label(y)
-            if isinstance(encoder, BagEncoder):
-                _merge_vocabulary("the bag of words", encoder.tokens, other.encoder.tokens, encoder.created)
-                return [0]
             for feature in other.encoder.features.values():
                 own = encoder.name_feature(feature.name, feature.numeric)
                 if own.numeric != feature.numeric:
-                    raise CannotMerge(f"feature {feature.name!r} is nominal in one learner and numeric in the other")
+                    raise CannotMerge(
+                        f"feature {feature.name!r} is nominal in one learner and numeric in the other"
+                    )
             for feature in other.encoder.nominal:
                 own = encoder.features[feature.name]
                 runs.append(own.slot)
-                _merge_vocabulary(f"feature {feature.name!r}", own.vocabulary, feature.vocabulary, encoder.created)
+                _merge_vocabulary(
+                    f"feature {feature.name!r}", own.vocabulary, feature.vocabulary, encoder.created
+                )
         except BaseException:
             encoder.rollback()
             raise
@@ -333,12 +336,12 @@ class CountStore:
         mine, theirs = self.tables.values, other.tables.values
         targets = np.zeros(theirs.layout.positions, np.longlong)
         positions = theirs.layout.positions_of(np.asarray(theirs.layout.used)[: len(runs)])
-        own = self._vocabularies()
+        own = vocabularies(self.encoder)
         targets[positions] = np.fromiter(
             (
-                mine.layout.start[run] + own[run].index[value]
-                for run, vocabulary in zip(runs, other._vocabularies(), strict=True)
-                for value in vocabulary.index
+                mine.layout.start[run] + own[run].find(value)
+                for run, vocabulary in zip(runs, vocabularies(other.encoder), strict=True)
+                for value in vocabulary.values
             ),
             np.longlong,
             len(positions),
@@ -362,20 +365,20 @@ class CountStore:
         if not theirs.features:
             return
         rows = np.array([self.encoder.features[feature.name].slot for feature in other.encoder.numeric])
-        grid = np.ix_(rows, labels)
-        there = {name: _grid(getattr(theirs, name), theirs.classes)[:, : len(labels)] for name in _MOMENTS}
-        here = {name: _grid(getattr(mine, name), mine.classes) for name in _MOMENTS}
-        weight = here["weight"][grid] + factor * there["weight"]
+        cells = np.ix_(rows, labels)
+        there = {name: grid(getattr(theirs, name), theirs.classes)[:, : len(labels)] for name in _MOMENTS}
+        here = {name: grid(getattr(mine, name), mine.classes) for name in _MOMENTS}
+        weight = here["weight"][cells] + factor * there["weight"]
         share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
-        away = there["mean"] - here["mean"][grid]
+        away = there["mean"] - here["mean"][cells]
         # Chan, Golub and LeVeque: the means part by `away`, which adds to the squared deviations.
-        here["m2"][grid] += factor * there["m2"] + here["weight"][grid] * share * away * away
-        here["mean"][grid] += away * share
+        here["m2"][cells] += factor * there["m2"] + here["weight"][cells] * share * away * away
+        here["mean"][cells] += away * share
         if mine.exact:
-            here["weight"][grid] = weight
+            here["weight"][cells] = weight
         else:
-            here["samples"][grid] += there["samples"]
-            here["weight"][grid] = weight
+            here["samples"][cells] += there["samples"]
+            here["weight"][cells] = weight
 
     # -- reading and keeping ------------------------------------------------------------------------------------------
 
@@ -392,37 +395,30 @@ class CountStore:
             if tables.class_samples[code] > 0:
                 named[(label,)] = tables.class_weight[code] / unit
         layout = tables.values.layout
-        weight = _grid(tables.values.weight, layout.classes)
-        runs = [
-            (None if isinstance(self.encoder, BagEncoder) else self.encoder.nominal[run].name, vocabulary.values)
-            for run, vocabulary in enumerate(self._vocabularies())
-        ]
+        weight = grid(tables.values.weight, layout.classes)
         places = []
-        for run, (name, values) in enumerate(runs):
-            for code, value in enumerate(values):
+        for run, feature in enumerate(self.encoder.nominal):
+            for code, value in enumerate(feature.vocabulary.values):
                 position = layout.start[run] + code
-                places.append((run, position, (value,) if name is None else (name, value)))
+                places.append((run, position, (feature.name, value)))
                 for y in np.flatnonzero(weight[position]):
                     named[(*places[-1][2], labels[y])] = float(weight[position, y]) / unit
         if tables.pairs is not None:
-            self._pairs_by_name(named, places, labels)
-        for feature in self._numeric_names():
+            self._pairs_by_name(tables.pairs, named, places, labels)
+        numbers = tables.gaussians
+        for feature in self.encoder.numeric:
             for code, label in enumerate(labels):
-                cell = feature[1] * layout.classes + code
-                numbers = tables.gaussians
+                cell = feature.slot * layout.classes + code
                 if numbers.weight[cell] > 0:
                     moments = (numbers.weight[cell] / unit, numbers.mean[cell], numbers.m2[cell] / unit)
-                    named[feature[0], label] = moments
+                    named[feature.name, label] = moments
         return named
 
-    def _numeric_names(self) -> list[tuple[Any, int]]:
-        if isinstance(self.encoder, BagEncoder):
-            return []
-        return [(feature.name, feature.slot) for feature in self.encoder.numeric]
-
-    def _pairs_by_name(self, named: dict[tuple[Any, ...], Any], places: list[Any], labels: list[Value]) -> None:
-        layout = self.tables.pairs.layout
-        weight = _grid(self.tables.pairs.weight, layout.classes)
+    def _pairs_by_name(
+        self, pairs: PairCounts, named: dict[tuple[Any, ...], Any], places: list[Any], labels: list[Value]
+    ) -> None:
+        layout = pairs.layout
+        weight = grid(pairs.weight, layout.classes)
         for run, position, name in places:
             line = layout.pair_start[run] + (position - layout.start[run]) * layout.start[run]
             for earlier_run, earlier, earlier_name in places:
@@ -434,129 +430,30 @@ class CountStore:
 
     def state(self) -> dict[str, Any]:
         """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
-        tables, encoder = self.tables, self.encoder
-        labels = len(encoder.labels)
-        used, declared = self._sizes()
-        values, layout = tables.values, tables.values.layout
-        positions = layout.positions_of(used)
-
-        def table(flat: Any, rows: Any = slice(None), classes: int = layout.classes) -> Array:
-            return np.ascontiguousarray(_grid(flat, classes)[rows][:, :labels])
-
-        arrays = {
-            "class_weight": np.array(tables.class_weight)[:labels],
-            "weight": table(values.weight, positions),
-            "present": table(values.present, slice(len(used))),
-        }
-        if tables.pairs is not None:
-            compact = Layout(used, used, declared, max(labels, 1))
-            pairs = PairCounts(compact)
-            targets = np.zeros(layout.positions, np.longlong)
-            targets[positions] = np.arange(len(positions))
-            pairs.pour(tables.pairs, targets, np.arange(labels, dtype=np.longlong), 1.0)
-            arrays["pairs"] = table(pairs.weight, classes=compact.classes)
-        if tables.gaussians.features:
-            for name in ("weight", "mean", "m2"):
-                arrays[f"numeric_{name}"] = table(getattr(tables.gaussians, name))
-        if not tables.exact:
-            arrays["class_samples"] = np.array(tables.class_samples)[:labels]
-            arrays["samples"] = table(values.samples, positions)
-            arrays["present_samples"] = table(values.present_samples, slice(len(used)))
-            if tables.gaussians.features:
-                arrays["numeric_samples"] = table(tables.gaussians.samples)
-        return {"meta": self._names_state(), "arrays": arrays}
-
-    def _names_state(self) -> dict[str, Any]:
-        encoder, vocabularies = self.encoder, self._vocabularies()
-        features = [] if isinstance(encoder, BagEncoder) else list(encoder.features.values())
         return {
-            "order": self.order,
-            "clock": self.tables.clock,
-            "origin": self.tables.origin,
-            "exact": bool(self.tables.exact),
-            "labels": tagged_many(encoder.labels.values),
-            "features": tagged_many([feature.name for feature in features]),
-            "numeric": [bool(feature.numeric) for feature in features],
-            "vocabularies": [tagged_many(v.values[: -1 if OTHER in v.index else None]) for v in vocabularies],
-            "other": [OTHER in v.index for v in vocabularies],
+            "meta": {"order": self.order} | clock_state(self.tables) | names_state(self.encoder),
+            "arrays": table_arrays(self.encoder, self.tables),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store of the same configuration from a state; whatever is wrong with it raises `BadState`."""
-        try:
-            self._load(state["meta"], state["arrays"])
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-            if isinstance(error, BadState):
-                raise
-            raise BadState(f"the state is truncated or was altered: {type(error).__name__}: {error}") from error
+        with refusing_bad_state():
+            meta, arrays = state["meta"], state["arrays"]
+            expect(meta["order"] == self.order, f"it holds counts of order {meta['order']}, not {self.order}")
+            load_names(self.encoder, meta)
+            load_clock(self.tables, meta)
+            self._rebuild(*sizes(self.encoder))
+            load_arrays(self.encoder, self.tables, arrays)
 
-    def _load(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        encoder, tables = self.encoder, self.tables
-        expect(meta["order"] == self.order, f"it holds counts of order {meta['order']}, not {self.order}")
-        _load_names(encoder, meta)
-        vocabularies = self._vocabularies()
-        expect(len(vocabularies) == len(meta["vocabularies"]) == len(meta["other"]), "a vocabulary is missing")
-        for vocabulary, values, other in zip(vocabularies, meta["vocabularies"], meta["other"], strict=True):
-            _load_vocabulary(vocabulary, untagged_many(values), other)
-        clock, origin = meta["clock"], meta["origin"]
-        expect(type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is no clock")
-        expect(tables.half_life > 0 or origin == 0, "it fades, the learner does not")
-        if not meta["exact"]:
-            tables.leave_exact()
-        expect(tables.exact == meta["exact"], "it lacks the sample counts that fading needs")
-        tables.clock, tables.origin = clock, origin
-        tables.unit = tables.unit_at(clock) if (clock - origin) <= 256 * (tables.half_life or np.inf) else np.inf
-        expect(np.isfinite(tables.unit), "its clock is far from its origin")
-        self._rebuild(*self._sizes())
-        self._load_arrays(arrays)
-
-    def _load_arrays(self, arrays: Mapping[str, Array]) -> None:
-        tables, labels = self.tables, len(self.encoder.labels)
-        used, declared = self._sizes()
-        values, layout = tables.values, tables.values.layout
-        compact = Layout(used, used, declared, max(labels, 1))
-        numeric = tables.gaussians.features
-        shapes: dict[str, tuple[Any, tuple[int, ...], Any]] = {
-            "class_weight": (_grid(tables.class_weight, 1), (labels,), slice(labels)),
-            "weight": (_grid(values.weight, layout.classes), (int(used.sum()), labels), slice(None)),
-            "present": (_grid(values.present, layout.classes), (len(used), labels), slice(None)),
-        }
-        if numeric:
-            for name in ("weight", "mean", "m2"):
-                grid = _grid(getattr(tables.gaussians, name), layout.classes)
-                shapes[f"numeric_{name}"] = (grid, (numeric, labels), slice(None))
-        if not tables.exact:
-            shapes["class_samples"] = (_grid(tables.class_samples, 1), (labels,), slice(labels))
-            shapes["samples"] = (_grid(values.samples, layout.classes), (int(used.sum()), labels), slice(None))
-            shapes["present_samples"] = (_grid(values.present_samples, layout.classes), (len(used), labels), slice(None))
-            if numeric:
-                grid = _grid(tables.gaussians.samples, layout.classes)
-                shapes["numeric_samples"] = (grid, (numeric, labels), slice(None))
-        names = set(shapes) | ({"pairs"} if self.order >= 2 else set())
-        expect(set(arrays) == names, f"its arrays are {sorted(arrays)}, expected {sorted(names)}")
-        for name, (grid, shape, rows) in shapes.items():
-            checked = _checked(name, arrays[name], shape)
-            if len(shape) == 1:
-                grid[rows, 0] = checked
-            else:
-                grid[rows, :labels] = checked
-        values.recount()
-        if values.histogram is not None:
-            values.rebuild_histogram()
-        if tables.pairs is not None:
-            saved = PairCounts(compact)
-            saved.weight = np.ascontiguousarray(_checked("pairs", arrays["pairs"], (compact.pairs, labels))).reshape(-1)
-            if labels:
-                targets = layout.positions_of(used)
-                tables.pairs.pour(saved, targets, np.arange(labels, dtype=np.longlong), 1.0)
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> CountStore:
+        """A store over a fresh encoder, with the settings that the saved one had, filled from its state."""
+        store = cls(encoder, **settings)
+        store.load(state)
+        return store
 
 
 _MOMENTS = ("weight", "samples", "mean", "m2")
-
-
-def _grid(flat: Any, classes: int) -> Array:
-    """A flat table as a view with a row a cell and a column a class."""
-    return np.asarray(flat).reshape(-1, classes)
 
 
 def _add(
@@ -574,72 +471,21 @@ def _add(
     if here == 1:
         own[labels] += factor * np.asarray(theirs)[: len(labels)]
         return
-    source = _grid(theirs, there)[their_rows][:, : len(labels)]
-    _grid(own, here)[np.ix_(rows, labels)] += factor * source
+    source = grid(theirs, there)[their_rows][:, : len(labels)]
+    grid(own, here)[np.ix_(rows, labels)] += factor * source
 
 
 def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: list[Any]) -> None:
     """Give each value of another vocabulary a code here. Where values would share one, the order of events decided
     which, so there is no merging."""
     if mine.limit is not None:
-        union = len({*mine.index, *theirs.index})
-        if OTHER in mine.index or OTHER in theirs.index or union > mine.limit:
+        union = len({*mine.values, *theirs.values})
+        if mine.other >= 0 or theirs.other >= 0 or union > mine.limit:
             raise CannotMerge(
                 f"{what} has passed max_values={mine.limit}, or would by merging: which values share <other> depends "
                 "on the order of events, so these learners cannot be merged"
             )
-    for value in theirs.index:
-        if value not in mine.index:
+    for value in theirs.values:
+        if value not in mine:
             mine.add(value)
             created.append(mine)
-
-
-def expect(condition: bool, message: str) -> None:
-    """Raise `BadState` unless the condition holds."""
-    if not condition:
-        raise BadState(f"the state does not fit: {message}")
-
-
-def _load_names(encoder: RowEncoder | BagEncoder, meta: Mapping[str, Any]) -> None:
-    _load_vocabulary(encoder.labels, untagged_many(meta["labels"]), False)
-    names, kinds = untagged_many(meta["features"]), meta["numeric"]
-    expect(len(names) == len(kinds) == len(set(names)), "its features are not distinct")
-    expect(all(type(kind) is bool for kind in kinds), "a feature is neither nominal nor numeric")
-    if isinstance(encoder, BagEncoder):
-        expect(not names, "a bag of words has no named features")
-        return
-    known = [(feature.name, bool(feature.numeric)) for feature in encoder.features.values()]
-    given = list(zip(names, kinds, strict=True))
-    expect(given[: len(known)] == known, "its features are not the declared ones")
-    expect(not encoder.declared or len(given) == len(known), "it has features that are not declared")
-    for name, numeric in given[len(known) :]:
-        encoder.name_feature(name, numeric)
-    encoder.created.clear()
-
-
-def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object) -> None:
-    declared = vocabulary.values
-    expect(type(other) is bool, "a vocabulary's mark of shared values is neither true nor false")
-    expect(len(set(values)) == len(values), "a vocabulary names a value twice")
-    expect(values[: len(declared)] == declared, f"it does not begin with the declared values {declared!r}")
-    expect(not vocabulary.closed or len(values) == len(declared), "it holds values beyond the declared ones")
-    expect(vocabulary.limit is None or len(values) <= vocabulary.limit, "it holds more values than max_values")
-    expect(not other or len(values) == vocabulary.limit, "values share <other> before max_values was reached")
-    for value in values[len(declared) :]:
-        vocabulary.add(value)
-    if other:
-        vocabulary.add(OTHER)
-
-
-def _checked(name: str, array: object, shape: tuple[int, ...]) -> Array:
-    """An array of a state, once it cannot do any harm."""
-    expect(isinstance(array, np.ndarray), f"{name} is no array")
-    assert isinstance(array, np.ndarray)
-    expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")
-    expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
-    expect(bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
-    if name != "numeric_mean":
-        expect(bool((array >= 0).all()), f"{name} holds negative numbers")
-    if name.endswith("samples"):
-        expect(bool((array == np.floor(array)).all()), f"{name} holds fractions of samples")
-    return array

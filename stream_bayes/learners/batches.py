@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core._encoding import BagEncoder, Batch, RowEncoder, Vocabulary, read_weight
+from stream_bayes.core._encoding import RowEncoder, read_weight
+from stream_bayes.core._rows import Batch
+from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.values import OTHER, Value, canonical, canonical_label, shown
+from stream_bayes.core.values import Value, canonical, canonical_label, shown
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
-from stream_bayes.frames import Native, factorise, is_frame, labels_of, numbers, read_table, value_types
+from stream_bayes.frames import Native, factorise, is_frame, labels_of, numbers, python_values, read_table, value_types
 from stream_bayes.schema import CodedColumns
 
 __all__ = ["encode_batch", "row_count"]
@@ -45,10 +47,10 @@ def encode_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = 
         rows = row_count(xs)
         labels = _labels(store, xs, ys, rows) if learning else None
         weights = _weights(ws, rows)
-        if isinstance(store.encoder, BagEncoder):
-            batch = _bags(store.encoder, xs, rows, learning)
-        else:
+        if isinstance(store.encoder, RowEncoder):
             batch = _rows(store.encoder, *_columns(store.encoder, xs), rows, learning)
+        else:
+            batch = _bags(store.encoder, xs, rows, learning)
         if labels is not None:
             batch.label, batch.weight = labels, weights
         return batch
@@ -77,28 +79,18 @@ def _weights(ws: Native, rows: int) -> NDArray[np.float64]:
 
 def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, learning: bool) -> Batch:
     batch, encoder = Batch(len(xs)), store.encoder
-    if not learning:
-        for x in xs:
-            batch.append(encoder.lookup(x))
-        return batch
-    if ys is None:
+    if learning and ys is None:
         raise BadLabel("a label is needed for each row")
-    labels, weights = labels_of(ys), _weights(ws, len(xs))
-    if len(labels) != len(xs):
-        raise SchemaError(f"{len(xs)} rows, but {len(labels)} labels")
-    made: list[Any] = []
-    for number, (x, y, w) in enumerate(zip(xs, labels, weights.tolist(), strict=True)):
-        try:
-            batch.append(encoder.encode(x, y, w))
-        except (BadValue, BadLabel, KindChanged) as error:
-            encoder.created = made  # all the rows' before this one, to be taken back together
-            raise type(error)(f"row {number}: {error}") from None
-        except BaseException:
-            encoder.created = made
-            raise
-        made.extend(encoder.created)
-        encoder.created = []
-    encoder.created = made
+    try:
+        if learning:
+            labels, weights = labels_of(ys), _weights(ws, len(xs)).tolist()
+            if len(labels) != len(xs):
+                raise SchemaError(f"{len(xs)} rows, but {len(labels)} labels")
+            encoder.encode_all(xs, labels, weights, batch)
+        else:
+            encoder.lookup_all(xs, batch)
+    except (BadValue, BadLabel, KindChanged) as error:
+        raise type(error)(f"row {encoder.failed}: {error}") from None
     return batch
 
 
@@ -120,14 +112,14 @@ def _labels(store: CountStore, xs: Native, ys: Native, rows: int) -> Codes:
 
 def _translated(codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, name: Any) -> Codes:
     """A column's codes as the store's; values new to it get codes in the order in which the rows bring them."""
-    known = [vocabulary.index.get(value, -1) for value in values]
+    known = [vocabulary.find(value) for value in values]
     new = [code for code, found in enumerate(known) if found < 0]
     if new and name is not None:
         occurring, first = np.unique(codes, return_index=True)
         for code in occurring[np.argsort(first)].tolist():
             if code >= 0 and known[code] < 0:
                 known[code] = name(values[code])
-    elif new and OTHER in vocabulary.index:
+    elif new and vocabulary.other >= 0:
         known = [vocabulary.lookup(value) for value in values]
     translation = np.array([*known, -1], np.int32)  # the last is what -1, missing, picks
     translation[translation < 0] = -1
@@ -215,14 +207,14 @@ def _rows(
 
 def _create(vocabulary: Vocabulary, created: list[Any], value: Value) -> int:
     before = len(vocabulary)
-    code = vocabulary.name(value)
+    code: int = vocabulary.name(value)
     if len(vocabulary) > before:
         created.append(vocabulary)
     return code
 
 
 def _refuse_undeclared(name: Any, codes: Codes, values: Sequence[Value], vocabulary: Vocabulary) -> None:
-    foreign = np.array([value not in vocabulary.index for value in values] + [False])[codes]
+    foreign = np.array([value not in vocabulary for value in values] + [False])[codes]
     if foreign.any():
         row = int(np.argmax(foreign))
         raise BadValue(f"row {row}: feature {shown(name)}: {shown(values[codes[row]])} is not among the declared values")
@@ -244,7 +236,7 @@ def _laid_out(
     return ends, feature[held], matrix[held]
 
 
-def _bags(encoder: BagEncoder, xs: Native, rows: int, learning: bool) -> Batch:
+def _bags(encoder: Any, xs: Native, rows: int, learning: bool) -> Batch:
     """A frame with a column a token, as bags: what is 0 or missing is not there."""
     names, row_of, column_of, counts = _sparse(xs) if _is_sparse(xs) else _dense(xs, rows)
     if encoder.binary:
@@ -261,8 +253,8 @@ def _bags(encoder: BagEncoder, xs: Native, rows: int, learning: bool) -> Batch:
     codes = np.full(len(names), -2, np.int32)
     row_of, column_of, counts = row_of[kept], column_of[kept], counts[kept]
     for column in dict.fromkeys(column_of.tolist()):
-        code = encoder.tokens.index.get(names[column])
-        codes[column] = encoder.meet_token(names[column], learning) if code is None else code
+        code = encoder.tokens.lookup(names[column])
+        codes[column] = encoder.meet_token(names[column], learning) if code < 0 else code
     known = codes[column_of] >= 0
     batch = Batch()
     batch.rows = rows
@@ -292,13 +284,14 @@ def _dense(xs: Native, rows: int) -> tuple[list[Any], Any, Any, Any]:
     if isinstance(xs, CodedColumns):
         if xs.names:
             raise BadValue(f"a bag of words has counts, but column {shown(xs.names[0])} is nominal")
-        names, matrix = list(xs.numeric_names), xs.numeric
+        names: list[Any] = list(xs.numeric_names)
+        matrix = xs.numeric
     else:
         columns = read_table(xs).columns
-        names = list(columns)
+        names = [*columns]
         matrix = np.empty((rows, len(names)))
-        for place, name in enumerate(names):
-            matrix[:, place] = _counts(columns[name], name)
+        for place, (name, cells) in enumerate(columns.items()):
+            matrix[:, place] = _counts(cells, name)
     row_of, column_of = np.nonzero(matrix)
     return names, row_of, column_of, matrix[row_of, column_of]
 
@@ -306,7 +299,5 @@ def _dense(xs: Native, rows: int) -> tuple[list[Any], Any, Any, Any]:
 def _counts(cells: Native, name: Any) -> NDArray[np.float64]:
     """A column of counts; True counts as 1."""
     if value_types(cells, name) == {bool}:
-        from stream_bayes.frames import python_values
-
         return np.array([np.nan if value is None else float(bool(value)) for value in python_values(cells)])
     return numbers(cells, name)

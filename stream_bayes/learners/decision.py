@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol, cast
 
-from river import base, linear_model, naive_bayes
+from river import base, compose, linear_model, naive_bayes
 
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 
@@ -86,8 +86,10 @@ class Costs:
                 raise BadValue(f"the costs of deciding {decision!r} must be {{label: cost}}; got {row!r}")
         labels = tuple(dict.fromkeys(label for row in matrix.values() for label in row))
         if not labels:
-            raise BadValue(f"a cost matrix needs a decision with the cost of at least one label; got {matrix!r}")
-        rows = tuple(tuple(_cost(decision, row, label) for label in labels) for decision, row in matrix.items())
+            raise BadValue(f"a cost matrix needs the cost of at least one decision and label; got {matrix!r}")
+        rows = tuple(
+            tuple(_cost(decision, row, label) for label in labels) for decision, row in matrix.items()
+        )
         object.__setattr__(self, "decisions", tuple(matrix))
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "rows", rows)
@@ -108,7 +110,7 @@ class Costs:
             The labels; of equally probable ones the first here is decided.
         unsure
             The cost of not choosing: one for all labels or `{label: cost}`. With one cost u, the answer is
-            unsure where no label is more probable than or as probable as 1 - u (Chow's rule). None: always choose.
+            unsure where no label has a probability of 1 - u or more (Chow's rule). None: always choose.
         unsure_as
             The decision that stands for not choosing.
 
@@ -232,12 +234,12 @@ class Costs:
         None
         """
         if len(self.labels) != 2:
-            raise NotSupported(f"a band needs two labels; these costs are about {list(self.labels)}: use risk")
+            raise NotSupported(f"a band needs two labels; these costs know {list(self.labels)}: use risk")
         one = _place(label, self.labels, "label")
         own = self.rows[_place(decision, self.decisions, "decision")]
         low, high = 0.0, 1.0
         for row in self.rows:
-            # How much dearer this decision is than the other, where the label is impossible and where it is certain.
+            # How much dearer than the other this decision is, where the label is impossible and where certain.
             at_zero, at_one = own[1 - one] - row[1 - one], own[one] - row[one]
             if at_zero > 0 and at_one > 0:
                 return None
@@ -266,8 +268,8 @@ class Thresholds:
 
     Immutable, and equal to any other `Thresholds` that decides alike by the same numbers. A label that is
     not the most probable is never the answer, however low its threshold: that is what `Costs` are for.
-    Of equally probable labels the first among the probabilities is meant, as in River. A threshold is compared
-    exactly as given: at the threshold, the label is answered.
+    Of equally probable labels the first among the probabilities is meant, as in River. A threshold is
+    compared exactly as given: at the threshold, the label is answered.
 
     Parameters
     ----------
@@ -295,7 +297,9 @@ class Thresholds:
 
     def __init__(self, least: float | Mapping[Any, float], otherwise: Hashable = "unsure") -> None:
         if isinstance(least, Mapping):
-            listed = {label: _threshold(value, f"the threshold of {label!r}") for label, value in least.items()}
+            listed = {
+                label: _threshold(value, f"the threshold of {label!r}") for label, value in least.items()
+            }
             unlisted = 0.0
         else:
             listed, unlisted = {}, _threshold(least, "the threshold of all labels")
@@ -305,7 +309,7 @@ class Thresholds:
         object.__setattr__(self, "otherwise", otherwise)
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:  # a label, or whatever `otherwise` is
-        """The most probable label or `otherwise`; None if no label has any probability: nothing is learned yet.
+        """The label or `otherwise`; None if no label has any probability: nothing is learned yet.
 
         Raises
         ------
@@ -324,7 +328,7 @@ class Thresholds:
         return f"{type(self).__name__}({least}, otherwise={self.otherwise!r})"
 
 
-class DecidingClassifier(base.Wrapper[base.Classifier], base.Classifier):
+class DecidingClassifier(base.Wrapper[base.Estimator], base.Classifier):
     """A classifier that answers with a rule's decision instead of the most probable label.
 
     What is learned and how probable the labels are is the classifier's own business; nothing is added to
@@ -353,12 +357,12 @@ class DecidingClassifier(base.Wrapper[base.Classifier], base.Classifier):
     0.9
     """
 
-    def __init__(self, classifier: base.Classifier, rule: Rule) -> None:
+    def __init__(self, classifier: base.Classifier | compose.Pipeline, rule: Rule) -> None:
         self.classifier = classifier
         self.rule = rule
 
     @property
-    def _wrapped_model(self) -> base.Classifier:
+    def _wrapped_model(self) -> base.Estimator:
         return self.classifier
 
     # The keyword arguments are the classifier's (a weight, for one), so their types are not known here.

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from stream_bayes.core._encoding import RowEncoder, Vocabulary
+from stream_bayes.core._encoding import RowEncoder
 from stream_bayes.core._kernels import Reading, ValueReading
+from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
 from stream_bayes.errors import NotSupported, SchemaError, UnknownFeature
 from stream_bayes.learners.arguments import check_choice, check_number
@@ -43,6 +44,7 @@ class _NamedFeatures(BayesClassifier):
 
     variance: str | None
     variance_floor: float
+    _reading: ValueReading
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """P(feature | class) as the model has it now.
@@ -86,7 +88,7 @@ class _NamedFeatures(BayesClassifier):
         if known.numeric:
             raise NotSupported(f"feature {feature!r} is numeric: it has a mean and a deviation, no table of counts")
         tables = self._store.tables
-        layout, code = tables.values.layout, self._store.encoder.labels.index[label]
+        layout, code = tables.values.layout, self._store.encoder.labels.find(label)
         start = layout.start[known.slot]
         return {
             value: tables.values.weight[(start + place) * layout.classes + code] / tables.unit
@@ -97,16 +99,12 @@ class _NamedFeatures(BayesClassifier):
     def _distribution(self, feature: Any, label: Any) -> dict[Any, float]:
         known = self._feature(feature)
         if known.numeric:
-            mean, variance, _, _ = self._gaussian(known.slot, self._store.encoder.labels.index[label])
+            mean, variance, _, _ = self._reading.gaussian(known.slot, self._store.encoder.labels.find(label))
             return {"mean": mean, "sd": math.sqrt(variance)}
         counts = self._counts(feature, label)
         add = self._reading.strength / (len(counts) if self._reading.spread and counts else 1)
         total = math.fsum(counts.values()) + add * len(counts)
         return {value: (n + add) / total for value, n in counts.items()} if total > 0 else {}
-
-    def _gaussian(self, slot: int, label: int) -> tuple[float, float, float, float]:
-        """Mean and variance as predictions use them, the weight behind the mean, the variance's degrees of freedom."""
-        return self._reading.gaussian(slot, label)
 
     def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
         row, tables, reading = self._store.encoder.lookup(x), self._store.tables, self._reading
@@ -124,7 +122,7 @@ class _NamedFeatures(BayesClassifier):
             if total > 0:
                 moments += log_share(own, total)
         for k in range(row.numbers):
-            mean, variance, weight, freedom = self._gaussian(row.numeric_feature[k], label)
+            mean, variance, weight, freedom = self._reading.gaussian(row.numeric_feature[k], label)
             if weight > 0 and freedom > 0:
                 moments += log_gaussian(row.number[k] - mean, variance, weight, freedom)
         return moments
@@ -165,7 +163,7 @@ class NaiveBayes(_NamedFeatures):
     Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches, in any
     order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features, fractional weights or
     fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its features; memory is 8 bytes
-    for each class and value, 24 for each class and numeric feature, and about 96 for each value's name.
+    for each class and value, 24 for each class and numeric feature, and about 72 for each value's name.
 
     Examples
     --------

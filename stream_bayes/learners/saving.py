@@ -31,7 +31,7 @@ def checksum(text: str, arrays: Mapping[str, Any]) -> int:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
-        total = zlib.crc32(array.reshape(-1).view(np.uint8), total)
+        total = zlib.crc32(array.data, total)
     return total
 
 

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from river.base import tags
 
-from stream_bayes.core._encoding import BagEncoder, Vocabulary
-from stream_bayes.core._kernels import BernoulliReading, ComplementReading, MultinomialReading, Reading
+from stream_bayes.core._encoding import BagEncoder
+from stream_bayes.core._bag_kernels import BernoulliReading, ComplementReading, MultinomialReading
+from stream_bayes.core._kernels import Reading
+from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
 from stream_bayes.errors import SchemaError, UnknownFeature
 from stream_bayes.learners.arguments import check_number
@@ -66,10 +68,10 @@ class _BagClassifier(BayesClassifier):
             all classes are returned, by class.
         """
         label = self._given_label(given)
-        place = self._store.encoder.tokens.lookup(feature)
+        place = self._store.encoder.nominal[0].vocabulary.lookup(feature)
         if place < 0 or not self._store.tables.values.held[place]:
             raise UnknownFeature(f"token {feature!r} holds no samples")
-        codes = {y: self._store.encoder.labels.index[y] for y in self.classes_ if label is ... or y == label}
+        codes = {y: self._store.encoder.labels.find(y) for y in self.classes_ if label is ... or y == label}
         shares = {y: self._share(place, code) for y, code in codes.items()}
         return shares if label is ... else shares[label]
 
@@ -114,7 +116,7 @@ class MultinomialNB(_BagClassifier):
     Notes
     -----
     Promises: as `NaiveBayes`; counts that are whole are exact. Time is in proportion to the tokens of a message, never to
-    the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or fading), and about 96 for each token's
+    the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or fading), and about 72 for each token's
     place in the dict.
 
     Examples
@@ -279,7 +281,7 @@ class BernoulliNB(_BagClassifier):
         row, values = self._store.encoder.lookup(x), self._store.tables.values
         present = set(row.code[: row.entries])
         moments = Cumulants()
-        for place in range(len(self._store.encoder.tokens)):
+        for place in range(len(self._store.encoder.nominal[0].vocabulary)):
             if values.held[place]:
                 own, total = self._parameters(place, label)
                 moments += log_share(own if place in present else total - own, total)

@@ -355,6 +355,12 @@ def test_name_order_is_equal_exactly_where_a_dict_says_equal(a, b):
     assert (name_order(a) < name_order(b)) + (name_order(b) < name_order(a)) == (a != b)
 
 
+def test_name_order_puts_numbers_of_all_types_in_one_line():
+    assert name_order(1) == name_order(True) == name_order(1.0)
+    assert name_order((1, "a")) == name_order((True, "a"))
+    assert sorted([10, 2.5, False, 2**60, -1.5], key=name_order) == [-1.5, False, 2.5, 10, 2**60]
+
+
 @given(values, values, values)
 def test_name_order_is_transitive(a, b, c):
     for x, y, z in itertools.permutations([name_order(a), name_order(b), name_order(c)]):

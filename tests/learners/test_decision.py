@@ -5,6 +5,7 @@ import math
 import pickle
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,9 @@ def problems(draw):
     """A cost matrix as numpy sees it, the same as Costs, and probabilities."""
     labels = LABELS[: draw(st.integers(1, len(LABELS)))]
     rows = draw(
-        st.lists(st.lists(costs_of_a_cell, min_size=len(labels), max_size=len(labels)), min_size=1, max_size=5)
+        st.lists(
+            st.lists(costs_of_a_cell, min_size=len(labels), max_size=len(labels)), min_size=1, max_size=5
+        )
     )
     costs = Costs({f"d{i}": dict(zip(labels, row, strict=True)) for i, row in enumerate(rows)})
     return np.array(rows), costs, draw(probabilities(labels))
@@ -44,7 +47,7 @@ def clear_winner(risks):
     return not rest or rest[0] > first * (1 + 1e-6)
 
 
-# --- costs -----------------------------------------------------------------------------------------------------
+# --- costs ----------------------------------------------------------------------------------------
 
 
 @given(problems())
@@ -147,7 +150,9 @@ def test_on_the_threshold_the_decision_is_positive_before_it_is_unsure():
 
 
 def test_the_labels_of_a_false_positive_can_be_named():
-    costs = Costs.false_positive(2, positive=True, negative=False, unsure={True: 0.5, False: 0.1}, unsure_as="ask")
+    costs = Costs.false_positive(
+        2, positive=True, negative=False, unsure={True: 0.5, False: 0.1}, unsure_as="ask"
+    )
     assert costs.decisions == (True, False, "ask")
     assert costs.cost("ask", True) == 0.5
     assert costs.cost(True, False) == 2
@@ -173,7 +178,7 @@ def test_risk_of_nothing_is_zero():
     assert Costs.false_positive(3).risk({}) == {"spam": 0.0, "ham": 0.0}
 
 
-# --- bands -----------------------------------------------------------------------------------------------------
+# --- bands ----------------------------------------------------------------------------------------
 
 cell = st.integers(0, 6)
 
@@ -226,7 +231,7 @@ def test_a_band_needs_two_labels_and_known_names():
         Costs.zero_one(["a", "b"]).band("a", "z")
 
 
-# --- refusals --------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", [-1, -1e-300, math.inf, math.nan, None, "1", 10**400, 1j])
@@ -241,7 +246,8 @@ def test_a_cost_that_is_no_finite_number_of_at_least_zero_is_refused_by_its_plac
 
 
 def test_any_real_number_is_a_cost():
-    costs = Costs({"d": {"x": Fraction(1, 2), "y": np.float32(0.5), "z": np.int64(3)}})
+    row: dict[str, Any] = {"x": Fraction(1, 2), "y": np.float32(0.5), "z": np.int64(3)}
+    costs = Costs({"d": row})
     assert costs.rows == ((0.5, 0.5, 3.0),)
     assert {type(cost) for cost in costs.rows[0]} == {float}
 
@@ -257,7 +263,7 @@ def test_a_missing_cell_is_refused_by_its_place():
 
 @pytest.mark.parametrize("matrix", [{}, {"a": {}}, {"a": {}, "b": {}}])
 def test_a_matrix_without_cells_is_refused(matrix):
-    with pytest.raises(BadValue, match="at least one label"):
+    with pytest.raises(BadValue, match="at least one decision and label"):
         Costs(matrix)
 
 
@@ -281,7 +287,11 @@ def test_a_label_without_costs_is_refused_by_name_even_if_impossible():
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -0.1, 1.1, None, "0.5"])
 def test_what_is_no_probability_is_refused_by_its_label(bad):
-    for decide in (Costs.zero_one(["a", "b"]).decide, Costs.zero_one(["a", "b"]).risk, Thresholds(0.5).decide):
+    for decide in (
+        Costs.zero_one(["a", "b"]).decide,
+        Costs.zero_one(["a", "b"]).risk,
+        Thresholds(0.5).decide,
+    ):
         with pytest.raises(BadValue, match="probability of 'b'"):
             decide({"a": 0.5, "b": bad})
 
@@ -290,7 +300,7 @@ def test_a_rounding_above_one_is_still_a_probability():
     assert Costs.zero_one(["a", "b"]).decide({"a": 1.0000000000000002}) == "a"
 
 
-# --- thresholds ------------------------------------------------------------------------------------------------
+# --- thresholds -----------------------------------------------------------------------------------
 
 
 @given(probabilities(["a", "b", "c"]), st.dictionaries(st.sampled_from("abc"), st.floats(0, 1)))
@@ -322,7 +332,7 @@ def test_a_threshold_that_is_no_probability_is_refused(bad):
         Thresholds(bad)
 
 
-# --- values ----------------------------------------------------------------------------------------------------
+# --- values ---------------------------------------------------------------------------------------
 
 RULES = [
     Costs({"ü": {None: 1, ("t", 2): 0.5}, 3: {None: 0, ("t", 2): 2}}),
@@ -364,10 +374,12 @@ def test_costs_keep_nothing_of_the_matrix_they_came_from():
     assert costs.decide({"x": 1.0}) == "a"
 
 
-# --- the classifier --------------------------------------------------------------------------------------------
+# --- the classifier -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("params", DecidingClassifier._unit_test_params(), ids=lambda p: type(p["rule"]).__name__)
+@pytest.mark.parametrize(
+    "params", [*DecidingClassifier._unit_test_params()], ids=lambda p: type(p["rule"]).__name__
+)
 def test_a_deciding_classifier_obeys_rivers_checks(params):
     checks.check_estimator(DecidingClassifier(**params))
 

@@ -1,0 +1,1 @@
+"""Benchmarks: how fast the learners are against those that users have now. Run `python -m benchmarks`."""

@@ -1,0 +1,91 @@
+"""Running Gaussians, a cell for each numeric feature and class: weight, mean, and sum of squared deviations."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core._cells import samples_of, take
+    from stream_bayes.core._rows import Row
+
+ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+
+
+@cython.cclass
+class Gaussians:
+    """Running weight, mean and sum of squared deviations of each (feature, class)."""
+
+    def __init__(self, features: cython.Py_ssize_t, classes: cython.Py_ssize_t, exact: cython.bint):
+        self.classes = classes
+        self.features = features
+        self.exact = exact
+        self.weight = np.zeros(features * classes)
+        self.samples = self.weight if exact else np.zeros(features * classes)
+        self.mean = np.zeros(features * classes)
+        self.m2 = np.zeros(features * classes)
+
+    @cython.cfunc
+    def add(self, row: Row, unit: cython.double):
+        # West's update: weights are repeat counts, whole or not.
+        amount: cython.double = row.weight * unit
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        away: cython.double
+        for k in range(row.numbers):
+            cell = row.numeric_feature[k] * self.classes + row.label
+            self.weight[cell] += amount
+            if not self.exact:
+                self.samples[cell] += samples_of(row.weight)
+            away = row.number[k] - self.mean[cell]
+            self.mean[cell] += away * (amount / self.weight[cell])
+            self.m2[cell] += amount * away * (row.number[k] - self.mean[cell])
+
+    @cython.cfunc
+    def missing_number(self, row: Row, unit: cython.double) -> cython.longlong:
+        """The first number of the row that cannot have been learned in this class, or -1."""
+        amount: cython.double = row.weight * unit
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        left: cython.double
+        away: cython.double
+        scale: cython.double
+        for k in range(row.numbers):
+            cell = row.numeric_feature[k] * self.classes + row.label
+            if self.samples[cell] < samples_of(row.weight) and self.samples[cell] != 1.0:
+                return k
+            left = self.weight[cell] - amount
+            if left < -ROUNDING * amount:
+                return k
+            away = row.number[k] - self.mean[cell]
+            scale = abs(row.number[k]) + abs(self.mean[cell])
+            if left <= ROUNDING * amount:
+                # The last sample: it must be the mean itself.
+                if abs(away) > 1e-6 * scale:
+                    return k
+            elif self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -ROUNDING * (
+                self.m2[cell] + self.weight[cell] * scale * scale
+            ):
+                return k
+        return -1
+
+    @cython.cfunc
+    def forget(self, row: Row, unit: cython.double, least: cython.double):
+        amount: cython.double = row.weight * unit
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        away: cython.double
+        mean: cython.double
+        for k in range(row.numbers):
+            cell = row.numeric_feature[k] * self.classes + row.label
+            take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
+            if self.samples[cell] <= 0.0 or self.weight[cell] <= 0.0:
+                self.mean[cell] = 0.0
+                self.m2[cell] = 0.0
+                continue
+            away = row.number[k] - self.mean[cell]
+            mean = self.mean[cell] - away * (amount / self.weight[cell])
+            self.m2[cell] -= amount * away * (row.number[k] - mean)
+            self.mean[cell] = mean
+            if self.m2[cell] < 0.0 or self.samples[cell] == 1.0:
+                self.m2[cell] = 0.0

@@ -1,0 +1,169 @@
+"""The values of one feature, of the labels, or of the tokens, and the codes they have.
+
+A hash table made for one purpose: most of learning from text is looking words up, and a dict touches four places in
+memory for that, one of them an int object. Here a place in the table holds half the hash and the code together:
+
+    table   [ mark of "grey" | 1 ]  [ empty: 0 ]  [ mark of "blue" | 2 ] ...      mark: 32 bits of the hash; code + 1
+    values  ["grey", "blue"]                                                      by code
+
+so a word that is there costs one look at the table and one comparison, and one that is not only the look. Marks hold
+the bits that place them, so growing hashes nothing again. Hashes are never written anywhere.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from stream_bayes.core.values import OTHER
+
+UNSEEN = cython.declare(cython.int, -2)
+# Fibonacci hashing: spreads what Python leaves in the low bits, as the hashes of ints are, over the high ones.
+GOLDEN = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+ALL_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+LOW_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+
+
+@cython.cfunc
+def mark_of(value) -> cython.ulonglong:
+    """The 32 bits of a value's hash that are kept; equal values have equal marks."""
+    mixed: cython.ulonglong = (cython.cast(cython.ulonglong, hash(value)) * GOLDEN) & ALL_BITS
+    return mixed >> 32
+
+
+@cython.cclass
+class Vocabulary:
+    """Values and their codes, 0, 1, 2, ... in the order in which they came; two are the same when a dict says so.
+
+    With a `limit`, values past it share the code of `OTHER`, the last one. The first `declared` codes were
+    declared: they count as values although no sample holds them. A `closed` vocabulary has no others.
+    """
+
+    def __init__(self, values=(), limit=None, closed: cython.bint = False):
+        self.values = []
+        self.limit = limit
+        self.closed = closed
+        self.slot = -1  # the feature's, once it has one
+        self.other = UNSEEN
+        self.bits = 3
+        self.table = np.zeros(8, np.uint64)
+        self.restore(list(values))
+        self.declared = len(self.values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __contains__(self, value):
+        return self.find(value) >= 0
+
+    @cython.cfunc
+    def seek(self, value, mark: cython.ulonglong) -> cython.Py_ssize_t:
+        """The place of a value in the table, or the empty one where it would go."""
+        last: cython.Py_ssize_t = self.table.shape[0] - 1
+        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        entry: cython.ulonglong = self.table[place]
+        while entry != 0:
+            if (entry >> 32) == mark:
+                found = self.values[cython.cast(cython.Py_ssize_t, entry & LOW_BITS) - 1]
+                if found is value:
+                    return place
+                if type(found) is str and type(value) is str:
+                    if cython.cast(str, found) == cython.cast(str, value):
+                        return place
+                elif found == value:
+                    return place
+            place = (place + 1) & last
+            entry = self.table[place]
+        return place
+
+    @cython.cfunc
+    def reserve(self, values: cython.Py_ssize_t):
+        """Make the table at least twice as large as the number of values."""
+        if 2 * values <= self.table.shape[0]:
+            return
+        old = self.table
+        while 2 * values > (cython.cast(cython.Py_ssize_t, 1) << self.bits):
+            self.bits += 1
+        last: cython.Py_ssize_t = (cython.cast(cython.Py_ssize_t, 1) << self.bits) - 1
+        self.table = np.zeros(last + 1, np.uint64)
+        k: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        for k in range(old.shape[0]):
+            if old[k] == 0:
+                continue
+            place = cython.cast(cython.Py_ssize_t, (old[k] >> 32) >> (32 - self.bits))
+            while self.table[place] != 0:
+                place = (place + 1) & last
+            self.table[place] = old[k]
+
+    @cython.ccall
+    def find(self, value) -> cython.int:
+        """The code that a value has for itself, or `UNSEEN`."""
+        entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
+        return UNSEEN if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
+
+    @cython.ccall
+    def lookup(self, value) -> cython.int:
+        """The code that a value is counted under, or `UNSEEN`: a value past the limit is counted under `OTHER`."""
+        code: cython.int = self.find(value)
+        return self.other if code < 0 else code
+
+    @cython.cfunc
+    def encode(self, value, created: list) -> cython.int:
+        """The code of a value, a new one if need be; `created` is told, so that it can be taken back."""
+        code: cython.int = self.find(value)
+        if code >= 0:
+            return code
+        if self.limit is not None and len(self.values) >= self.limit:
+            if self.other >= 0:
+                return self.other
+            value = OTHER
+        created.append(self)
+        return self.insert(value)
+
+    @cython.cfunc
+    def insert(self, value) -> cython.int:
+        """Give a value that has none the next code, whatever the limit."""
+        code: cython.int = len(self.values)
+        self.reserve(code + 1)
+        mark: cython.ulonglong = mark_of(value)
+        self.table[self.seek(value, mark)] = (mark << 32) | (code + 1)
+        self.values.append(value)
+        if value is OTHER:
+            self.other = code
+        return code
+
+    def name(self, value):
+        """The code of a value, a new one if need be; past the limit the one of `OTHER`."""
+        return self.encode(value, [])
+
+    def add(self, value):
+        """Give a value that has none, or `OTHER`, the next code whatever the limit, as merging and restoring do."""
+        return self.insert(value)
+
+    def restore(self, values: list):
+        """Start anew with these values; False where two of them are the same."""
+        self.values = []
+        self.bits = 3
+        self.table = np.zeros(8, np.uint64)
+        self.reserve(len(values))
+        mark: cython.ulonglong
+        place: cython.Py_ssize_t
+        code: cython.ulonglong = 0
+        for value in values:
+            mark = mark_of(value)
+            place = self.seek(value, mark)
+            if self.table[place] != 0:
+                return False
+            code += 1
+            self.table[place] = (mark << 32) | code
+            self.values.append(value)
+        return True
+
+    def take_back(self):
+        """Remove the newest value. Nothing was placed after it, so its place can simply be emptied."""
+        value = self.values[len(self.values) - 1]
+        self.table[self.seek(value, mark_of(value))] = 0
+        self.values.pop()
+        if value is OTHER:
+            self.other = UNSEEN

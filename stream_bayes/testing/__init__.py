@@ -1,0 +1,16 @@
+"""The laws that every learner of this package obeys, to be checked on one's own learners too.
+
+`check_learner` takes any `BayesClassifier`: what its class declares in `promises` and `inputs` decides which laws
+bind it and what streams it is tested on. `python -m stream_bayes.testing` checks every public learner.
+
+Examples
+--------
+>>> from stream_bayes import NaiveBayes
+>>> from stream_bayes.testing import check_learner
+>>> check_learner(NaiveBayes(strength=0.5))
+"""
+
+from stream_bayes.testing.laws import LAWS, Law, check_law, check_learner, laws_of
+from stream_bayes.testing.listing import learners
+
+__all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of", "learners"]

@@ -1,0 +1,238 @@
+"""Laws of predicting: it changes nothing, answers are probabilities, missing is missing, many is one by one."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.testing.comparing import (
+    EXACT,
+    FLOAT,
+    changes_nothing,
+    demand,
+    same_bytes,
+    same_probabilities,
+)
+from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams, coded
+
+__all__ = [
+    "answers_are_probabilities",
+    "explanations_add_up",
+    "learn_all",
+    "many_are_one_by_one",
+    "missing_is_missing",
+    "predicting_changes_nothing",
+]
+
+EXTREME_WEIGHTS = (1e-9, 1e-3, 1.0, 1e9)
+FEATURES = 5000
+
+
+def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifier:
+    """Teach a learner samples, one by one; the learner again."""
+    for x, y, w in samples:
+        learner.learn_one(x, y, w)
+    return learner
+
+
+def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
+    """Predicting, and reading the model, leaves the state and the pickle byte-identical."""
+    probes = streams.probes()
+    frame = coded(streams, [Sample(streams.features(0), streams.labels[0]) for _ in range(4)])
+    for model in (learner.clone(), learn_all(learner.clone(), streams.samples(40))):
+        untouched = pickle.loads(pickle.dumps(model))  # noqa: S301  # one's own pickle
+        for probe in probes:
+            before = copy.deepcopy(probe)
+            for name, read in _readings_of(model, probe):
+                with changes_nothing(model, f"{name} of {probe!r}"), contextlib.suppress(StreamBayesError):
+                    read()
+            demand(repr(probe) == repr(before), f"predicting {before!r} changed the features to {probe!r}")
+        for rows in (probes, frame):
+            for verb in (model.predict_many, model.predict_proba_many):
+                with changes_nothing(model, verb.__name__):
+                    verb(rows)
+        more = streams.samples(10)
+        same_bytes(
+            learn_all(model, more), learn_all(untouched, more), "learning on after predicting, and without"
+        )
+
+
+def _readings_of(model: BayesClassifier, x: dict[Any, Any]) -> Iterator[tuple[str, Callable[[], object]]]:
+    for verb in ("predict_one", "predict_proba_one", "joint_log_likelihood", "explain_one"):
+        yield verb, partial(getattr(model, verb), x)
+    for name in ("classes_", "class_prior_", "clock", "memory_bytes"):
+        yield name, partial(getattr, model, name)
+    for feature in (*x, "never seen"):
+        yield f"conditional of {feature!r}", partial(model.conditional, feature)
+    yield "predict_interval_one", partial(model.predict_interval_one, x)
+    for name in ("state", "__repr__", "clone"):
+        yield name, getattr(model, name)
+    yield "+", partial(add, model, model)
+
+
+def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> None:
+    """Probabilities lie in [0, 1] and sum to 1, whatever was learned and whatever is asked."""
+    demand(learner.clone().predict_proba_one({}) == {}, "before any learning the answer is not empty")
+    demand(learner.clone().predict_one({}) is None, "before any learning there is a prediction")
+    probes = streams.probes()
+    histories = {
+        "whole weights": streams.samples(40),
+        "fractional weights": streams.samples(40, FRACTIONAL),
+        "weights from 1e-9 to 1e9": streams.samples(40, EXTREME_WEIGHTS),
+        "one class": [sample._replace(y=streams.labels[0]) for sample in streams.samples(10)],
+        "one sample": [Sample(streams.features(0), streams.labels[0])],
+        "no features": [Sample({}, label) for label in streams.labels[:2]],
+        "constant features": [Sample(probes[0], label) for label in streams.labels[:2] * 3],
+    }
+    if streams.numeric:
+        constant = dict.fromkeys(streams.numeric, 5.0)
+        histories["constant numbers"] = [Sample(constant, label) for label in streams.labels[:2] * 3]
+        probes += [dict.fromkeys(streams.numeric, number) for number in (5.0, 5.0 + 1e-12, -1e6, 1e150)]
+    for what, samples in histories.items():
+        model = learn_all(learner.clone(), samples)
+        for probe in probes:
+            _demand_probabilities(model, probe, f"after {what}, for {probe!r}")
+        if what == "one class" and not streams.declares_classes:
+            demand(model.predict_proba_one({}) == {streams.labels[0]: 1.0}, "the only class is not certain")
+    if streams.takes_any_feature:
+        _demand_many_features(learner.clone(), streams)
+
+
+def _demand_many_features(model: BayesClassifier, streams: Streams) -> None:
+    for number in range(4):
+        model.learn_one(_wide(streams, number), streams.labels[number % 2])
+    for number in range(3):
+        _demand_probabilities(model, _wide(streams, number), f"with {FEATURES} features")
+
+
+def _wide(streams: Streams, number: int) -> dict[Any, Any]:
+    rng = streams.rng
+    if streams.bags:
+        return {f"word {place}": 1 + place % 2 for place in range(FEATURES) if rng.random() < 0.7}
+    x: dict[Any, Any] = {}
+    if streams.numeric:
+        x |= {f"number {place}": float(rng.normal(number, 1 + place % 3)) for place in range(FEATURES // 2)}
+    if streams.nominal:
+        x |= {f"value {place}": f"{rng.integers(3)}" for place in range(FEATURES - len(x))}
+    return x
+
+
+def _demand_probabilities(model: BayesClassifier, probe: Mapping[Any, Any], what: str) -> None:
+    answer, joint = model.predict_proba_one(probe), model.joint_log_likelihood(probe)
+    demand(list(answer) == list(model.classes_) == list(joint), f"{what}: classes are left out of {answer}")
+    demand(not any(map(math.isnan, joint.values())), f"{what}: the joint log-likelihood is {joint}")
+    demand(
+        all(type(p) is float and 0.0 <= p <= 1.0 for p in answer.values()),
+        f"{what}: {answer} are no probabilities",
+    )
+    demand(abs(math.fsum(answer.values()) - 1.0) <= EXACT, f"{what}: {answer} do not sum to 1")
+    best = model.predict_one(probe)
+    demand(answer.get(best) == max(answer.values()), f"{what}: {best!r} is predicted from {answer}")
+
+
+def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
+    """Absent, None and NaN are one: when learning, when predicting, and when taking back."""
+    samples, probes = streams.samples(30), streams.probes()
+    forms = (None, float("nan"), np.float64("nan"), np.float32("nan"))
+    names = [*streams.nominal, *streams.numeric, *streams.tokens]
+    absent = [sample._replace(x=_without_missing(sample.x)) for sample in samples]
+    reference = learn_all(learner.clone(), absent)
+    taken_back = pickle.loads(pickle.dumps(reference))  # noqa: S301  # one's own pickle
+    _take_back_first_half(taken_back, absent)
+    for form in forms:
+        filled = [sample._replace(x={**dict.fromkeys(names, form), **sample.x}) for sample in absent]
+        same_bytes(learn_all(learner.clone(), filled), reference, f"learning absent values, and {form!r}")
+        many = learner.clone()
+        many.learn_many([s.x for s in filled], [s.y for s in filled], [s.w for s in filled])
+        same_bytes(many, reference, f"learn_many of absent values, and {form!r}")
+        _take_back_first_half(many, filled)
+        same_bytes(many, taken_back, f"unlearning absent values, and {form!r}")
+        for probe in probes:
+            bare = _without_missing(probe)
+            answers = [reference.predict_proba_one(x) for x in (bare, {**dict.fromkeys(names, form), **bare})]
+            demand(
+                answers[0] == answers[1], f"predicting {bare!r} with the rest absent, and {form!r}: {answers}"
+            )
+
+
+def _take_back_first_half(model: BayesClassifier, samples: list[Sample]) -> None:
+    for clock, (x, y, w) in enumerate(samples[: len(samples) // 2], start=1):
+        model.unlearn_one(x, y, w, at=clock)
+
+
+def _without_missing(x: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {name: value for name, value in x.items() if value is not None and value == value}
+
+
+def many_are_one_by_one(learner: BayesClassifier, streams: Streams) -> None:
+    """Many rows are learned and predicted as one at a time, to the bit; test-then-train is predict, then learn."""
+    samples = [*streams.samples(25, (*WHOLE, 0.0)), *streams.extras(10, FRACTIONAL), *streams.samples(10)]
+    xs, ys, ws = ([sample[part] for sample in samples] for part in range(3))
+    one, answers = learner.clone(), []
+    for x, y, w in samples:
+        answers.append(one.predict_proba_one(x))
+        one.learn_one(x, y, w)
+    tested = learner.clone()
+    for sample, answer in zip(samples, answers, strict=True):
+        with_learning = tested.predict_learn_one(*sample)
+        demand(
+            _typed(with_learning) == _typed(answer),
+            f"predict_learn_one of {sample}: {with_learning}, not {answer}",
+        )
+    same_bytes(tested, one, "predict_learn_one, and predicting before learning")
+
+    for size in (len(samples), 7, 1):
+        batches, trained = learner.clone(), learner.clone()
+        for start in range(0, len(samples), size):
+            rows = slice(start, start + size)
+            batches.learn_many(xs[rows], ys[rows], ws[rows])
+            for row, answer in enumerate(trained.predict_learn_many(xs[rows], ys[rows], ws[rows])):
+                same_probabilities(
+                    {label: p for label, p in answer.items() if p},
+                    {label: p for label, p in answers[start + row].items() if p},
+                    f"predict_learn_many, row {start + row}",
+                    0.0,
+                )
+        same_bytes(batches, one, f"learn_many in batches of {size}, and one by one")
+        same_bytes(trained, one, f"predict_learn_many in batches of {size}, and one by one")
+
+    probes = streams.probes()
+    singly = [one.predict_proba_one(probe) for probe in probes]
+    demand(one.predict_proba_many(probes) == singly, "predict_proba_many differs from predict_proba_one")
+    predicted = one.predict_many(probes)
+    demand(_typed(predicted) == _typed(map(one.predict_one, probes)), "predict_many differs from predict_one")
+    for verb in (one.predict_many, one.predict_proba_many):
+        demand(verb([]) == [], f"{verb.__name__} of no rows is {verb([])!r}")
+    with changes_nothing(one, "learn_many of no rows"):
+        one.learn_many([], [])
+
+
+def _typed(values: Any) -> list[tuple[str, Any]]:
+    pairs = values.items() if isinstance(values, Mapping) else values
+    return [(type(pair[0] if isinstance(values, Mapping) else pair).__name__, pair) for pair in pairs]
+
+
+def explanations_add_up(learner: BayesClassifier, streams: Streams) -> None:
+    """Where a model is a sum over features, its explanation adds up to the joint log-likelihood."""
+    model = learn_all(learner.clone(), streams.samples(40))
+    for probe in streams.probes():
+        explanation, joint = model.explain_one(probe), model.joint_log_likelihood(probe)
+        told = [score for scores in explanation.evidence.values() for score in scores.values()]
+        if not all(map(math.isfinite, (*told, *joint.values()))):
+            continue  # what is impossible needs no adding up
+        for label, score in joint.items():
+            size = max([1.0, *map(abs, told), abs(score)])
+            total = explanation.total[label]
+            demand(
+                abs(total - score) <= FLOAT * size, f"{probe!r}: {label!r} adds up to {total}, not {score}"
+            )

@@ -1,0 +1,152 @@
+"""What it means that two learners are the same: to the byte, or in what they hold and answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from stream_bayes.learners.base import BayesClassifier
+
+__all__ = [
+    "EXACT",
+    "FLOAT",
+    "changes_nothing",
+    "demand",
+    "refuses",
+    "same_bytes",
+    "same_knowledge",
+    "same_probabilities",
+    "state_bytes",
+]
+
+EXACT = 1e-12  # what probabilities from equal counts may differ by: the rounding of a few operations
+FLOAT = 1e-9  # of the largest magnitude held: what Promise.FLOATS says
+
+
+def demand(condition: object, message: str) -> None:
+    """Raise AssertionError unless the condition holds, under `python -O` too."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def state_bytes(learner: BayesClassifier) -> bytes:
+    """Everything `state()` holds, as bytes: what is the same here is the same to the bit."""
+    state = dict(learner.state())
+    arrays = state.pop("arrays")
+    parts = [json.dumps(state, sort_keys=True).encode()]
+    for name in sorted(arrays):
+        array = arrays[name]
+        parts.append(f"\n{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return b"".join(parts)
+
+
+def same_bytes(one: BayesClassifier, other: BayesClassifier, what: str) -> None:
+    """Demand that two learners have the same state to the bit, and the same pickle."""
+    demand(state_bytes(one) == state_bytes(other), f"{what}: the states differ")
+    demand(pickle.dumps(one) == pickle.dumps(other), f"{what}: the states are equal, but the pickles differ")
+
+
+@contextmanager
+def changes_nothing(learner: BayesClassifier, what: str) -> Iterator[None]:
+    """Demand that a block leaves the learner's state and pickle as they are, to the byte."""
+    state, pickled = state_bytes(learner), pickle.dumps(learner)
+    yield
+    demand(state_bytes(learner) == state, f"{what} changed the state")
+    demand(pickle.dumps(learner) == pickled, f"{what} changed the pickle")
+
+
+def refuses(
+    learner: BayesClassifier,
+    action: Callable[[], object],
+    errors: type[Exception] | tuple[type[Exception], ...],
+    what: str,
+) -> None:
+    """Demand that an action raises one of these errors and changes nothing."""
+    with changes_nothing(learner, f"refusing {what}"):
+        try:
+            action()
+        except errors:
+            return
+        except Exception as error:
+            raise AssertionError(
+                f"{what}: raised {type(error).__name__} ({error}), expected {_named(errors)}"
+            ) from error
+        raise AssertionError(f"{what}: was accepted, expected {_named(errors)}")
+
+
+def _named(errors: type[Exception] | tuple[type[Exception], ...]) -> str:
+    return " or ".join(error.__name__ for error in (errors if isinstance(errors, tuple) else (errors,)))
+
+
+def same_knowledge(
+    one: BayesClassifier,
+    other: BayesClassifier,
+    probes: Iterable[Mapping[Any, Any]],
+    what: str,
+    *,
+    exact: bool,
+) -> None:
+    """Demand that two learners hold the same under the same names, and answer alike.
+
+    With `exact`, counts are equal to the bit and probabilities to 1e-12; without, both to 1e-9 of the largest magnitude
+    held. What numeric features hold are sums of real numbers, and are never compared more closely than that.
+    """
+    mine, theirs = one._store.by_name(), other._store.by_name()
+    numeric = any(isinstance(held, tuple) for held in (*mine.values(), *theirs.values()))
+    if exact:
+        for name in sorted({*mine, *theirs}, key=repr):
+            counted = mine.get(name), theirs.get(name)
+            if not isinstance(counted[0], tuple):
+                demand(
+                    counted[0] == counted[1],
+                    f"{what}: the count of {name!r} is {counted[0]!r} and {counted[1]!r}",
+                )
+    scales = [_scales(held) for held in (mine, theirs)]
+    tolerances = [FLOAT * max(pair) for pair in zip(*scales, strict=True)]
+    for name in sorted({*mine, *theirs}, key=repr):
+        # A weight that has faded to 0 by rounding is not listed.
+        pairs = zip(_moments(mine.get(name, 0.0)), _moments(theirs.get(name, 0.0)), tolerances, strict=True)
+        negligible = max(_moments(held.get(name, 0.0))[0] for held in (mine, theirs)) <= tolerances[0]
+        for part, (left, right, tolerance) in enumerate(pairs):
+            if part and negligible:
+                continue  # hardly any weight: its mean is anything
+            demand(
+                abs(left - right) <= tolerance,
+                f"{what}: {name!r} holds {mine.get(name)!r} and {theirs.get(name)!r}, over {tolerance:.3g} apart",
+            )
+    demand(
+        set(one.classes_) == set(other.classes_),
+        f"{what}: the classes are {one.classes_} and {other.classes_}",
+    )
+    for probe in probes:
+        answers = one.predict_proba_one(probe), other.predict_proba_one(probe)
+        same_probabilities(*answers, f"{what}: for {probe!r}", EXACT if exact and not numeric else FLOAT)
+
+
+def _moments(held: Any) -> Sequence[float]:
+    return held if isinstance(held, tuple) else (held, 0.0, 0.0)
+
+
+def _scales(held: Mapping[tuple[Any, ...], Any]) -> tuple[float, float, float]:
+    """The largest weight, mean and sum of squares."""
+    cells = [_moments(cell) for cell in held.values()]
+    weight = max((cell[0] for cell in cells), default=0.0)
+    mean = max((abs(cell[1]) for cell in cells), default=0.0)
+    squares = max((cell[2] + cell[0] * cell[1] ** 2 for cell in cells), default=0.0)
+    return weight, mean, squares
+
+
+def same_probabilities(
+    one: Mapping[Any, float], other: Mapping[Any, float], what: str, tolerance: float
+) -> None:
+    """Demand that two answers have the same classes and probabilities; a tolerance of 0 means to the bit."""
+    demand(set(one) == set(other), f"{what}: the classes are {list(one)} and {list(other)}")
+    for label, p in one.items():
+        demand(
+            abs(p - other[label]) <= tolerance and not math.isnan(p),
+            f"{what}: P({label!r}) is {p!r} and {other[label]!r}, further apart than {tolerance:g}",
+        )

@@ -1,0 +1,181 @@
+"""Laws of counting: in any order, split, merged, taken back, faded, the same is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stream_bayes.learners.base import BayesClassifier, Promise
+from stream_bayes.testing.answering import learn_all
+from stream_bayes.testing.comparing import changes_nothing, demand, same_knowledge
+from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams, coded
+
+__all__ = [
+    "batches_of_coded_columns",
+    "counts_form_a_group",
+    "fading_has_its_closed_form",
+    "fractions_form_a_group",
+    "shards_share_a_clock",
+]
+
+SHARDS = 3
+HALF_LIVES = (0.25, 3.0, 100.0)  # at 0.25 a stream of 80 events passes the point where tables are rescaled
+FADED = 80
+
+
+def counts_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
+    """Whole weights: any order, any split and merge, and unlearning give equal counts, exactly."""
+    _form_a_group(learner, streams, WHOLE, exact=True)
+
+
+def fractions_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
+    """Fractional weights: the same to 1e-9 of the largest magnitude held."""
+    _form_a_group(learner, streams, FRACTIONAL, exact=False)
+
+
+def _form_a_group(
+    learner: BayesClassifier, streams: Streams, weights: Sequence[float], *, exact: bool
+) -> None:
+    samples, extras, probes = streams.samples(60, weights), streams.extras(20, weights), streams.probes()
+    reference = learn_all(learner.clone(), samples)
+
+    def demand_same(other: BayesClassifier, what: str) -> None:
+        same_knowledge(reference, other, probes, what, exact=exact)
+
+    demand_same(learn_all(learner.clone(), samples[::-1]), "learning in the opposite order")
+    shuffled = [samples[place] for place in streams.rng.permutation(len(samples))]
+    demand_same(learn_all(learner.clone(), shuffled), "learning in another order")
+    demand_same(_learn_and_take_back(learner.clone(), samples, extras, streams), "unlearning extra samples")
+    if exact:
+        twice = [single for sample in samples for single in [sample._replace(w=1.0)] * int(sample.w)]
+        demand_same(learn_all(learner.clone(), twice), "learning weights as repeated samples")
+
+    shards = [learn_all(learner.clone(), shuffled[start::SHARDS]) for start in range(SHARDS)]
+    for order in (shards, shards[::-1]):
+        total = learner.clone()
+        for shard in order:
+            with changes_nothing(shard, "merging, in the learner merged from,"):
+                demand(total.merge(shard) is total, "merge does not return the learner")
+        demand_same(total, "merging shards")
+    first, *rest = shards
+    with changes_nothing(first, "+"):
+        demand_same(first + rest[0] + rest[1], "adding shards")
+    demand_same(rest[1] + (rest[0] + first), "adding shards in the other direction")
+    demand_same(reference + learner.clone(), "adding an empty learner")
+    doubled = learn_all(learn_all(learner.clone(), samples), samples)
+    same_knowledge(reference + reference, doubled, probes, "adding a learner to itself", exact=exact)
+    demand_same(
+        _take_back(first + rest[0] + rest[1] + learn_all(learner.clone(), extras), extras),
+        "unlearning after merging",
+    )
+
+
+def _learn_and_take_back(
+    model: BayesClassifier, samples: Sequence[Sample], extras: list[Sample], streams: Streams
+) -> BayesClassifier:
+    """Learn both mixed, then take back the extras in another order."""
+    mixed: list[Sample] = [*samples, *extras]
+    learn_all(model, [mixed[place] for place in streams.rng.permutation(len(mixed))])
+    return _take_back(model, extras)
+
+
+def _take_back(model: BayesClassifier, samples: list[Sample]) -> BayesClassifier:
+    for x, y, w in samples[::-1]:
+        model.unlearn_one(x, y, w)
+    return model
+
+
+def batches_of_coded_columns(learner: BayesClassifier, streams: Streams) -> None:
+    """Coded columns are learned and answered as the same events one by one."""
+    exact = Promise.COUNTS in learner.promises and learner.half_life is None
+    samples, probes = streams.samples(40), streams.probes()
+    one, batch = learn_all(learner.clone(), samples), learner.clone()
+    columns = coded(streams, samples)
+    for start in (0, 1, 20):
+        stop = {0: 1, 1: 20, 20: len(samples)}[start]
+        batch.learn_many(columns.rows(start, stop), w=[sample.w for sample in samples[start:stop]])
+    same_knowledge(one, batch, probes, "learn_many of coded columns", exact=exact)
+    trained = learner.clone()
+    trained.predict_learn_many(columns, w=[sample.w for sample in samples])
+    same_knowledge(one, trained, probes, "predict_learn_many of coded columns", exact=exact)
+    answers = batch.predict_proba_many(columns)
+    for row, sample in enumerate(samples):
+        answer = batch.predict_proba_one(sample.x)
+        told = dict(zip(answers.labels, answers.values[row].tolist(), strict=True))
+        demand(told == answer, f"predict_proba_many of coded columns, row {row}: {told}, not {answer}")
+    predicted = batch.predict_many(columns)
+    demand(list(predicted) == [batch.predict_one(s.x) for s in samples], "predict_many of coded columns")
+
+
+def fading_has_its_closed_form(learner: BayesClassifier, streams: Streams) -> None:
+    """A sample learned when the clock stood at i weighs 2 ** ((i - now) / half_life)."""
+    samples, probes = streams.samples(FADED), streams.probes()
+    for half_life in HALF_LIVES:
+        faded, still = learner.clone({"half_life": half_life}), learner.clone({"half_life": None})
+        learn_all(faded, samples)
+        demand(faded.clock == FADED, f"after {FADED} events the clock is at {faded.clock}")
+        _learn_by_age(still, samples, FADED, half_life)
+        same_knowledge(faded, still, probes, f"half_life={half_life}, and the weights it means", exact=False)
+        faded.advance(5)
+        demand(faded.clock == FADED + 5, f"advance(5) moved the clock from {FADED} to {faded.clock}")
+        still = _learn_by_age(learner.clone({"half_life": None}), samples, FADED + 5, half_life)
+        same_knowledge(faded, still, probes, f"half_life={half_life}, and 5 events that passed", exact=False)
+
+
+def _learn_by_age(
+    model: BayesClassifier, samples: Sequence[Sample], now: int, half_life: float
+) -> BayesClassifier:
+    for clock, (x, y, w) in enumerate(samples, start=1):
+        model.learn_one(x, y, w * 2.0 ** ((clock - now) / half_life))
+    return model
+
+
+def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
+    """Faded shards that advance through each other's events merge to the whole; `at` takes back what was added then."""
+    samples, probes = streams.samples(FADED), streams.probes()
+    for half_life in HALF_LIVES:
+        new = learner.clone({"half_life": half_life})
+        whole = learn_all(new.clone(), samples)
+        shards = [new.clone() for _ in range(SHARDS)]
+        for number, sample in enumerate(samples):
+            for place, shard in enumerate(shards):
+                if place == number % SHARDS:
+                    shard.learn_one(*sample)
+                else:
+                    shard.advance(1)
+        for merged in (shards[0] + shards[1] + shards[2], shards[2] + (shards[1] + shards[0])):
+            same_knowledge(whole, merged, probes, f"half_life={half_life}: merged shards", exact=False)
+            demand(merged.clock == whole.clock, f"the merged clock is at {merged.clock}, not {whole.clock}")
+        older = learn_all(new.clone(), samples[:50])
+        rest = new.clone()
+        rest.advance(50)
+        learn_all(rest, samples[50:])
+        for merged in (older + rest, rest + older):
+            same_knowledge(
+                whole, merged, probes, f"half_life={half_life}: the past and the rest", exact=False
+            )
+        _demand_take_back_at(new, samples, streams, half_life)
+
+
+def _demand_take_back_at(
+    new: BayesClassifier, samples: list[Sample], streams: Streams, half_life: float
+) -> None:
+    extras, without, both = streams.extras(10), new.clone(), new.clone()
+    learned_at = []
+    for number, sample in enumerate(samples):
+        if number % 8 == 3:
+            extra = extras[number // 8]
+            both.learn_one(*extra)
+            learned_at.append((extra, both.clock))
+            without.advance(1)
+        both.learn_one(*sample)
+        without.learn_one(*sample)
+    for (x, y, w), clock in learned_at:
+        both.unlearn_one(x, y, w, at=clock)
+    # An unsmoothed share is a ratio of weights, however small: there what rounding left in them would show.
+    probes = [] if _is_unsmoothed(new) else streams.probes()
+    same_knowledge(without, both, probes, f"half_life={half_life}: unlearning at its clock", exact=False)
+
+
+def _is_unsmoothed(learner: BayesClassifier) -> bool:
+    parameters = learner._get_params()
+    return 0.0 in (parameters.get("strength"), parameters.get("alpha")) and learner.inputs != {"numeric"}

@@ -1,0 +1,261 @@
+"""Laws of keeping: what is saved is all there is, types stay what they were, budgets hold."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.errors import BudgetExceeded, CannotMerge
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.schema import Nominal, Schema
+from stream_bayes.testing.answering import learn_all
+from stream_bayes.testing.comparing import (
+    changes_nothing,
+    demand,
+    refuses,
+    same_bytes,
+    same_knowledge,
+    state_bytes,
+)
+from stream_bayes.testing.streams import FRACTIONAL, Sample, Streams
+
+__all__ = [
+    "a_budget_holds",
+    "labels_keep_their_types",
+    "replay_gives_the_same_bytes",
+    "saving_loses_nothing",
+    "shared_codes_are_not_merged",
+    "values_keep_their_types",
+]
+
+LABELS = (True, "True", "1", 2, 2.5, b"x", ("a", 1, True), "größe", 10**30, -0.5)
+NUMPY_LABELS = (
+    np.bool_(True),
+    np.str_("True"),
+    "1",
+    np.int64(2),
+    np.float64(2.5),
+    np.bytes_(b"x"),
+    ("a", np.int8(1), True),
+)
+MOST_EVENTS = 20_000
+TIMES = 2  # how often a token comes: often enough for any threshold of a BernoulliNB here
+
+
+def _loaded(model: BayesClassifier) -> BayesClassifier:
+    """Through JSON text, as a file would have it."""
+    state = model.state()
+    arrays = {
+        name: np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
+        for name, array in state.pop("arrays").items()
+    }
+    return type(model).from_state({**json.loads(json.dumps(state)), "arrays": arrays})
+
+
+def _unpickled(model: BayesClassifier) -> BayesClassifier:
+    loaded: BayesClassifier = pickle.loads(pickle.dumps(model))  # noqa: S301  # one's own pickle
+    return loaded
+
+
+def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
+    """A learner that was saved and loaded is the same to the byte, and goes on as if nothing had been."""
+    samples = [*streams.samples(30), *streams.samples(20, FRACTIONAL)]
+    more, probes = streams.extras(20), streams.probes()
+    for known in (0, 1, 30, len(samples)):
+        model = learn_all(learner.clone(), samples[:known])
+        state = model.state()
+        kept = {name: array.copy() for name, array in state["arrays"].items()}
+        copies = {
+            "from_state": type(model).from_state(state),
+            "JSON": _loaded(model),
+            "pickle": _unpickled(model),
+            "deepcopy": copy.deepcopy(model),
+            "pickle of a pickle": _unpickled(_unpickled(model)),
+        }
+        for what, loaded in copies.items():
+            same_bytes(model, loaded, f"{what} after {known} samples")
+            demand(loaded.clock == model.clock, f"{what}: the clock is at {loaded.clock}, not {model.clock}")
+        for number, (x, y, w) in enumerate(more):
+            answer = model.predict_proba_one(x)
+            for what, loaded in copies.items():
+                demand(
+                    loaded.predict_proba_one(x) == answer,
+                    f"{what}, {number} samples later: the answers differ",
+                )
+                loaded.learn_one(x, y, w)
+            model.learn_one(x, y, w)
+            _loaded(model)  # to have saved must not show later
+        for what, loaded in copies.items():
+            same_bytes(model, loaded, f"{what}, {len(more)} samples later")
+            answers = [[one.predict_proba_one(probe) for probe in probes] for one in (model, loaded)]
+            demand(answers[0] == answers[1], f"{what}, {len(more)} samples later: the answers differ")
+        for name, array in kept.items():
+            demand(
+                np.array_equal(state["arrays"][name], array),
+                f"learning changed the array {name!r} of a state taken before",
+            )
+
+
+def replay_gives_the_same_bytes(learner: BayesClassifier, streams: Streams) -> None:
+    """The same events from the same state give the same bytes."""
+    events = [*streams.samples(30), *streams.extras(20, FRACTIONAL), *streams.samples(30)]
+    started = learn_all(learner.clone(), streams.samples(20))
+    once, again = _unpickled(started), _loaded(started)
+    for model in (once, again):
+        for number, (x, y, w) in enumerate(events):
+            model.learn_one(x, y, w)
+            if number % 3 == 0:
+                model.unlearn_one(x, y, w)
+            if number % 10 == 0:
+                model.advance(3)
+            if number % 7 == 0:
+                model.predict_learn_one(x, y, w)
+    same_bytes(once, again, "replaying")
+
+
+def shared_codes_are_not_merged(learner: BayesClassifier, streams: Streams) -> None:
+    """Past `max_values` the order of events decides which values share a code, so merging is refused."""
+    small = learner.clone({"max_values": 1})
+    names: list[dict[Any, Any]] = [dict.fromkeys(streams.nominal, value) for value in ("first", "second")]
+    if streams.bags:
+        names = [{"first": TIMES}, {"second": TIMES}]
+    one, other = (learn_all(small.clone(), [Sample(x, streams.labels[0])]) for x in names)
+    refuses(one, lambda: one.merge(other), CannotMerge, "merging past max_values")
+    refuses(one, lambda: one + other, CannotMerge, "adding past max_values")
+    both = learn_all(small.clone(), [Sample(x, streams.labels[0]) for x in names])
+    refuses(one, lambda: one.merge(both), CannotMerge, "merging a learner past max_values")
+    refuses(both, lambda: both.merge(one), CannotMerge, "merging into a learner past max_values")
+    saved = _loaded(both)
+    same_bytes(saved, both, "from_state past max_values")
+    again = [Sample(x, streams.labels[0]) for x in names]
+    same_bytes(learn_all(saved, again), learn_all(both, again), "learning on past max_values")
+
+
+def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
+    """True never becomes "True"; of 1, 1.0 and True the first seen is reported; numpy's scalars become Python's."""
+    x = {name: value for name, value in streams.features(0).items() if value is not None and value == value}
+    expected = _typed(LABELS)
+    for given in (LABELS, (*NUMPY_LABELS, *LABELS[len(NUMPY_LABELS) :])):
+        model = learn_all(learner.clone(), [Sample(x, y) for y in given])
+        batch = learner.clone()
+        batch.learn_many([x] * len(given), list(given))
+        tested = learner.clone()
+        for y in given:
+            tested.predict_learn_one(x, y)
+        half = learn_all(learner.clone(), [Sample(x, y) for y in given[:4]])
+        merged = half + learn_all(learner.clone(), [Sample(x, y) for y in given[4:]])
+        ways = {"learning": model, "learn_many": batch, "predict_learn_one": tested, "merging": merged}
+        ways |= {"from_state": _loaded(model), "pickle": _unpickled(model)}
+        for what, one in ways.items():
+            told = {
+                "classes_": one.classes_,
+                "predict_proba_one": one.predict_proba_one(x),
+                "joint_log_likelihood": one.joint_log_likelihood(x),
+                "predict_proba_many": one.predict_proba_many([x])[0],
+                "class_prior_": one.class_prior_,
+            }
+            for where, labels in told.items():
+                demand(_typed(labels) == expected, f"{what}: {where} says {list(labels)!r}, not {LABELS!r}")
+    for y in LABELS:
+        model = learn_all(learner.clone(), [Sample(x, y)])
+        for answer in (model.predict_one(x), model.predict_many([x])[0], _loaded(model).predict_one(x)):
+            demand(_typed([answer]) == _typed([y]), f"{answer!r} is predicted where {y!r} was learned")
+    for labels in ((1, True, 1.0), (True, 1.0, 1), (1.0, 1, True)):
+        models = [learn_all(learner.clone(), [Sample(x, y)]) for y in labels]
+        many = learner.clone()
+        many.learn_many([x] * 3, list(labels))
+        for model in (
+            many,
+            models[0] + models[1] + models[2],
+            learn_all(learner.clone(), [Sample(x, y) for y in labels]),
+        ):
+            demand(
+                _typed(model.classes_) == _typed(labels[:1]), f"of {labels!r} {model.classes_!r} is reported"
+            )
+            demand(model.predict_proba_one(x) == {1: 1.0}, f"{labels!r} are not one class")
+
+
+def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
+    """Values and names of features keep their types through learning, saving and merging."""
+    label = streams.labels[0]
+    learner = learner.clone({"half_life": None})  # so that counts can be told
+    new: BayesClassifier = learner.clone()
+    events: list[dict[Any, Any]] = [{name: TIMES} for name in LABELS]
+    if not streams.bags:
+        new = learner.clone({"schema": Schema({"v": Nominal()})})
+        events = [{"v": value} for value in LABELS]
+        named = learn_all(learner.clone(), [Sample({name: "x"}, label) for name in LABELS])
+        same_bytes(named, _loaded(named), "names of features of every type")
+        names = [name[0] for name in named._store.by_name() if len(name) == 3]
+        demand(_typed(names) == _typed(LABELS), f"features {LABELS!r} are reported as {names!r}")
+    model = learn_all(new.clone(), [Sample(x, label) for x in events])
+    batch = new.clone()
+    batch.learn_many(events, [label] * len(events))
+    merged = learn_all(new.clone(), [Sample(x, label) for x in events[:3]])
+    merged.merge(learn_all(new.clone(), [Sample(x, label) for x in events[3:]]))
+    for what, one in {
+        "learning": model,
+        "batch": batch,
+        "merging": merged,
+        "from_state": _loaded(model),
+    }.items():
+        values = [name[-2] for name in one._store.by_name() if len(name) > 1]
+        demand(_typed(values) == _typed(LABELS), f"{what}: values {LABELS!r} are reported as {values!r}")
+    same = [{value: TIMES} if streams.bags else {"v": value} for value in (1, True, 1.0, "1")]
+    model = learn_all(new.clone(), [Sample(x, label) for x in same])
+    held = {name[-2]: n for name, n in model._store.by_name().items() if len(name) > 1}
+    demand(held[1] == 3 * held["1"], f"1, True, 1.0 and '1' are held as {held!r}")
+
+
+def _typed(values: Iterable[Any]) -> list[tuple[Any, ...]]:
+    return [(type(v).__name__, repr(v)) for v in values]
+
+
+def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
+    """Tables never pass `memory_budget`: what would need more is refused before anything changes."""
+    plain = learn_all(learner.clone(), streams.samples(30))
+    demand(plain.memory_bytes > 0, f"memory_bytes is {plain.memory_bytes}")
+    budget = 2 * plain.memory_bytes
+    model = learn_all(learner.clone({"memory_budget": budget}), streams.samples(30))
+    ample = learner.clone({"memory_budget": 10**12})
+    grown = learner.clone()
+    for number in range(MOST_EVENTS):
+        new = Sample(_something_new(streams, number), streams.labels[0])
+        demand(model.memory_bytes <= budget, f"{model.memory_bytes} bytes are held, the budget is {budget}")
+        before = state_bytes(model)
+        try:
+            model.learn_one(*new)
+        except BudgetExceeded:
+            demand(state_bytes(model) == before, "a refusal for lack of memory changed the state")
+            break
+    else:
+        raise AssertionError(f"{MOST_EVENTS} new names were learned within {budget} bytes")
+    refuses(model, lambda: model.learn_one(*new), BudgetExceeded, "learning past the budget")
+    refuses(model, lambda: model.predict_learn_one(*new), BudgetExceeded, "predict_learn_one past the budget")
+    known = streams.samples(1)[0]
+    rows, labels = [known.x, new.x], [known.y, new.y]
+    refuses(model, lambda: model.learn_many(rows, labels), BudgetExceeded, "learn_many past the budget")
+    refuses(
+        model,
+        lambda: model.predict_learn_many(rows, labels),
+        BudgetExceeded,
+        "predict_learn_many past the budget",
+    )
+    for start in range(number, 2 * number + 10):
+        grown.learn_one(_something_new(streams, start), streams.labels[0])
+    refuses(model, lambda: model.merge(grown), BudgetExceeded, "merging past the budget")
+    with changes_nothing(grown, "a merge that was refused, in the other learner,"):
+        ample.merge(grown)
+    same_knowledge(ample, grown, streams.probes(), "merging within the budget", exact=False)
+    same_bytes(learn_all(_loaded(model), [known]), learn_all(model, [known]), "learning on within the budget")
+
+
+def _something_new(streams: Streams, number: int) -> dict[Any, Any]:
+    if streams.bags:
+        return {f"new {number}": TIMES}
+    return {f"new {number}": "x" if streams.nominal else 1.0}

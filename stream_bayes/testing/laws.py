@@ -1,0 +1,149 @@
+"""Which law is for whom, and the check that goes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from stream_bayes.learners.base import BayesClassifier, Promise
+from stream_bayes.schema import Nominal
+from stream_bayes.testing.answering import (
+    answers_are_probabilities,
+    explanations_add_up,
+    many_are_one_by_one,
+    missing_is_missing,
+    predicting_changes_nothing,
+)
+from stream_bayes.testing.grouping import (
+    batches_of_coded_columns,
+    counts_form_a_group,
+    fading_has_its_closed_form,
+    fractions_form_a_group,
+    shards_share_a_clock,
+)
+from stream_bayes.testing.keeping import (
+    a_budget_holds,
+    labels_keep_their_types,
+    replay_gives_the_same_bytes,
+    saving_loses_nothing,
+    shared_codes_are_not_merged,
+    values_keep_their_types,
+)
+from stream_bayes.testing.refusing import (
+    altered_states_are_refused,
+    bad_input_changes_nothing,
+    strangers_are_not_merged,
+)
+from stream_bayes.testing.streams import Streams
+
+__all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of"]
+
+
+class Law(NamedTuple):
+    """A law, the promise that makes it binding, and the learners it says something of."""
+
+    check: Callable[[BayesClassifier, Streams], None]
+    promise: Promise | None  # None: every classifier
+    concerns: Callable[[BayesClassifier], bool]
+
+    @property
+    def name(self) -> str:
+        return self.check.__name__.replace("_", " ")
+
+
+def _everyone(learner: BayesClassifier) -> bool:
+    return True
+
+
+def _is_bounded(learner: BayesClassifier) -> bool:
+    """Whether values may share a code, which depends on the order of events."""
+    specs = () if learner.schema is None else learner.schema.features.values()
+    return learner.max_values is not None or any(
+        isinstance(spec, Nominal) and spec.max_values for spec in specs
+    )
+
+
+def _is_a_group(learner: BayesClassifier) -> bool:
+    return learner.half_life is None and not _is_bounded(learner)
+
+
+def _is_mergeable(learner: BayesClassifier) -> bool:
+    return not _is_bounded(learner)
+
+
+def _meets_classes(learner: BayesClassifier) -> bool:
+    return not Streams(learner).declares_classes
+
+
+def _can_grow(learner: BayesClassifier) -> bool:
+    return learner.schema is None and not ("bag" in learner.inputs and _is_bounded(learner))
+
+
+def _meets_values(learner: BayesClassifier) -> bool:
+    return learner.schema is None and learner.max_values is None and bool(learner.inputs & {"nominal", "bag"})
+
+
+def _is_a_sum(learner: BayesClassifier) -> bool:
+    return learner.additive
+
+
+LAWS: tuple[Law, ...] = (
+    Law(predicting_changes_nothing, None, _everyone),
+    Law(answers_are_probabilities, None, _everyone),
+    Law(missing_is_missing, None, _everyone),
+    Law(many_are_one_by_one, None, _everyone),
+    Law(batches_of_coded_columns, None, _everyone),
+    Law(explanations_add_up, None, _is_a_sum),
+    Law(counts_form_a_group, Promise.COUNTS, _is_a_group),
+    Law(fractions_form_a_group, Promise.FLOATS, _is_a_group),
+    Law(fading_has_its_closed_form, Promise.FLOATS, _everyone),
+    Law(shards_share_a_clock, Promise.FLOATS, _is_mergeable),
+    Law(saving_loses_nothing, None, _everyone),
+    Law(replay_gives_the_same_bytes, Promise.ORDERED, _everyone),
+    Law(labels_keep_their_types, None, _meets_classes),
+    Law(values_keep_their_types, None, _meets_values),
+    Law(shared_codes_are_not_merged, Promise.ORDERED, _meets_values),
+    Law(bad_input_changes_nothing, None, _everyone),
+    Law(strangers_are_not_merged, None, _everyone),
+    Law(altered_states_are_refused, None, _everyone),
+    Law(a_budget_holds, None, _can_grow),
+)
+
+
+def laws_of(learner: BayesClassifier) -> list[Law]:
+    """The laws that a learner's promises and settings make binding."""
+    promised = learner.promises
+    return [law for law in LAWS if (law.promise is None or law.promise in promised) and law.concerns(learner)]
+
+
+def check_law(law: Law, learner: BayesClassifier, seed: int = 0) -> None:
+    """Check one law; what `check_learner` does for each."""
+    try:
+        law.check(learner, Streams(learner, seed))
+    except Exception as error:  # whatever a law runs into breaks it
+        told = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+        raise AssertionError(f"{type(learner).__name__} breaks the law {law.name!r}: {told}") from error
+
+
+def check_learner(learner: BayesClassifier, seed: int = 0) -> None:
+    """Check every law that a learner has promised to obey, on streams made for it.
+
+    Parameters
+    ----------
+    learner
+        A classifier in the settings to be tested. It is cloned: what it has learned plays no part.
+    seed
+        Another seed, other streams.
+
+    Raises
+    ------
+    AssertionError
+        If a law is broken; the message names it.
+
+    Examples
+    --------
+    >>> from stream_bayes import MultinomialNB
+    >>> check_learner(MultinomialNB(alpha=0.5))
+    """
+    for law in laws_of(learner):
+        check_law(law, learner, seed)

@@ -1,0 +1,89 @@
+"""Every public learner of the package, in the settings that differ in how they work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.schema import Nominal, Numeric, Schema
+
+__all__ = ["learners"]
+
+OPEN = Schema({"colour": ["red", "green"], "mixed": Nominal([1, "1", (True, 2.5)]), "size": Numeric()})
+CLOSED = Schema(
+    {"colour": Nominal(["red", "green", "blue"], closed=True), "heat": Numeric()},
+    classes=["cold", "mild", "hot", "never met"],
+    target="weather",
+    unknown="refuse",
+)
+MEASURED = Schema({"size": Numeric(), "heat": Numeric()}, classes=[0, 1, 2, 3])
+WORDS = Schema(
+    {word: Numeric() for word in ("free", "pills", "lunch", "notes", "straße")},
+    classes=["spam", "ham", "other"],
+)
+GIVEN = {"spam": 0.25, "ham": 0.5, "never met": 0.25}
+
+SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
+    NaiveBayes: [
+        {},
+        {"prior": "m-estimate", "strength": 0.5},
+        {"strength": 0.0},
+        {"class_prior": "uniform"},
+        {"class_prior": GIVEN},
+        {"half_life": 20.0},
+        {"variance": "classes"},
+        {"variance": "features", "variance_floor": 1e-3},
+        {"variance": "both"},
+        {"max_values": 3},
+        {"schema": OPEN},
+        {"schema": CLOSED, "prior": "m-estimate"},
+        {"schema": CLOSED, "half_life": 50.0, "strength": 0.0},
+    ],
+    GaussianNB: [
+        {},
+        {"strength": 1.0, "class_prior": "uniform"},
+        {"variance": "classes", "half_life": 20.0},
+        {"variance": "both", "class_prior": GIVEN},
+        {"schema": MEASURED},
+    ],
+    **{
+        kind: [
+            {},
+            {"alpha": 0.0},
+            {"alpha": 0.1, "class_prior": "counted"},
+            {"class_prior": GIVEN},
+            {"half_life": 20.0},
+            {"max_values": 5},
+            {"schema": WORDS},
+        ]
+        for kind in (MultinomialNB, ComplementNB, BernoulliNB)
+    },
+}
+
+
+def learners() -> dict[str, BayesClassifier]:
+    """Every public learner, new, in each setting worth testing, under a name that says which.
+
+    Examples
+    --------
+    >>> list(learners())[:3]
+    ['NaiveBayes', 'NaiveBayes(prior=m-estimate, strength=0.5)', 'NaiveBayes(strength=0.0)']
+    """
+    return dict(_named_learners())
+
+
+def _named_learners() -> Iterator[tuple[str, BayesClassifier]]:
+    for kind, settings in SETTINGS.items():
+        for arguments in settings:
+            told = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
+            yield f"{kind.__name__}({told})" if told else kind.__name__, kind(**arguments)
+    yield "BernoulliNB(true_threshold=1)", BernoulliNB(true_threshold=1)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Schema):
+        return "closed" if value is CLOSED else "declared"
+    return "given" if isinstance(value, dict) else str(value)

@@ -1,0 +1,250 @@
+"""Laws of refusing: bad input raises the right error, and nothing changes, not even names that came before it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from river.base import tags
+
+from stream_bayes.core.values import shown
+from stream_bayes.errors import (
+    BadLabel,
+    BadState,
+    BadValue,
+    BadWeight,
+    CannotMerge,
+    KindChanged,
+    NotLearned,
+    SchemaError,
+    UnknownFeature,
+)
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.testing.answering import learn_all
+from stream_bayes.testing.comparing import refuses, same_bytes
+from stream_bayes.testing.streams import Sample, Streams, coded
+
+__all__ = ["altered_states_are_refused", "bad_input_changes_nothing", "strangers_are_not_merged"]
+
+BAD_LABELS: tuple[Any, ...] = (
+    None,
+    math.nan,
+    np.float64("nan"),
+    [1],
+    {},
+    {1},
+    object(),
+    1j,
+    math.inf,
+    ("a", None),
+)
+BAD_WEIGHTS: tuple[Any, ...] = (-1.0, math.inf, -math.inf, math.nan, "1", None, [1.0], 1j, 10**400, object())
+BAD_EVENTS: tuple[Any, ...] = (None, 3, ["a", "b"], "colour")
+NO_COUNTS: tuple[Any, ...] = (-1, 1.5, "1", True)
+NO_VALUES: tuple[Any, ...] = ([1], {}, {1}, object(), 1j, ("a", None))
+
+Errors = type[Exception] | tuple[type[Exception], ...]
+
+
+def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
+    """What cannot be learned is refused by name of the fault, wherever it stands, and leaves no trace."""
+    samples = streams.samples(30)
+    model = learn_all(learner.clone(), samples)
+    untouched = learn_all(learner.clone(), samples)
+    x, y = _full(streams), streams.labels[0]
+    new = streams.extras(1)[0].x if streams.takes_any_feature else {}
+
+    def demand_refusal(sample: Sample, errors: Errors, what: str) -> None:
+        """By every verb that learns; in the middle of many; after names never met before."""
+        bad = sample._replace(x={**new, **sample.x}) if isinstance(sample.x, dict) else sample
+        good = Sample({**new, **x}, y)
+        rows = [good, bad, good]
+        xs, ys, ws = ([row[part] for row in rows] for part in range(3))
+        # Where nothing is known yet, a feature can be of any kind.
+        for one in (model, learner.clone())[: 1 if errors is KindChanged else 2]:
+            refuses(one, partial(one.learn_one, *bad), errors, f"learning {what}")
+            refuses(one, partial(one.predict_learn_one, *bad), errors, f"predict_learn_one of {what}")
+            refuses(one, partial(one.learn_many, xs, ys, ws), errors, f"learn_many with {what} in row 1")
+            refuses(
+                one,
+                partial(one.predict_learn_many, xs, ys, ws),
+                errors,
+                f"predict_learn_many with {what}",
+            )
+
+    for label in BAD_LABELS:
+        demand_refusal(Sample(x, label), BadLabel, f"the label {shown(label)}")
+        refuses(
+            model,
+            partial(model.unlearn_one, x, label),
+            BadLabel,
+            f"unlearning the label {shown(label)}",
+        )
+    if streams.declares_classes:
+        demand_refusal(Sample(x, "not declared"), BadLabel, "a label that is not declared")
+    for weight in BAD_WEIGHTS:
+        demand_refusal(Sample(x, y, weight), BadWeight, f"the weight {shown(weight)}")
+        refuses(
+            model,
+            partial(model.unlearn_one, x, y, weight),
+            BadWeight,
+            f"unlearning the weight {shown(weight)}",
+        )
+    for event in BAD_EVENTS:
+        demand_refusal(Sample(event, y), BadValue, f"{shown(event)} for features")
+    for name, value, errors in _bad_values(streams, learner):
+        bad = {key: one for key, one in x.items() if key != name} | {name: value}
+        demand_refusal(Sample(bad, y), errors, f"{name!r} = {shown(value)}")
+    _demand_whole_batches(model, streams)
+    _demand_nothing_unlearned(model, streams)
+    for events in NO_COUNTS:
+        refuses(model, partial(model.advance, events), BadWeight, f"advance({events!r})")
+    more = streams.samples(20)
+    same_bytes(learn_all(model, more), learn_all(untouched, more), "learning on after refusals, and without")
+
+
+def _full(streams: Streams) -> dict[Any, Any]:
+    """Features without a gap."""
+    if streams.bags:
+        return dict.fromkeys(streams.tokens, 1)
+    nominal = {name: values[0] for name, values in streams.nominal.items()}
+    return {**nominal, **dict.fromkeys(streams.numeric, 1.5)}
+
+
+def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[str, Any, Errors]]:
+    """Features with values that are refused, and how."""
+    if streams.bags:
+        counts: tuple[Any, ...] = ("1", b"1", (1,), *NO_VALUES)
+        if tags.POSITIVE_INPUT in learner._tags:
+            counts = (*counts, -1, -0.5, math.inf, -math.inf)
+        for count in counts:
+            yield streams.tokens[0], count, BadValue
+            if streams.takes_any_feature:
+                yield "a new token", count, BadValue
+        return
+    other_kind = KindChanged if streams.takes_any_feature else BadValue
+    for name in list(streams.nominal)[:1]:
+        for value in (*NO_VALUES, math.inf, np.timedelta64(1, "s")):
+            yield name, value, BadValue
+        if streams.takes_any_feature:
+            yield name, 1.5, KindChanged
+            yield name, 7, KindChanged
+    for name in streams.numeric[:1]:
+        for value in (math.inf, -math.inf, 10**400):
+            yield name, value, BadValue
+        for value in ("3", b"3", True, (1.5,)):
+            yield name, value, other_kind if streams.nominal else BadValue
+        for value in NO_VALUES:
+            yield name, value, (BadValue, KindChanged)
+    if streams.takes_any_feature:
+        for value in (*NO_VALUES, math.inf):
+            yield "a new feature", value, BadValue
+    elif streams.schema is not None:
+        if streams.schema.unknown == "refuse":
+            yield "not declared", "x", UnknownFeature
+        for name, spec in streams.schema.features.items():
+            if getattr(spec, "closed", False):
+                yield name, "not declared", BadValue
+
+
+def _demand_whole_batches(model: BayesClassifier, streams: Streams) -> None:
+    x, y = _full(streams), streams.labels[0]
+    refuses(model, partial(model.learn_many, [x, x], [y]), SchemaError, "two rows with one label")
+    refuses(model, partial(model.learn_many, [x, x], [y, y], [1.0]), SchemaError, "two rows with one weight")
+    refuses(model, partial(model.learn_many, [x, x]), BadLabel, "rows without labels")
+    refuses(
+        model, partial(model.learn_many, [x, x], [y, y], -1.0), BadWeight, "a negative weight for all rows"
+    )
+    columns = coded(streams, [Sample(x, y)] * 2)
+    refuses(model, partial(model.learn_many, columns, [y]), SchemaError, "two coded rows with one label")
+    refuses(model, partial(model.learn_many, columns, [y, None]), BadLabel, "coded rows and a missing label")
+    refuses(
+        model,
+        partial(model.learn_many, columns, w=[1.0, -1.0]),
+        BadWeight,
+        "coded rows and a negative weight",
+    )
+
+
+def _demand_nothing_unlearned(model: BayesClassifier, streams: Streams) -> None:
+    """Taking back what was never learned."""
+    x, y = _full(streams), streams.labels[0]
+    strangers = {
+        "a label never learned": Sample(x, "never learned"),
+        "more weight than is held": Sample({}, y, 1e6),
+        "more of a sample than is held": Sample(x, y, 1e6),
+    }
+    if streams.takes_any_feature and model.max_values is None:
+        strangers["a feature never learned"] = Sample({**x, **streams.unseen()}, y)
+    if streams.bags:
+        strangers["more of a token than was learned"] = Sample({streams.tokens[0]: 1e6}, y, 1e3)
+    elif streams.numeric:
+        strangers["a number never learned"] = Sample({streams.numeric[0]: 1e9}, y)
+    for what, (features, label, weight) in strangers.items():
+        refuses(
+            model,
+            partial(model.unlearn_one, features, label, weight),
+            NotLearned,
+            f"unlearning {what}",
+        )
+    for clock in (model.clock + 1, *NO_COUNTS):
+        refuses(model, partial(model.unlearn_one, x, y, at=clock), NotLearned, f"unlearning at {clock!r}")
+
+
+def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None:
+    """Learners of other kinds or settings, and those that hold a feature as another kind, are refused."""
+    model = learn_all(learner.clone(), streams.samples(20))
+    relative = learner.clone({"half_life": 7.25})
+    kind = type("Another", (type(learner),), {"__doc__": "Another kind."})
+    another = kind(**learner._get_params())
+    strangers: list[Any] = [relative, another, "no learner", None, 1]
+    for stranger in strangers:
+        refuses(model, partial(model.merge, stranger), CannotMerge, f"merging {stranger!r}")
+    for stranger in strangers[2:]:
+        refuses(model, partial(operator.add, model, stranger), TypeError, f"adding {stranger!r}")
+    if streams.nominal and streams.numeric and streams.takes_any_feature:
+        nominal, numeric = next(iter(streams.nominal)), streams.numeric[0]
+        for x in ({"new": "x", nominal: 1.5}, {"new": "x", numeric: "x"}):
+            other = learn_all(learner.clone(), [Sample(x, streams.labels[0])])
+            refuses(model, partial(model.merge, other), CannotMerge, f"merging a learner that knows {x!r}")
+
+
+def altered_states_are_refused(learner: BayesClassifier, streams: Streams) -> None:
+    """A state that is truncated, altered, of a newer format or of another learner raises BadState."""
+    model = learn_all(learner.clone(), streams.samples(20))
+    state = model.state()
+    altered: dict[str, Any] = {
+        "None": None,
+        "a list": [],
+        "an empty state": {},
+        "a newer format": {**state, "format": state["format"] + 1},
+        "no known format": {**state, "format": "1"},
+        "another learner's": {**state, "learner": "Another"},
+        "something more": {**state, "more": 1},
+    }
+    for key in state:
+        altered[f"no {key}"] = {name: value for name, value in state.items() if name != key}
+        altered[f"None for {key}"] = {**state, key: None}
+    for key, value in state["store"].items():
+        altered[f"no {key} in store"] = {
+            **state,
+            "store": {k: v for k, v in state["store"].items() if k != key},
+        }
+        altered[f"another {key} in store"] = {**state, "store": {**state["store"], key: [value]}}
+    for name, array in state["arrays"].items():
+        arrays = {key: one for key, one in state["arrays"].items() if key != name}
+        altered[f"no array {name}"] = {**state, "arrays": arrays}
+        altered[f"{name} of another type"] = {**state, "arrays": {**arrays, name: array.astype(np.float32)}}
+        altered[f"a list for {name}"] = {**state, "arrays": {**arrays, name: array.tolist()}}
+        if array.size:
+            changed = array.copy()
+            changed.flat[-1] += 1.0
+            altered[f"{name} with one number changed"] = {**state, "arrays": {**arrays, name: changed}}
+            altered[f"{name} cut short"] = {**state, "arrays": {**arrays, name: array[:-1]}}
+    for what, bad in altered.items():
+        refuses(model, partial(type(model).from_state, bad), BadState, f"a state with {what}")
+    same_bytes(type(model).from_state(state), model, "the state itself")

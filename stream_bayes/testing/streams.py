@@ -1,0 +1,185 @@
+"""Streams of samples that suit a learner, made from a seed.
+
+What a sample looks like follows from the learner: its `inputs` say whether it takes nominal features, numeric ones
+or bags of words, its schema which features and classes there are. Missing values come in all their forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stream_bayes.core.values import Value
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.schema import CodedColumns, Nominal, Numeric, Schema
+
+__all__ = ["Sample", "Streams", "coded"]
+
+NOMINAL: dict[str, tuple[Value, ...]] = {
+    "colour": ("red", "green", "blue", "weiß"),
+    "wet": (True, False),
+    "größe": ("a", b"a", ("a", 1), "True", ""),
+}
+NUMERIC = ("size", "heat", "count")
+TOKENS = ("free", "pills", "lunch", "notes", "straße", "a", "b", "c", "d")
+LABELS: tuple[Value, ...] = ("yes", "no", True, 3)
+MISSING_EVERY = 8
+WHOLE = (1.0, 1.0, 2.0, 3.0)
+FRACTIONAL = (1.0, 0.5, 0.3, 2.75, 1e-3)
+
+
+class Sample(NamedTuple):
+    """Features, label and weight, as `learn_one` takes them."""
+
+    x: dict[Any, Any]
+    y: Any
+    w: float = 1.0
+
+
+class Streams:
+    """A source of samples for one learner.
+
+    Parameters
+    ----------
+    learner
+        Its `inputs`, `schema` and `class_prior` are looked at; it learns nothing.
+    seed
+        The same seed gives the same samples.
+
+    Examples
+    --------
+    >>> from stream_bayes import GaussianNB
+    >>> streams = Streams(GaussianNB(), seed=1)
+    >>> len(streams.samples(20)), sorted(streams.samples(1)[0]._fields)
+    (20, ['w', 'x', 'y'])
+    """
+
+    def __init__(self, learner: BayesClassifier, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.schema = learner.schema
+        self.bags = "bag" in learner.inputs
+        self.labels = _declared_labels(learner) or LABELS
+        self.declares_classes = _declared_labels(learner) is not None
+        self.nominal: dict[str, tuple[Value, ...]] = {}
+        self.numeric: tuple[str, ...] = ()
+        self.tokens: tuple[str, ...] = ()
+        if self.bags:
+            self.tokens = TOKENS if self.schema is None else tuple(self.schema.features)
+        elif self.schema is not None:
+            for name, spec in self.schema.features.items():
+                if isinstance(spec, Nominal):
+                    self.nominal[name] = _values_of(spec)
+            self.numeric = tuple(
+                name for name, spec in self.schema.features.items() if isinstance(spec, Numeric)
+            )
+        else:
+            self.nominal = dict(NOMINAL) if "nominal" in learner.inputs else {}
+            self.numeric = NUMERIC if "numeric" in learner.inputs else ()
+
+    @property
+    def takes_any_feature(self) -> bool:
+        """Whether features that no schema declares may come."""
+        return self.schema is None
+
+    def one_of(self, values: Sequence[Any]) -> Any:
+        return values[int(self.rng.integers(len(values)))]
+
+    def samples(self, rows: int, weights: Sequence[float] = WHOLE) -> list[Sample]:
+        """So many samples, some values missing, with weights out of those given."""
+        made = []
+        for _ in range(rows):
+            # The last class is met rarely, or, where it is declared, never.
+            number = int(self.rng.integers(len(self.labels) - (1 if self.declares_classes else 0)))
+            made.append(Sample(self.features(number), self.labels[number], self.one_of(weights)))
+        return made
+
+    def features(self, number: int) -> dict[Any, Any]:
+        """What a sample of the class with this number holds."""
+        if self.bags:
+            return self._bag(number)
+        x: dict[Any, Any] = {}
+        for name, values in self.nominal.items():
+            likely = values[number % len(values)]
+            x[name] = likely if self.rng.random() < 0.5 else self.one_of(values)
+        for place, name in enumerate(self.numeric):
+            x[name] = round(float(self.rng.normal(number * (place + 1), 1.0 + place)), 3)
+        return dict(self._with_gaps(x))
+
+    def _bag(self, number: int) -> dict[Any, Any]:
+        x: dict[Any, Any] = {}
+        for place, token in enumerate(self.tokens):
+            if self.rng.random() < (0.6 if place % len(self.labels) == number else 0.25):
+                x[token] = self.one_of((1, 1, 2, 3.0))
+        return dict(self._with_gaps(x))
+
+    def _with_gaps(self, x: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+        for name, value in x.items():
+            if self.rng.integers(MISSING_EVERY):
+                yield name, value
+            else:
+                gap = self.one_of((..., None, float("nan")))
+                if gap is not ...:
+                    yield name, gap
+
+    def extras(self, rows: int, weights: Sequence[float] = WHOLE) -> list[Sample]:
+        """Samples that bring what no other has, where the learner allows it: to be learned and taken back."""
+        extras = self.samples(rows, weights)
+        for number, sample in enumerate(extras):
+            if self.takes_any_feature:
+                sample.x.update(self._novelty(number))
+            if not self.declares_classes and number % 2:
+                extras[number] = sample._replace(y=("extra", number % 3))
+        return extras
+
+    def _novelty(self, number: int) -> dict[Any, Any]:
+        if self.bags:
+            return {f"extra {number % 3}": 2 + number % 2}
+        novelty: dict[Any, Any] = {}
+        if self.nominal:
+            novelty |= {"colour": f"extra {number % 3}", "extra": "only here"}
+        if self.numeric:
+            novelty |= {"extra size": 2.0 * number}
+        return novelty
+
+    def probes(self, rows: int = 12) -> list[dict[Any, Any]]:
+        """What to predict: usual features, nothing at all, values and features never learned."""
+        probes: list[dict[Any, Any]] = [self.features(number % len(self.labels)) for number in range(rows)]
+        probes.append({})
+        if self.takes_any_feature:
+            probes.append({**probes[0], **self.unseen()})
+            probes.append(self.unseen())
+        return probes
+
+    def unseen(self) -> dict[Any, Any]:
+        """A feature and a value that no stream holds; without a schema only."""
+        if self.bags:
+            return {"never seen": 2, "nor this": 3}
+        unseen: dict[Any, Any] = {}
+        if self.nominal:
+            unseen |= {"colour": "never seen", "unheard of": "x"}
+        if self.numeric:
+            unseen |= {"unmeasured": 3.5}
+        return unseen
+
+
+def coded(streams: Streams, samples: Sequence[Sample]) -> CodedColumns:
+    """The samples as coded columns, labels included; their weights are not."""
+    target = "the label"
+    schema = streams.schema
+    if schema is None:
+        measured = (*streams.numeric, *streams.tokens)
+        schema = Schema({**dict.fromkeys(streams.nominal, Nominal()), **dict.fromkeys(measured, Numeric())})
+    return schema.encode([{**sample.x, target: sample.y} for sample in samples], target)
+
+
+def _values_of(spec: Nominal) -> tuple[Value, ...]:
+    declared = spec.values or ()
+    return declared if spec.closed else (*declared, "not declared", ("nor", "this"))
+
+
+def _declared_labels(learner: BayesClassifier) -> tuple[Value, ...] | None:
+    if learner.schema is not None and learner.schema.classes is not None:
+        return learner.schema.classes
+    return None if isinstance(learner.class_prior, str) else tuple(learner.class_prior)

@@ -1,0 +1,209 @@
+"""The laws can tell: a learner that breaks one is found, and the message names the law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import pytest
+
+from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes
+from stream_bayes.errors import BadState, CannotMerge
+from stream_bayes.learners.base import BayesClassifier, Promise
+from stream_bayes.learners.explanation import Explanation
+from stream_bayes.testing import LAWS, check_law, check_learner, laws_of
+
+
+class PredictingLearns(NaiveBayes):
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        answer = super().predict_proba_one(x)
+        if answer:
+            self.advance(1)
+        return answer
+
+
+class PredictingMeetsNames(NaiveBayes):
+    def joint_log_likelihood(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        self.learn_one(x, next(iter(self.classes_), "first"), 1.0)
+        return super().joint_log_likelihood(x)
+
+
+class MergesByNumber(MultinomialNB):
+    """Adds the first class of one learner to the first class of the other, whatever their names."""
+
+    def merge(self, other: Self) -> Self:
+        renamed = dict(zip(other.classes_, self.classes_, strict=False))
+        twin = other.clone()
+        for name, weight in other._store.by_name().items():
+            if len(name) == 2:
+                twin.learn_one({name[0]: weight}, renamed.get(name[1], name[1]))
+        return super().merge(twin)
+
+
+class LabelsBecomeStrings(NaiveBayes):
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        super().learn_one(x, str(y), w)
+
+
+class ImproperProbabilities(GaussianNB):
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        return {label: p * 0.999 for label, p in super().predict_proba_one(x).items()}
+
+
+class MissingIsAValue(NaiveBayes):
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        super().learn_one({name: "none" if value is None else value for name, value in x.items()}, y, w)
+
+
+class ForgetsHalf(MultinomialNB):
+    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: int | None = None) -> None:
+        super().unlearn_one(x, y, w / 2, at)
+
+
+class LearnsOrderly(MultinomialNB):
+    """Counts a sample twice when it is the first: another order, another model."""
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        super().learn_one(x, y, 2 * w if self.clock == 0 else w)
+
+
+class SavesNotAll(MultinomialNB):
+    """Something that decides what is learned, and that no state holds."""
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        self.__dict__["learned"] = self.__dict__.get("learned", 0) + 1
+        super().learn_one(x, y, w + self.__dict__["learned"] % 2)
+
+
+class KnowsOtherLearners(MultinomialNB):
+    """What is learned depends on how much all learners of the process have learned."""
+
+    learned: ClassVar[int] = 0
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        KnowsOtherLearners.learned += 1
+        super().learn_one(x, y, w + KnowsOtherLearners.learned)
+
+
+class FadesTooSlowly(MultinomialNB):
+    def advance(self, events: int) -> None:
+        super().advance(events - 1 if events else events)
+
+
+class BatchesOfHalfWeight(NaiveBayes):
+    def learn_many(self, X: Any, y: Any = None, w: Any = None) -> None:
+        super().learn_many(X, y, None if w is None else [weight / 2 for weight in w])
+
+
+class ExplainsTwice(NaiveBayes):
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
+        told = super().explain_one(x)
+        doubled = {name: {y: 2 * score for y, score in row.items()} for name, row in told.evidence.items()}
+        return Explanation(told.kind, told.baseline, doubled)
+
+
+class MergesAnything(NaiveBayes):
+    def merge(self, other: Any) -> Self:
+        try:
+            return super().merge(other)
+        except CannotMerge:
+            return self
+
+
+class LoadsAnything(GaussianNB):
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        try:
+            return super().from_state(state)
+        except BadState:
+            return cls()
+
+
+class LearnsNoNames(NaiveBayes):
+    """Names and values are kept by their repr."""
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        super().learn_one({k: repr(v) if isinstance(v, (bytes, tuple)) else v for k, v in x.items()}, y, w)
+
+
+class FractionsBecomeWhole(MultinomialNB):
+    """Rounds a weight up at the first sample of a class, and down at all others."""
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        w = w if w == int(w) else (1.0 if y not in self.classes_ else 2.0)
+        super().learn_one(x, y, w)
+
+
+class KeepsTheFirstOfABadBatch(MultinomialNB):
+    def learn_many(self, X: Any, y: Any = None, w: Any = None) -> None:
+        if isinstance(X, list) and X:
+            for row, (x, label) in enumerate(zip(X, y, strict=True)):
+                self.learn_one(x, label, 1.0 if w is None else w[row])
+        else:
+            super().learn_many(X, y, w)
+
+
+class AcceptsAnyWeight(GaussianNB):
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        super().learn_one(x, y, abs(w) if isinstance(w, float) else w)
+
+
+class IgnoresItsBudget(NaiveBayes):
+    def _begin(self) -> None:
+        super()._begin()
+        self._store.memory_budget = None
+
+
+BROKEN: list[tuple[BayesClassifier, str]] = [
+    (PredictingLearns(), "predicting changes nothing"),
+    (PredictingMeetsNames(), "predicting changes nothing"),
+    (MergesByNumber(), "counts form a group"),
+    (LabelsBecomeStrings(), "labels keep their types"),
+    (ImproperProbabilities(), "answers are probabilities"),
+    (MissingIsAValue(), "missing is missing"),
+    (ForgetsHalf(), "counts form a group"),
+    (LearnsOrderly(), "counts form a group"),
+    (SavesNotAll(), "saving loses nothing"),
+    (KnowsOtherLearners(), "replay gives the same bytes"),
+    (FadesTooSlowly(), "fading has its closed form"),
+    (FadesTooSlowly(), "shards share a clock"),
+    (KeepsTheFirstOfABadBatch(), "bad input changes nothing"),
+    (AcceptsAnyWeight(), "bad input changes nothing"),
+    (BatchesOfHalfWeight(), "many are one by one"),
+    (BatchesOfHalfWeight(), "batches of coded columns"),
+    (ExplainsTwice(), "explanations add up"),
+    (MergesAnything(), "strangers are not merged"),
+    (MergesAnything(), "shared codes are not merged"),
+    (LoadsAnything(), "altered states are refused"),
+    (LearnsNoNames(), "values keep their types"),
+    (FractionsBecomeWhole(), "fractions form a group"),
+    (IgnoresItsBudget(), "a budget holds"),
+]
+
+
+@pytest.mark.parametrize(
+    ("learner", "name"), BROKEN, ids=[f"{type(learner).__name__}-{name}" for learner, name in BROKEN]
+)
+def test_a_broken_learner_is_found_by_name(learner: BayesClassifier, name: str) -> None:
+    law = next(law for law in laws_of(learner) if law.name == name)
+    with pytest.raises(AssertionError, match=f"^{type(learner).__name__} breaks the law '{name}': "):
+        check_law(law, learner)
+
+
+def test_check_learner_finds_it_too() -> None:
+    with pytest.raises(
+        AssertionError, match="PredictingLearns breaks the law 'predicting changes nothing': "
+    ):
+        check_learner(PredictingLearns())
+
+
+def test_every_law_has_a_learner_that_breaks_it() -> None:
+    assert {name for _, name in BROKEN} == {law.name for law in LAWS}
+
+
+def test_a_law_that_was_not_promised_does_not_bind() -> None:
+    class PromisesLittle(LearnsOrderly):
+        promises = frozenset({Promise.ORDERED})
+
+    bound = {law.promise for law in laws_of(PromisesLittle())}
+    assert bound == {None, Promise.ORDERED}

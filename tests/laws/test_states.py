@@ -1,0 +1,187 @@
+"""A state from a stranger: whatever is in it, it is refused as such, or makes a learner that works."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stream_bayes
+from stream_bayes.errors import BadState
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.testing import learners
+from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.streams import Streams
+
+EXAMPLES = 40 if stream_bayes.compiled else 10
+ALL = learners()
+EVERY_LEARNER = pytest.mark.parametrize("name", ALL)
+
+JUNK: list[Any] = [
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        7,
+        2**31,
+        2**62,
+        2**63,
+        -(2**63),
+        10**30,
+        0.5,
+        -0.5,
+        1e308,
+        math.inf,
+        math.nan,
+    ),
+    *(
+        "",
+        "x",
+        "red",
+        "counted",
+        [],
+        [[]],
+        ["red"],
+        [None],
+        [0],
+        {},
+        {"int": "5"},
+        {"int": "05"},
+        {"tuple": []},
+    ),
+    *({"schema": {}}, {"labels": []}, {"labels": [["a", 1.0]]}, {"labels": [["a", "b"]]}, {"labels": 3}),
+]
+WORDS: list[Any] = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, 1e-300, 1e308, math.inf, math.nan]
+
+
+def taught(name: str) -> BayesClassifier:
+    model = ALL[name].clone()
+    for x, y, w in Streams(model).samples(12):
+        model.learn_one(x, y, w)
+    return model
+
+
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place inside JSON, as the keys that lead to it."""
+    if path:
+        yield path
+    if isinstance(value, (dict, list)):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places_in(value[key], (*path, key))
+
+
+def put(state: Any, path: tuple[Any, ...], value: Any) -> None:
+    for key in path[:-1]:
+        state = state[key]
+    state[path[-1]] = value
+
+
+def signed(state: dict[str, Any]) -> dict[str, Any]:
+    """With the checksum that fits, as a forger would."""
+    return {**state, "checksum": checksum(text_of(state), state["arrays"])}
+
+
+def demand_refused_or_sound(model: BayesClassifier, state: dict[str, Any]) -> None:
+    try:
+        loaded = type(model).from_state(state)
+    except BadState:
+        return
+    same_bytes(type(model).from_state(loaded.state()), loaded, "what an altered state made, loaded again")
+    streams = Streams(model)
+    for x in streams.probes():
+        answer = loaded.predict_proba_one(x)
+        assert all(0.0 <= p <= 1.0 for p in answer.values()), answer
+    for sample in streams.samples(5):
+        try:
+            loaded.learn_one(*sample)
+        except stream_bayes.StreamBayesError:
+            continue
+    loaded.predict_proba_one({})
+
+
+@EVERY_LEARNER
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_altered_names_and_settings_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    model = taught(name)
+    state = model.state()
+    arrays = state.pop("arrays")
+    state = json.loads(json.dumps(state))
+    for _ in range(data.draw(st.integers(1, 3))):
+        places = [path for path in places_in(state) if path[0] in ("store", "parameters")]
+        path = data.draw(st.sampled_from(places))
+        put(state, path, copy.deepcopy(data.draw(st.sampled_from(JUNK))))
+    try:
+        forged = signed({**state, "arrays": arrays})
+    except (TypeError, ValueError):
+        return
+    demand_refused_or_sound(model, forged)
+
+
+@EVERY_LEARNER
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    model = taught(name)
+    state = model.state()
+    arrays = {key: array.copy() for key, array in state["arrays"].items()}
+    for _ in range(data.draw(st.integers(1, 3))):
+        key = data.draw(st.sampled_from(sorted(arrays)))
+        if arrays[key].size:
+            place = data.draw(st.integers(0, arrays[key].size - 1))
+            arrays[key].flat[place] = data.draw(st.sampled_from(WORDS))
+    demand_refused_or_sound(model, signed({**state, "arrays": arrays}))
+
+
+@EVERY_LEARNER
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> None:
+    model = taught(name)
+    state = model.state()
+    key = data.draw(st.sampled_from(sorted(state["arrays"])))
+    array = state["arrays"][key]
+    altered = {
+        "longer": np.concatenate([array, array[:1] if len(array) else np.zeros((1, *array.shape[1:]))]),
+        "more classes": np.zeros((*array.shape[:-1], array.shape[-1] + 1)),
+        "one more dimension": array[None],
+        "flat": array.reshape(-1) if array.ndim > 1 else array.reshape(-1, 1),
+        "transposed": array.T if array.ndim > 1 and array.shape[0] != array.shape[1] else array[None],
+        "smaller numbers": array.astype(np.float32),
+        "integers": array.astype(np.int64),
+        "objects": array.astype(object),
+        "other byte order": array.astype(">f8"),
+    }
+    how = data.draw(st.sampled_from(sorted(altered)))
+    arrays = {**state["arrays"], key: altered[how]}
+    try:
+        forged = signed({**state, "arrays": arrays})
+    except (TypeError, ValueError):
+        return
+    with pytest.raises(BadState):
+        type(model).from_state(forged)
+
+
+@EVERY_LEARNER
+def test_what_is_in_no_state_is_refused(name: str) -> None:
+    model = taught(name)
+    state = model.state()
+    with pytest.raises(BadState):
+        type(model).from_state(signed({**state, "arrays": {**state["arrays"], "more": np.zeros(3)}}))
+    with pytest.raises(BadState):
+        type(model).from_state(signed({**state, "parameters": {**state["parameters"], "more": 1}}))
+    for key in state["parameters"]:
+        fewer = {name: value for name, value in state["parameters"].items() if name != key}
+        demand_refused_or_sound(model, signed({**state, "parameters": fewer}))

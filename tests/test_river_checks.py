@@ -1,0 +1,141 @@
+"""River's own checks, all of them, for every learner; and learners inside River's pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
+
+from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
+from stream_bayes.learners.base import BayesClassifier
+
+MODELS: tuple[BayesClassifier, ...] = (
+    NaiveBayes(),
+    NaiveBayes(prior="m-estimate", half_life=100.0, variance="classes"),
+    GaussianNB(),
+    GaussianNB(strength=1.0, variance="both"),
+    MultinomialNB(),
+    ComplementNB(),
+    BernoulliNB(),
+    BernoulliNB(half_life=100.0),
+)
+CHECKS = 30  # that River has for a MiniBatchClassifier; fewer run where pandas or scikit-learn is missing
+
+Check = Callable[[BayesClassifier], None]
+
+
+def named_checks(model: BayesClassifier) -> list[tuple[str, Check]]:
+    """Every check, with its number where it runs on several datasets."""
+    found = list(checks.yield_checks(model))
+    return [(f"{check.__name__}-{number}", check) for number, check in enumerate(found)]
+
+
+CASES = [
+    pytest.param(model, check, id=f"{type(model).__name__}{place}-{name}")
+    for place, model in enumerate(MODELS)
+    for name, check in named_checks(model)
+]
+
+
+@pytest.mark.parametrize(("model", "check"), CASES)
+def test_river_finds_nothing_wrong(model: BayesClassifier, check: Check) -> None:
+    check(model.clone())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_all_of_rivers_checks_run(model: BayesClassifier) -> None:
+    assert sklearn.__version__
+    assert pd.__version__
+    names = {check.__name__ for check in checks.yield_checks(model)}
+    assert len(names) == CHECKS, sorted(names)
+    assert model._unit_test_skips() == set()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_learner_says_what_it_takes(model: BayesClassifier) -> None:
+    assert model._multiclass
+    assert ("positive input" in model._tags) == isinstance(model, (MultinomialNB, ComplementNB))
+
+
+def test_gaussians_learn_behind_a_scaler() -> None:
+    model = preprocessing.StandardScaler() | GaussianNB()
+    accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    assert accuracy.get() > 0.85
+
+
+def test_naive_bayes_learns_names_and_numbers_side_by_side() -> None:
+    stream: Any = [
+        ({"mark": "odd" if n % 2 else "even", "size": float(n % 2) + n / 1000}, n % 2 == 1)
+        for n in range(200)
+    ]
+    accuracy = evaluate.progressive_val_score(stream, NaiveBayes(), metrics.Accuracy())
+    assert accuracy.get() > 0.95
+
+
+SENTENCES = [
+    ("free pills for you", "spam"),
+    ("lunch at noon", "ham"),
+    ("free lunch", "ham"),
+    ("pills pills pills", "spam"),
+    ("notes of the meeting", "ham"),
+]
+TEXTS = pd.Series([text for text, _ in SENTENCES], index=[f"mail {n}" for n in range(len(SENTENCES))])
+KINDS = pd.Series([kind for _, kind in SENTENCES], index=TEXTS.index)
+
+TEXT_MODELS = (MultinomialNB(), ComplementNB(), BernoulliNB())
+
+
+@pytest.mark.parametrize("model", TEXT_MODELS, ids=lambda model: type(model).__name__)
+def test_a_bag_of_words_is_learned_one_by_one_as_in_a_sparse_frame(model: BayesClassifier) -> None:
+    one: Any = compose.Pipeline(("words", feature_extraction.BagOfWords()), ("learner", model.clone()))
+    for text, kind in SENTENCES:
+        one.learn_one(text, kind)
+    many = compose.Pipeline(("words", feature_extraction.BagOfWords()), ("learner", model.clone()))
+    many.learn_many(TEXTS[:2], KINDS[:2])
+    many.learn_many(TEXTS[2:], KINDS[2:])
+    assert many["learner"]._store.by_name() == one["learner"]._store.by_name()
+
+    asked = pd.Series(["free pills", "the notes", "never a known word", ""], index=list("abcd"))
+    answers = many.predict_proba_many(asked)
+    assert list(answers.index) == list(asked.index)
+    for label, text in asked.items():
+        for kind, p in one.predict_proba_one(text).items():
+            assert answers.loc[label, kind] == pytest.approx(p, abs=1e-12)
+    predicted = many.predict_many(asked)
+    assert predicted.to_dict() == {label: one.predict_one(text) for label, text in asked.items()}
+
+
+def test_a_sparse_frame_is_learned_as_the_dense_one() -> None:
+    frame = pd.DataFrame({"free": [2, 0, 1], "pills": [0, 0, 3], "lunch": [0, 1, 0]}, dtype=np.uint16)
+    sparse = frame.astype(pd.SparseDtype("uint16", 0))
+    labels = pd.Series(["spam", "ham", "spam"])
+    models: list[Any] = []
+    for rows in (frame, sparse):
+        model = MultinomialNB()
+        model.learn_many(rows, labels)
+        models.append(model)
+    assert models[0]._store.by_name() == models[1]._store.by_name()
+    dense, spare = (
+        model.predict_proba_many(rows) for model, rows in zip(models, (frame, sparse), strict=True)
+    )
+    pd.testing.assert_frame_equal(dense, spare)
+
+
+def test_text_is_judged_as_it_comes() -> None:
+    model = feature_extraction.BagOfWords(lowercase=True) | MultinomialNB(alpha=0.5)
+    stream: Any = [(text, kind) for _ in range(20) for text, kind in SENTENCES]
+    accuracy = evaluate.progressive_val_score(stream, model, metrics.Accuracy())
+    assert accuracy.get() > 0.9
+
+
+def test_labels_keep_their_types_in_a_frame_of_answers() -> None:
+    model = NaiveBayes()
+    model.learn_many(pd.DataFrame({"sky": ["grey", "blue"]}), pd.Series([True, False]))
+    answers = model.predict_proba_many(pd.DataFrame({"sky": ["grey"]}))
+    assert [type(label) for label in answers.columns] == [bool, bool]
+    assert model.predict_many(pd.DataFrame({"sky": ["grey", "blue"]})).tolist() == [True, False]
