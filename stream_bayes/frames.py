@@ -184,7 +184,11 @@ def like_series(native: Native, values: Sequence[Value | None], name: Hashable =
     column = "" if name is None else str(name)
     types = set(map(type, values)) - {type(None)}
     try:
-        if len(types) > 1 or tuple in types:
+        if (
+            len(types) > 1
+            or tuple in types
+            or any(type(v) is int and not -(2**63) <= v < 2**63 for v in values)
+        ):
             return nw.new_series(column, list(values), nw.Object(), backend=library).to_native()
         return nw.new_series(column, list(values), backend=library).to_native()
     except Exception as error:  # each library raises its own

@@ -15,6 +15,7 @@ if not cython.compiled:
 NEVER = cython.declare(cython.double, float("-inf"))
 SMALL = cython.declare(cython.double, 1e-150)
 LARGE = cython.declare(cython.double, 1e150)
+LEAST_LOG = cython.declare(cython.double, -745.0)  # of the smallest double
 ROUNDING = cython.declare(cython.double, 1e-12)
 
 
@@ -104,12 +105,16 @@ class ComplementReading(Reading):
                 elsewhere = everywhere - weight[cell + y]
                 if elsewhere < ROUNDING * everywhere:
                     elsewhere = self.elsewhere(cell, y)  # what is left of a difference is rounding
+                if elsewhere <= 0.0:
+                    # Unsmoothed, a word that no other class ever held: as good as certain, but other words may differ.
+                    self.score[y] -= amount[k] * LEAST_LOG
+                    continue
                 if amount[k] != 1.0:
-                    self.score[y] -= amount[k] * log_of(elsewhere)
+                    self.score[y] -= amount[k] * log(elsewhere)
                     continue
                 grown = self.share[y] * elsewhere
                 if grown < SMALL or grown > LARGE:
-                    self.score[y] -= log_of(self.share[y]) + log_of(elsewhere)
+                    self.score[y] -= log(self.share[y]) + log(elsewhere)
                     grown = 1.0
                 self.share[y] = grown
         for y in range(classes):

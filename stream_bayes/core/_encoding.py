@@ -6,10 +6,12 @@ given, never changes its meaning.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import cython
 
 from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.values import canonical, canonical_label, is_missing
+from stream_bayes.core.values import canonical, canonical_label, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, NotLearned, UnknownFeature
 
 if not cython.compiled:
@@ -18,6 +20,8 @@ if not cython.compiled:
 
 UNSEEN = cython.declare(cython.int, -2)
 ONE = 1
+LARGEST_COUNT = cython.declare(cython.double, 9007199254740992.0)  # 2^53: beyond, counts are not exact
+LARGEST_NUMBER = cython.declare(cython.double, 1e100)  # its square, times any weight, is still finite
 BAG = "<bag of words>"  # what the one feature of a bag is called, in messages and states
 
 
@@ -77,7 +81,9 @@ class Encoder:
         y = canonical_label(y)
         code: cython.int = self.labels.find(y)
         if code < 0:
-            raise NotLearned(f"cannot unlearn a sample of class {y!r}: no sample of that class was ever learned")
+            raise NotLearned(
+                f"cannot unlearn a sample of class {y!r}: no sample of that class was ever learned"
+            )
         return code
 
     @cython.cfunc
@@ -115,7 +121,12 @@ class Encoder:
         self.failed = 0
         try:
             for x, y, w in zip(xs, ys, ws, strict=True):
+                known: cython.Py_ssize_t = len(self.created)
                 self.fill(x, y, w)
+                if self.row.weight == 0.0 and len(self.created) > known:
+                    self.rollback(known)  # a sample without weight names nothing
+                    self.lookup(x)
+                    self.row.weight = 0.0
                 batch.append(self.row)
                 self.failed += 1
         except BaseException:
@@ -149,9 +160,9 @@ class Encoder:
         """The code of a label, a new one if need be."""
         return self.read_label(y)
 
-    def rollback(self):
-        """Take back everything that is in `created`, the newest first."""
-        while self.created:
+    def rollback(self, known: cython.Py_ssize_t = 0):
+        """Take back what is in `created` beyond the first so many, the newest first."""
+        while len(self.created) > known:
             self.created.pop().take_back()
 
 
@@ -168,16 +179,25 @@ def whole_products(row: Row) -> cython.bint:
 def read_weight(w) -> cython.double:
     """A sample weight as a float, or the reason why it is none."""
     weight: cython.double = -1.0
-    if type(w) is float:
-        weight = w
-    elif type(w) is not str:
-        try:
-            weight = float(w)
-        except (TypeError, ValueError, OverflowError):
-            weight = -1.0
-    if not (0.0 <= weight <= 1.7976931348623157e308):
-        raise BadWeight(f"a weight must be a finite number of at least 0, not {w!r}")
+    if type(w) is float or type(w) is int:
+        weight = as_double(w)
+    elif hasattr(w, "__float__"):
+        weight = float(w)
+    if not (0.0 <= weight <= LARGEST_COUNT):
+        raise BadWeight(
+            f"a weight must be a finite number of at least 0, and of at most 2**53, not {shown(w)}"
+        )
     return weight
+
+
+@cython.cfunc
+@cython.inline
+def as_double(value) -> cython.double:
+    """A float or an int as a double, infinite where an int is too large for one."""
+    try:
+        return value
+    except OverflowError:
+        return float("inf")
 
 
 @cython.cclass
@@ -280,14 +300,16 @@ class RowEncoder(Encoder):
             place += 1
             slot = feature.slot
             if feature.numeric:
-                if type(value) is float:
-                    number = value
+                if type(value) is float or type(value) is int:
+                    number = as_double(value)
                 else:
                     number = read_number(name, value, self.declared or self.only is not None)
                 if number != number:
                     continue
-                if number - number != 0.0:
-                    raise BadValue(f"feature {name!r}: a numeric value must be finite, not {value!r}")
+                if not (-LARGEST_NUMBER <= number <= LARGEST_NUMBER):
+                    raise BadValue(
+                        f"feature {name!r}: a numeric value must be finite, and of at most 1e100, not {shown(value)}"
+                    )
                 if slot < last_number:
                     sorted_so_far = False
                 last_number = slot
@@ -337,7 +359,15 @@ class RowEncoder(Encoder):
             numeric = isinstance(value, (int, float)) and type(value) is not bool
         if not learning:
             return None
-        return self.name_feature(name, numeric)
+        return self.name_feature(feature_name(name), numeric)
+
+
+def feature_name(name):
+    """A feature's name as it is kept, or the reason why it cannot be one."""
+    try:
+        return canonical(name)
+    except BadValue as error:
+        raise BadValue(f"the name of a feature: {error}") from None
 
 
 @cython.cclass
@@ -355,7 +385,9 @@ class BagEncoder(Encoder):
         None keeps counts as they are; a number keeps only whether the count is above it.
     """
 
-    def __init__(self, labels, tokens, declared: cython.bint = False, refuse: cython.bint = False, threshold=None):
+    def __init__(
+        self, labels, tokens, declared: cython.bint = False, refuse: cython.bint = False, threshold=None
+    ):
         Encoder.__init__(self, labels, declared, refuse)
         self.tokens = tokens
         self.add_feature(BAG, tokens)
@@ -386,6 +418,7 @@ class BagEncoder(Encoder):
         code: cython.int
         count: cython.double
         tokens: Vocabulary = self.tokens
+        beyond: cython.Py_ssize_t = -1
         event: dict = as_dict(x)
         row.entries = 0
         row.numbers = 0
@@ -397,7 +430,7 @@ class BagEncoder(Encoder):
             if value is ONE:  # most counts are, and then nothing need be converted or checked
                 count = 1.0
             elif type(value) is int or type(value) is float:
-                count = value
+                count = as_double(value)
             else:
                 count = read_count(token, value)
             if self.binary:
@@ -405,10 +438,12 @@ class BagEncoder(Encoder):
                     continue
                 count = 1.0
             elif count != 1.0:
-                if not (0.0 < count < 1.7e308):
+                if not (0.0 < count <= LARGEST_COUNT):
                     if count == 0.0 or count != count:
                         continue
-                    raise BadValue(f"token {token!r}: a count must be finite and at least 0, not {value!r}")
+                    raise BadValue(
+                        f"token {token!r}: a count must be finite and at least 0, and at most 2**53, not {shown(value)}"
+                    )
                 if not is_whole(count):
                     row.whole = False
             code = tokens.lookup(token)
@@ -416,6 +451,13 @@ class BagEncoder(Encoder):
                 code = self.meet_token(token, learning)
                 if code < 0:
                     continue
+            if code == tokens.other:
+                # All the words past the limit are one word to the tables, and so one entry of the row.
+                if beyond >= 0:
+                    if not self.binary:
+                        amounts[beyond] += count
+                    continue
+                beyond = n
             codes[n] = code
             amounts[n] = count
             n += 1
@@ -441,10 +483,11 @@ class BagEncoder(Encoder):
 def as_dict(x) -> dict:
     if type(x) is dict:
         return x
-    try:
+    if isinstance(x, Mapping):
         return dict(x)
-    except (TypeError, ValueError):
-        raise BadValue(f"an event's features come as a dict, not as {type(x).__name__}") from None
+    raise BadValue(
+        f"an event's features come as a dict {{name: value}}, not as {type(x).__name__}: {shown(x)}"
+    )
 
 
 def read_number(name, value, declared):

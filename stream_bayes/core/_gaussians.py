@@ -1,4 +1,5 @@
-"""Running Gaussians, a cell for each numeric feature and class: weight, mean, and sum of squared deviations."""
+"""Running Gaussians, a cell for each numeric feature and class: weight, mean, sum of squared deviations, and peak:
+the largest magnitude held, which rounding is measured by."""
 
 from __future__ import annotations
 
@@ -24,48 +25,52 @@ class Gaussians:
         self.samples = self.weight if exact else np.zeros(features * classes)
         self.mean = np.zeros(features * classes)
         self.m2 = np.zeros(features * classes)
+        self.peak = np.zeros(features * classes)
 
     @cython.cfunc
     def add(self, row: Row, unit: cython.double):
-        # West's update: weights are repeat counts, whole or not.
+        # West's update: weights are repeat counts, whole or not. The product below never falls under 0 by rounding.
         amount: cython.double = row.weight * unit
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         away: cython.double
+        share: cython.double
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
             self.weight[cell] += amount
             if not self.exact:
                 self.samples[cell] += samples_of(row.weight)
+            share = amount / self.weight[cell]
             away = row.number[k] - self.mean[cell]
-            self.mean[cell] += away * (amount / self.weight[cell])
-            self.m2[cell] += amount * away * (row.number[k] - self.mean[cell])
+            self.mean[cell] += away * share
+            self.m2[cell] += amount * away * away * (1.0 - share)
+            if abs(row.number[k]) > self.peak[cell]:
+                self.peak[cell] = abs(row.number[k])
 
     @cython.cfunc
     def missing_number(self, row: Row, unit: cython.double) -> cython.longlong:
-        """The first number of the row that cannot have been learned in this class, or -1."""
+        """The first number of the row that the class cannot have learned, or -1."""
+        # Rounding leaves of mean and deviations an error relative to the largest number that was ever held, the peak; only
+        # what that cannot explain was never learned.
         amount: cython.double = row.weight * unit
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         left: cython.double
         away: cython.double
-        scale: cython.double
+        slack: cython.double
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
             if self.samples[cell] < samples_of(row.weight) and self.samples[cell] != 1.0:
                 return k
-            left = self.weight[cell] - amount
-            if left < -ROUNDING * amount:
+            if self.weight[cell] * (1.0 + ROUNDING) < amount or abs(row.number[k]) > self.peak[cell]:
                 return k
+            left = self.weight[cell] - amount
             away = row.number[k] - self.mean[cell]
-            scale = abs(row.number[k]) + abs(self.mean[cell])
+            slack = self.peak[cell] * self.peak[cell] * max(self.weight[cell], unit) * ROUNDING
             if left <= ROUNDING * amount:
-                # The last sample: it must be the mean itself.
-                if abs(away) > 1e-6 * scale:
-                    return k
-            elif self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -ROUNDING * (
-                self.m2[cell] + self.weight[cell] * scale * scale
-            ):
+                if amount * away * away > slack:
+                    return k  # the last sample, and it is not the mean
+            elif self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -slack:
                 return k
         return -1
 
@@ -82,6 +87,7 @@ class Gaussians:
             if self.samples[cell] <= 0.0 or self.weight[cell] <= 0.0:
                 self.mean[cell] = 0.0
                 self.m2[cell] = 0.0
+                self.peak[cell] = 0.0
                 continue
             away = row.number[k] - self.mean[cell]
             mean = self.mean[cell] - away * (amount / self.weight[cell])

@@ -85,6 +85,8 @@ class CountHistogram:
         node: cython.int = -1
         old: cython.int = self.node_of[cell]
         self.fresh[label] = False
+        if old < 0 and count <= 0.0:
+            return
         if old < 0:
             self.words[label] += 1
             before, after = -1, self.head[label]

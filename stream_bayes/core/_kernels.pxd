@@ -15,6 +15,7 @@ cdef class Reading:
     cdef public double[::1] given
     cdef public double[::1] score
     cdef public double[::1] share
+    cdef double shift
     cdef Row row
     cdef double price(self, Py_ssize_t classes)
     cdef Py_ssize_t begin(self)
@@ -33,12 +34,15 @@ cdef class ValueReading(Reading):
     cdef double[::1] freedom
     cdef double[::1] shared
     cdef double[::1] shared_freedom
+    cdef double[::1] distance
+    cdef double weight_of_all
     cdef double mean_of_all
     cdef double variance_of_all
     cdef double pooled
     cdef double pooled_freedom
     cdef add_values(self, Row row)
     cdef add_numbers(self, Row row)
+    cdef double square_distances(self, double number)
     cdef overall(self, Py_ssize_t feature)
     cdef pool(self, Py_ssize_t first, Py_ssize_t step, Py_ssize_t cells)
     cdef share_variances(self)

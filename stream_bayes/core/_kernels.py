@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log
+from cython.cimports.libc.math import exp, log, sqrt
 
 if not cython.compiled:
     from stream_bayes.core._gaussians import Gaussians
@@ -21,6 +21,7 @@ NEVER = cython.declare(cython.double, float("-inf"))
 SMALL = cython.declare(cython.double, 1e-150)
 LARGE = cython.declare(cython.double, 1e150)
 MORE_THAN_ONE = cython.declare(cython.double, 1.000000001)  # sample: below, M2 / (W - 1) is rounding noise
+LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
 TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 
@@ -59,6 +60,7 @@ class Reading:
         self.given = np.zeros(0)
         self.score = np.zeros(2)
         self.share = np.zeros(2)
+        self.shift = 0.0  # what every class's score lacks: log P(y, x) is score + shift
         self.row = Row()
 
     @cython.cfunc
@@ -86,6 +88,7 @@ class Reading:
                 live += 1
         if not learned:
             return 0
+        self.shift = 0.0
         self.fill_prior(self.score)
         return live
 
@@ -134,6 +137,7 @@ class Reading:
         for y in range(self.tables.labels):
             if self.score[y] > NEVER:
                 return True
+        self.shift = 0.0
         self.fill_prior(self.score)
         return True
 
@@ -161,7 +165,7 @@ class Reading:
         if self.judge(row):
             for y in range(self.tables.labels):
                 if self.tables.class_samples[y] > 0.0 or y < self.labels.declared:
-                    answer[self.labels.values[y]] = float(self.score[y])
+                    answer[self.labels.values[y]] = float(self.score[y] + self.shift)
         return answer
 
     @cython.ccall
@@ -236,7 +240,12 @@ class ValueReading(Reading):
         Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
         self.shared_variance = shared_variance
         self.variance_floor = variance_floor
-        self.middle, self.variance, self.freedom = np.zeros(2), np.zeros(2), np.zeros(2)
+        self.middle, self.variance, self.freedom, self.distance = (
+            np.zeros(2),
+            np.zeros(2),
+            np.zeros(2),
+            np.zeros(2),
+        )
         self.shared, self.shared_freedom = np.zeros(2), np.zeros(2)
 
     @cython.cfunc
@@ -298,7 +307,10 @@ class ValueReading(Reading):
                 weight += numbers.weight[cell + y]
                 away = numbers.mean[cell + y] - middle
                 middle += away * (numbers.weight[cell + y] / weight)
-                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (numbers.mean[cell + y] - middle)
+                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (
+                    numbers.mean[cell + y] - middle
+                )
+        self.weight_of_all = weight
         self.mean_of_all = middle
         self.variance_of_all = 0.0
         if weight > self.tables.unit * MORE_THAN_ONE:
@@ -374,7 +386,7 @@ class ValueReading(Reading):
         if self.middle.shape[0] < self.tables.labels:
             size = 2 * self.tables.labels
             self.middle, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
-            self.shared, self.shared_freedom = np.zeros(size), np.zeros(size)
+            self.distance, self.shared, self.shared_freedom = np.zeros(size), np.zeros(size), np.zeros(size)
         if self.shared_variance >= 2:
             self.share_variances()
 
@@ -384,7 +396,12 @@ class ValueReading(Reading):
         self.reserve()
         self.settle(feature)
         weight = numbers.weight[feature * numbers.classes + label] / self.tables.unit
-        return float(self.middle[label]), float(self.variance[label]), float(weight), float(self.freedom[label])
+        return (
+            float(self.middle[label]),
+            float(self.variance[label]),
+            float(weight),
+            float(self.freedom[label]),
+        )
 
     @cython.cfunc
     def add_numbers(self, row: Row):
@@ -392,15 +409,20 @@ class ValueReading(Reading):
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         away: cython.double
+        nearest: cython.double
         product: cython.double
         self.reserve()
         for y in range(classes):
             self.share[y] = 1.0  # the product of variances
         for k in range(row.numbers):
             self.settle(row.numeric_feature[k])
+            if self.weight_of_all <= 0.0:
+                continue  # nobody has ever had it, or not any more
+            nearest = self.square_distances(row.number[k])
+            # Only what the classes differ by goes into the scores, lest a number far from all of them drown the rest.
+            self.shift -= 0.5 * (nearest + LOG_TAU)
             for y in range(classes):
-                away = row.number[k] - self.middle[y]
-                self.score[y] -= 0.5 * (away * away / self.variance[y] + LOG_TAU)
+                self.score[y] -= 0.5 * (self.distance[y] - nearest)
                 product = self.share[y] * self.variance[y]
                 if product < SMALL or product > LARGE:
                     self.score[y] -= 0.5 * (log(self.share[y]) + log(self.variance[y]))
@@ -408,3 +430,23 @@ class ValueReading(Reading):
                 self.share[y] = product
         for y in range(classes):
             self.score[y] -= 0.5 * log(self.share[y])
+
+    @cython.cfunc
+    def square_distances(self, number: cython.double) -> cython.double:
+        """Set `distance` of each class: the square of how many deviations a number is from its mean. The least."""
+        y: cython.Py_ssize_t
+        away: cython.double
+        square: cython.double
+        nearest: cython.double = LARGEST
+        for y in range(self.tables.labels):
+            away = number - self.middle[y]
+            square = away * away / self.variance[y]
+            if not square < LARGEST:
+                # Beyond the range of a double it stays finite, and in the order of its root.
+                away = abs(away / sqrt(self.variance[y]))
+                square = LARGEST * (1.0 - 0.5 * (1e154 / away if away < LARGEST else 0.0))
+            self.distance[y] = square
+            # A class that only has a name yet has no say, lest naming one change the rounding of the others.
+            if square < nearest and (self.tables.class_samples[y] > 0.0 or y < self.labels.declared):
+                nearest = square
+        return nearest

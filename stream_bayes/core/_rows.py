@@ -88,7 +88,9 @@ def arrange(length, columns):
 class Batch:
     """Encoded rows laid end to end: row r owns the entries from entry_end[r-1] up to entry_end[r]."""
 
-    def __init__(self, rows: cython.Py_ssize_t = 0, entries: cython.Py_ssize_t = 0, numbers: cython.Py_ssize_t = 0):
+    def __init__(
+        self, rows: cython.Py_ssize_t = 0, entries: cython.Py_ssize_t = 0, numbers: cython.Py_ssize_t = 0
+    ):
         self.rows = 0
         self.entries = 0
         self.numbers = 0

@@ -198,9 +198,9 @@ class PairCounts:
             f = row.feature[k]
             line = layout.pair_start[f] + row.code[k] * layout.start[f]
             for earlier in range(k):
-                self.weight[
-                    (line + layout.start[row.feature[earlier]] + row.code[earlier]) * stride + y
-                ] += amount
+                self.weight[(line + layout.start[row.feature[earlier]] + row.code[earlier]) * stride + y] += (
+                    amount
+                )
 
     @cython.cfunc
     def forget(self, row: Row, amount: cython.double, least: cython.double):
@@ -246,7 +246,9 @@ class PairCounts:
         there: Layout = other.layout
         to: cython.longlong[::1] = targets
         label: cython.longlong[::1] = classes
-        owner: cython.longlong[::1] = np.repeat(np.arange(here.features), np.asarray(here.room)).astype(np.longlong)
+        owner: cython.longlong[::1] = np.repeat(np.arange(here.features), np.asarray(here.room)).astype(
+            np.longlong
+        )
         f: cython.Py_ssize_t
         g: cython.Py_ssize_t
         a: cython.Py_ssize_t
@@ -336,8 +338,7 @@ class Tables:
         self.class_weight[row.label] += amount
         if not self.exact:
             self.class_samples[row.label] += samples_of(row.weight)
-        if row.entries:
-            self.values.add(row, self.unit)
+        self.values.add(row, self.unit)
         if self.pairs is not None:
             self.pairs.add(row, amount)
         if row.numbers:

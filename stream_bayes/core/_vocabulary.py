@@ -161,9 +161,26 @@ class Vocabulary:
         return True
 
     def take_back(self):
-        """Remove the newest value. Nothing was placed after it, so its place can simply be emptied."""
-        value = self.values[len(self.values) - 1]
-        self.table[self.seek(value, mark_of(value))] = 0
-        self.values.pop()
+        """Remove the newest value."""
+        value = self.values.pop()
+        last: cython.Py_ssize_t = self.table.shape[0] - 1
+        place: cython.Py_ssize_t = 0
+        free: cython.Py_ssize_t
+        entry: cython.ulonglong
+        mark: cython.ulonglong = mark_of(value)
+        place = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        while (self.table[place] & LOW_BITS) != len(self.values) + 1:
+            place = (place + 1) & last
+        self.table[place] = 0
+        # Whatever had to go past that place may now be nearer to its own.
+        place = (place + 1) & last
+        while self.table[place] != 0:
+            entry = self.table[place]
+            self.table[place] = 0
+            free = cython.cast(cython.Py_ssize_t, (entry >> 32) >> (32 - self.bits))
+            while self.table[free] != 0:
+                free = (free + 1) & last
+            self.table[free] = entry
+            place = (place + 1) & last
         if value is OTHER:
             self.other = UNSEEN

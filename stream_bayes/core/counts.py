@@ -17,6 +17,8 @@ from stream_bayes.core._gaussians import Gaussians
 from stream_bayes.core._tables import Layout, PairCounts, Tables, ValueCounts
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts_state import (
+    MOMENTS,
+    check_shapes,
     clock_state,
     expect,
     grid,
@@ -29,7 +31,7 @@ from stream_bayes.core.counts_state import (
     table_arrays,
     vocabularies,
 )
-from stream_bayes.core.values import Value
+from stream_bayes.core.values import Value, shown
 from stream_bayes.errors import BadWeight, BudgetExceeded, CannotMerge, NotLearned
 
 __all__ = ["CountStore"]
@@ -62,13 +64,14 @@ class CountStore:
 
     Notes
     -----
-    Memory: 8 bytes for each class and value (16 with fractional weights or fading), 24 for each class and numeric
+    Memory: 8 bytes for each class and value (16 with fractional weights or fading), 32 for each class and numeric
     feature, in order 2 also 8 for each class and pair of values, with up to as much again as room to grow; and about
-    72 bytes a value for its name's code.
+    40 bytes a value for its name's code.
 
     Examples
     --------
-    >>> from stream_bayes.core._encoding import RowEncoder, Vocabulary
+    >>> from stream_bayes.core._encoding import RowEncoder
+    >>> from stream_bayes.core._vocabulary import Vocabulary
     >>> store = CountStore(RowEncoder(Vocabulary()))
     >>> store.learn({"sky": "grey"}, "rain")
     >>> store.learn({"sky": "blue"}, "sun", 2.0)
@@ -90,17 +93,30 @@ class CountStore:
         self.memory_budget = memory_budget
         self.tables = Tables(half_life)
         self._histogram = word_histogram
-        self._used: Array = np.zeros(0, np.longlong)
-        self._rebuild(*sizes(self.encoder))
+        self._rebuild(*sizes(self.encoder), self._columns())
 
     # -- one event at a time ------------------------------------------------------------------------------------------
 
     def learn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> None:
         """Encode a sample and add it: all of it, or, where anything is refused, nothing."""
+        self.tables.add(self.encode(x, y, weight))
+
+    def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
+        """The row of a sample that is about to be learned, with room for everything it names."""
         row = self.encoder.encode(x, y, weight)
-        if self.encoder.created:
-            self.make_room(row.weight)
-        self.tables.add(row)
+        if self.encoder.created or (self.tables.exact and not row.whole):
+            if row.weight == 0.0:
+                return self._without_weight(x, row.label)
+            self.make_room(row.whole)
+        return row
+
+    def _without_weight(self, x: Mapping[Any, Any], label: int) -> Any:
+        """The row of a sample of weight 0, which names nothing: what is new in it is left out."""
+        self.encoder.rollback()
+        row = self.encoder.lookup(x)
+        row.label = label if label < len(self.encoder.labels) else -1
+        row.weight = 0.0
+        return row
 
     def add(self, row: Any) -> None:
         """Add an encoded sample, whose codes have room."""
@@ -124,8 +140,10 @@ class CountStore:
 
     def advance(self, events: int) -> None:
         """Let time pass: so many events happened that were not learned here."""
-        if isinstance(events, bool) or not isinstance(events, int) or events < 0:
-            raise BadWeight(f"advance takes a whole number of events of at least 0, not {events!r}")
+        if isinstance(events, bool) or not isinstance(events, int) or not 0 <= events < 2**61:
+            raise BadWeight(f"advance takes a whole number of events of at least 0, not {shown(events)}")
+        if self.tables.clock + events >= 2**62:
+            raise BadWeight(f"the clock stands at {self.tables.clock} and ends at 2**62")
         self.tables.tick(events)
 
     def fade(self, factor: float) -> None:
@@ -150,56 +168,71 @@ class CountStore:
 
     # -- room -------------------------------------------------------------------------------------------------------
 
-    def make_room(self, weight: float = 1.0) -> None:
-        """Let the tables follow what the encoder has just created, or take it back: for lack of budget, or
-        because a sample of weight 0 names nothing."""
-        encoder = self.encoder
-        if weight == 0.0:
-            encoder.rollback()
-            return
+    def make_room(self, whole: bool = True) -> None:
+        """Let the tables follow what the encoder has just created, or, for lack of budget, take that back. Weights that
+        are not whole need a table of samples beside them."""
+        encoder, tables = self.encoder, self.tables
         try:
-            if not self._fits():
-                self._grow()
+            # The tables themselves follow when the sample is added: until then predictions are as before it.
+            columns = 1 if tables.exact and whole else 2
+            if not self._fits(columns):
+                self._grow(columns)
         except BudgetExceeded:
             encoder.rollback()
             raise
         encoder.created.clear()
-        self.tables.labels = len(encoder.labels)
+        tables.labels = len(encoder.labels)
 
-    def _fits(self) -> bool:
+    def _fits(self, columns: int) -> bool:
         """Whether new codes have room where they are; looks only at what is new."""
-        layout = self.tables.values.layout
-        if len(self.encoder.labels) > layout.classes:
+        encoder, layout = self.encoder, self.tables.values.layout
+        if len(encoder.labels) > layout.classes or len(encoder.nominal) > layout.features:
             return False
-        for made in self.encoder.created:
-            if not isinstance(made, Vocabulary):
-                return False  # a new feature
-            if made.slot >= 0:
-                if made.slot >= layout.features or len(made) > layout.room[made.slot]:
-                    return False
-                if self.memory_budget is not None:
-                    self._check_budget(layout, 1)
-                layout.used[made.slot] = len(made)
+        if len(encoder.numeric) > self.tables.gaussians.features:
+            return False
+        grown = {
+            made.slot: len(made)
+            for made in encoder.created
+            if isinstance(made, Vocabulary) and made.slot >= 0
+        }
+        if any(size > layout.room[slot] for slot, size in grown.items()):
+            return False
+        self._check_budget(layout, sum(size - layout.used[slot] for slot, size in grown.items()), columns)
+        for slot, size in grown.items():
+            layout.used[slot] = size
         return True
 
-    def _grow(self) -> None:
-        """Move to a layout with room for everything, half as large again where the budget allows it."""
+    def _grow(self, columns: int) -> None:
+        """Move to a layout with room for everything and, where the budget allows it, for half as much again."""
         used, declared = sizes(self.encoder)
-        layout = self.tables.values.layout
+        layout, numeric = self.tables.values.layout, len(self.encoder.numeric)
         old_room = np.asarray(layout.room)[: len(used)]
+        known = len(old_room)
         room = np.maximum(used, SMALLEST_ROOM)
-        room[: len(old_room)] = np.where(
-            used[: len(old_room)] > old_room, 2 * room[: len(old_room)], old_room
-        )
-        if len(old_room) and (used[: len(old_room)] > old_room).any() and room.sum() < 1.5 * old_room.sum():
+        overflow = used[:known] > old_room
+        room[:known] = np.where(overflow, 2 * room[:known], old_room)
+        if overflow.any() and room.sum() < 1.5 * old_room.sum():
             room = np.where(2 * used > room, np.maximum(2 * used, room), room)  # the next to overflow
-        spare = len(used) // SPARE_FEATURES if 0 < layout.features < len(used) else 0
+        spare = max(layout.features - len(used), 0)
+        if 0 < layout.features < len(used):
+            spare = len(used) // SPARE_FEATURES + 1
+        spare_numeric = max(self.tables.gaussians.features - numeric, 0)
+        if 0 < self.tables.gaussians.features < numeric:
+            spare_numeric = numeric // SPARE_FEATURES + 1
         try:
-            self._rebuild(used, declared, room, spare)
+            self._rebuild(used, declared, columns, room, spare, numeric + spare_numeric)
         except BudgetExceeded:
-            self._rebuild(used, declared, used, 0)
+            self._rebuild(used, declared, columns)
 
-    def _rebuild(self, used: Array, declared: Array, room: Array | None = None, spare: int = 0) -> None:
+    def _rebuild(
+        self,
+        used: Array,
+        declared: Array,
+        columns: int,
+        room: Array | None = None,
+        spare: int = 0,
+        numeric: int = 0,
+    ) -> None:
         """Move everything into new tables."""
         classes = 2
         while classes < len(self.encoder.labels):
@@ -208,8 +241,9 @@ class CountStore:
         wide = np.concatenate([room, np.full(spare, SMALLEST_ROOM)]).astype(np.longlong)
         padding = np.zeros(spare, np.longlong)
         layout = Layout(np.concatenate([used, padding]), wide, np.concatenate([declared, padding]), classes)
-        self._check_budget(layout, 0)
-        self._move(layout, len(self.encoder.numeric))
+        numeric = max(numeric, len(self.encoder.numeric))
+        self._check_budget(layout, 0, columns, numeric)
+        self._move(layout, numeric)
 
     def _move(self, layout: Layout, numeric: int) -> None:
         tables = self.tables
@@ -224,6 +258,7 @@ class CountStore:
         held = np.asarray(old.layout.used)[: layout.features]
         here, there = layout.positions_of(held), old.layout.positions_of(held)
         runs = min(layout.features, old.layout.features)
+        numbers = min(numeric, tables.gaussians.features)
         for new, now, rows, old_rows in (
             (values.weight, old.weight, here, there),
             (values.samples, old.samples, here, there),
@@ -233,10 +268,10 @@ class CountStore:
                 (
                     getattr(gaussians, name),
                     getattr(tables.gaussians, name),
-                    slice(tables.gaussians.features),
-                    slice(None),
+                    slice(numbers),
+                    slice(numbers),
                 )
-                for name in ("weight", "samples", "mean", "m2")
+                for name in MOMENTS
             ),
         ):
             grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
@@ -253,20 +288,25 @@ class CountStore:
         tables.class_weight, tables.class_samples = class_weight, class_samples
         tables.labels = len(self.encoder.labels)
 
-    def _bytes(self, layout: Layout, codes: int) -> int:
+    def _columns(self) -> int:
+        """How many tables stand for a table of weights: 2 with samples beside it."""
+        return 1 if self.tables.exact else 2
+
+    def _bytes(self, layout: Layout, codes: int, columns: int, numeric: int | None = None) -> int:
         """What a store of this layout takes, names included."""
-        columns = 1 if self.tables.exact else 2
         cells = layout.classes * (columns * (layout.positions + layout.features + 1))
-        cells += layout.classes * (2 + columns) * len(self.encoder.numeric)
+        cells += (
+            layout.classes * (3 + columns) * (self.tables.gaussians.features if numeric is None else numeric)
+        )
         if self.order >= 2:
             cells += layout.classes * layout.pairs
         small = layout.positions * (1 + (4 * layout.classes if self._histogram else 0))
         return 8 * int(cells) + int(small) + NAME_BYTES * codes + FEATURE_BYTES * len(self.encoder.features)
 
-    def _check_budget(self, layout: Layout, more: int) -> None:
+    def _check_budget(self, layout: Layout, more: int, columns: int, numeric: int | None = None) -> None:
         if self.memory_budget is None:
             return
-        need = self._bytes(layout, int(np.asarray(layout.used).sum()) + more)
+        need = self._bytes(layout, int(np.asarray(layout.used).sum()) + more, columns, numeric)
         if need > self.memory_budget:
             raise BudgetExceeded(
                 f"the tables would need {need:,} bytes, the budget is {self.memory_budget:,}; raise memory_budget, "
@@ -277,7 +317,7 @@ class CountStore:
     def memory_bytes(self) -> int:
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
         layout = self.tables.values.layout
-        return self._bytes(layout, int(np.asarray(layout.used).sum()))
+        return self._bytes(layout, int(np.asarray(layout.used).sum()), self._columns())
 
     # -- merging ----------------------------------------------------------------------------------------------------
 
@@ -362,16 +402,18 @@ class CountStore:
 
     def _merge_numbers(self, other: CountStore, labels: Array, factor: float) -> None:
         mine, theirs = self.tables.gaussians, other.tables.gaussians
-        if not theirs.features:
+        if not other.encoder.numeric:
             return
         rows = np.array([self.encoder.features[feature.name].slot for feature in other.encoder.numeric])
         cells = np.ix_(rows, labels)
-        there = {name: grid(getattr(theirs, name), theirs.classes)[:, : len(labels)] for name in _MOMENTS}
-        here = {name: grid(getattr(mine, name), mine.classes) for name in _MOMENTS}
+        known = len(other.encoder.numeric)
+        there = {name: grid(getattr(theirs, name), theirs.classes)[:known, : len(labels)] for name in MOMENTS}
+        here = {name: grid(getattr(mine, name), mine.classes) for name in MOMENTS}
         weight = here["weight"][cells] + factor * there["weight"]
         share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
         away = there["mean"] - here["mean"][cells]
         # Chan, Golub and LeVeque: the means part by `away`, which adds to the squared deviations.
+        here["peak"][cells] = np.maximum(here["peak"][cells], there["peak"])
         here["m2"][cells] += factor * there["m2"] + here["weight"][cells] * share * away * away
         here["mean"][cells] += away * share
         if mine.exact:
@@ -442,7 +484,8 @@ class CountStore:
             expect(meta["order"] == self.order, f"it holds counts of order {meta['order']}, not {self.order}")
             load_names(self.encoder, meta)
             load_clock(self.tables, meta)
-            self._rebuild(*sizes(self.encoder))
+            check_shapes(self.encoder, self.order, arrays)
+            self._rebuild(*sizes(self.encoder), self._columns())
             load_arrays(self.encoder, self.tables, arrays)
 
     @classmethod
@@ -451,9 +494,6 @@ class CountStore:
         store = cls(encoder, **settings)
         store.load(state)
         return store
-
-
-_MOMENTS = ("weight", "samples", "mean", "m2")
 
 
 def _add(

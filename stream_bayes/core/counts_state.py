@@ -4,7 +4,7 @@
               "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
               "vocabularies": ["grey\nblue"], "other": [false]},
      "arrays": {"class_weight": (C,), "weight": (codes, C), "present": (features, C), "pairs": (cells, C),
-                "numeric_weight", "numeric_mean", "numeric_m2": (numeric features, C)}}
+                "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
 
 Tables are written without their spare room: the codes of the first feature, then of the second, classes innermost;
 of pairs the triangle that `_tables` draws. Arrays of samples are there unless all weights were whole. The kernels run
@@ -27,6 +27,8 @@ from stream_bayes.core.values import OTHER, Value, packed, tagged_many, unpacked
 from stream_bayes.errors import BadState, StreamBayesError
 
 __all__ = [
+    "MOMENTS",
+    "check_shapes",
     "clock_state",
     "expect",
     "grid",
@@ -42,6 +44,13 @@ __all__ = [
 
 Array = NDArray[Any]
 
+MOMENTS = ("weight", "mean", "m2", "peak", "samples")  # of numeric features; samples only where they differ
+SAMPLES_OF = {  # which weights each array of samples belongs to
+    "class_samples": "class_weight",
+    "samples": "weight",
+    "present_samples": "present",
+    "numeric_samples": "numeric_weight",
+}
 MOST_HALF_LIVES = 256  # between origin and clock: the tables are rescaled before
 
 
@@ -88,7 +97,9 @@ def clock_state(tables: Tables) -> dict[str, Any]:
 def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
     """Set empty tables to a saved time."""
     clock, origin, exact = meta["clock"], meta["origin"], meta["exact"]
-    expect(type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is no clock")
+    expect(
+        type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is no clock"
+    )
     expect(type(exact) is bool, "it does not say whether its counts are exact")
     if tables.half_life:
         expect(not exact, "it lacks the sample counts that fading needs")
@@ -138,7 +149,9 @@ def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object)
     expect(type(other) is bool, "a vocabulary's mark of shared values is neither true nor false")
     expect(values[: len(declared)] == declared, f"it does not begin with the declared values {declared!r}")
     expect(not vocabulary.closed or len(values) == len(declared), "it holds values beyond the declared ones")
-    expect(vocabulary.limit is None or len(values) <= vocabulary.limit, "it holds more values than max_values")
+    expect(
+        vocabulary.limit is None or len(values) <= vocabulary.limit, "it holds more values than max_values"
+    )
     expect(not other or len(values) == vocabulary.limit, "values share <other> before max_values was reached")
     expect(vocabulary.restore(values), "a vocabulary names a value twice")
     if other:
@@ -159,9 +172,12 @@ def _tables_by_name(encoder: Encoder, tables: Tables) -> dict[str, tuple[Array, 
         found["class_samples"] = (grid(tables.class_samples, len(tables.class_samples)), slice(None))
         found["samples"] = (grid(values.samples, layout.classes), positions)
         found["present_samples"] = (grid(values.present_samples, layout.classes), runs)
-    if numbers.features:
-        for name in ("weight", "mean", "m2") if tables.exact else ("weight", "mean", "m2", "samples"):
-            found[f"numeric_{name}"] = (grid(getattr(numbers, name), numbers.classes), slice(None))
+    if encoder.numeric:
+        for name in MOMENTS[: 4 if tables.exact else 5]:
+            found[f"numeric_{name}"] = (
+                grid(getattr(numbers, name), numbers.classes),
+                slice(len(encoder.numeric)),
+            )
     return found
 
 
@@ -169,7 +185,7 @@ def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
     """The tables, without their spare room."""
     labels = len(encoder.labels)
     arrays = {
-        name: np.ascontiguousarray(table[rows][:, :labels])
+        name: np.array(table[rows][:, :labels], order="C")  # never a view: the tables go on changing
         for name, (table, rows) in _tables_by_name(encoder, tables).items()
     }
     if tables.pairs is not None:
@@ -180,7 +196,7 @@ def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
         targets = np.zeros(tables.values.layout.positions, np.longlong)
         targets[positions] = np.arange(len(positions))
         pairs.pour(tables.pairs, targets, np.arange(labels, dtype=np.longlong), 1.0)
-        arrays["pairs"] = np.ascontiguousarray(grid(pairs.weight, compact.classes)[:, :labels])
+        arrays["pairs"] = np.array(grid(pairs.weight, compact.classes)[:, :labels], order="C")
     return arrays
 
 
@@ -190,6 +206,26 @@ def _compact(encoder: Encoder) -> Layout:
     return Layout(used, used, declared, max(len(encoder.labels), 1))
 
 
+def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> None:
+    """Refuse names without arrays to go with them, before any room is made for what they claim."""
+    used, _ = sizes(encoder)
+    labels = len(encoder.labels)
+    expect(
+        np.shape(arrays["weight"]) == (int(used.sum()), labels),
+        "its values do not match its table of weights",
+    )
+    expect(np.shape(arrays["present"]) == (len(used), labels), "its features do not match its tables")
+    if order >= 2:
+        expect(
+            np.shape(arrays["pairs"]) == (_compact(encoder).pairs, labels),
+            "its values do not match its pairs",
+        )
+    if encoder.numeric:
+        expect(
+            np.shape(arrays["numeric_weight"]) == (len(encoder.numeric), labels), "its numbers do not match"
+        )
+
+
 def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -> None:
     """Fill tables that have just the room for it."""
     labels = len(encoder.labels)
@@ -197,7 +233,17 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
     names = {*expected, "pairs"} if tables.pairs is not None else set(expected)
     expect(set(arrays) == names, f"its arrays are {sorted(arrays)}, expected {sorted(names)}")
     for name, (table, rows) in expected.items():
-        table[rows, :labels] = _checked(name, arrays[name], (len(table[rows]), labels))
+        array = _checked(name, arrays[name], (len(table[rows]), labels))
+        if tables.exact and name not in ("numeric_mean", "numeric_m2", "numeric_peak"):
+            expect(
+                bool((array == np.floor(array)).all()),
+                f"{name} holds fractions, but its counts are said to be whole",
+            )
+        table[rows, :labels] = array
+    for name, weight in SAMPLES_OF.items():
+        if name in expected:
+            alone = (arrays[name] == 0) & (arrays[weight] > 0)
+            expect(not bool(alone.any()), f"{weight} holds weight that no sample has")
     tables.values.recount()
     if tables.values.histogram is not None:
         tables.values.rebuild_histogram()

@@ -16,7 +16,9 @@ def check_number(name: str, value: object, *, least: float = 0.0, above: bool = 
     """A finite number of at least `least`, or above it."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < least or (above and value == least):  # type: ignore[operator]  # good: it is a number
-        raise BadValue(f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}, not {value!r}")
+        raise BadValue(
+            f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}, not {value!r}"
+        )
 
 
 def check_count(name: str, value: object) -> None:
@@ -35,7 +37,9 @@ def check_class_prior(value: object) -> None:
     """`"counted"`, `"uniform"`, or `{label: p}` with probabilities that sum to 1."""
     if not isinstance(value, Mapping):
         if value not in ("counted", "uniform"):
-            raise BadValue(f"class_prior must be 'counted', 'uniform' or {{label: probability}}, not {value!r}")
+            raise BadValue(
+                f"class_prior must be 'counted', 'uniform' or {{label: probability}}, not {value!r}"
+            )
         return
     for label, p in value.items():
         canonical_label(label)

@@ -183,12 +183,9 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned, then learn it: test-then-train, encoded once."""
-        store = self._store
-        row = store.encoder.encode(x, y, w)
-        if store.encoder.created:
-            store.make_room(row.weight)
+        row = self._store.encode(x, y, w)
         answer: dict[Any, float] = self._reading.probabilities(row)
-        store.tables.add(row)
+        self._store.tables.add(row)
         return answer
 
     def predict_proba_many(self, X: Native) -> Any:
@@ -246,7 +243,9 @@ class BayesClassifier(base.MiniBatchClassifier):
     @property
     def classes_(self) -> tuple[Any, ...]:
         """The classes that hold samples, or were declared, in the order in which they were met."""
-        return tuple(label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code))
+        return tuple(
+            label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
+        )
 
     @property
     def class_prior_(self) -> dict[Any, float]:
@@ -285,7 +284,9 @@ class BayesClassifier(base.MiniBatchClassifier):
             if label not in self.classes_:
                 raise BadLabel(f"the classes are {self.classes_!r}, not {label!r}")
         if rest:
-            raise NotSupported(f"{type(self).__name__} has no table given {rest[0]!r}; the class is called {target!r}")
+            raise NotSupported(
+                f"{type(self).__name__} has no table given {rest[0]!r}; the class is called {target!r}"
+            )
         return label
 
     def explain_one(self, x: X) -> Explanation:
@@ -293,8 +294,14 @@ class BayesClassifier(base.MiniBatchClassifier):
         is a sum over features, and otherwise the difference that leaving the feature out makes."""
         baseline = self.joint_log_likelihood({})
         if self.additive:
-            alone = {name: self.joint_log_likelihood({name: value}) for name, value in x.items()}
-            evidence = {name: _less(scores, baseline) for name, scores in alone.items()}
+            # One feature more at a time, so that the differences add up whatever two of them share.
+            so_far: dict[Any, Any] = {}
+            last, evidence = baseline, {}
+            for name, value in x.items():
+                so_far[name] = value
+                scores = self.joint_log_likelihood(so_far)
+                evidence[name] = _less(scores, last)
+                last = scores
             return Explanation("log-evidence", baseline, evidence)
         total = self.joint_log_likelihood(x)
         without = {name: self.joint_log_likelihood({n: v for n, v in x.items() if n != name}) for name in x}
@@ -318,17 +325,22 @@ class BayesClassifier(base.MiniBatchClassifier):
         >>> round(low, 4), round(high, 4)
         (0.6567, 0.8244)
         """
-        if not 0.0 < level < 1.0:
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
             raise BadValue(f"level lies between 0 and 1, not {level!r}")
         codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
         if not self.joint_log_likelihood(x):
             return {}
         evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
+        silent = all(moments == Cumulants() for moments in evidence.values())
         prior = self._prior_parameters()
+        if prior is None and silent:
+            return {
+                label: (p, p) for label, p in self.predict_proba_one({}).items()
+            }  # given, and so beyond doubt
         if prior is None:
             fixed = self._log_prior()
             joint = {label: Cumulants(fixed[label]) + evidence[label] for label in codes}
-        elif all(moments == Cumulants() for moments in evidence.values()):
+        elif silent:
             total = math.fsum(prior.values())
             return {label: beta_interval(own, total - own, level) for label, own in prior.items()}
         else:
@@ -350,11 +362,15 @@ class BayesClassifier(base.MiniBatchClassifier):
     def merge(self, other: Self) -> Self:
         """Add what another learner of the same kind and settings has learned; the other stays as it is."""
         if type(other) is not type(self):
-            raise CannotMerge(f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}")
+            raise CannotMerge(
+                f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
+            )
         mine, theirs = self._get_params(), other._get_params()
         for name in mine:
             if name != "memory_budget" and mine[name] != theirs[name]:
-                raise CannotMerge(f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there")
+                raise CannotMerge(
+                    f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
+                )
         self._store.merge(other._twin()._store if other is self else other._store)
         return self
 
@@ -399,7 +415,11 @@ class BayesClassifier(base.MiniBatchClassifier):
         # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
         state = self._store.state()
         params = {name: saved_parameter(value) for name, value in self._get_params().items()}
-        return {"parameters": json.dumps(params), "names": json.dumps(state["meta"]), "arrays": state["arrays"]}
+        return {
+            "parameters": json.dumps(params),
+            "names": json.dumps(state["meta"]),
+            "arrays": state["arrays"],
+        }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         params = json.loads(pickled["parameters"])
@@ -409,4 +429,6 @@ class BayesClassifier(base.MiniBatchClassifier):
 
 def _less(scores: Mapping[Any, float], others: Mapping[Any, float]) -> dict[Any, float]:
     """The difference per class; what is impossible both ways makes none."""
-    return {label: 0.0 if score == others[label] else score - others[label] for label, score in scores.items()}
+    return {
+        label: 0.0 if score == others[label] else score - others[label] for label, score in scores.items()
+    }

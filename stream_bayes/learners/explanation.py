@@ -31,7 +31,7 @@ class Explanation:
     Examples
     --------
     >>> why = Explanation("log-evidence", {"ham": -0.7, "spam": -0.7}, {"viagra": {"ham": -9.0, "spam": -2.0}})
-    >>> why.log_odds("spam")
+    >>> round(why.log_odds("spam"), 9)
     7.0
     >>> print(why)
     log-evidence      ham     spam
@@ -58,7 +58,11 @@ class Explanation:
         total = self.total
         if label not in total or (against is not None and against not in total):
             raise BadLabel(f"the classes are {list(total)!r}, not {label!r}, {against!r}")
-        others = [score for other, score in total.items() if (other != label if against is None else other == against)]
+        others = [
+            score
+            for other, score in total.items()
+            if (other != label if against is None else other == against)
+        ]
         best = max(others, default=-math.inf)
         if best == -math.inf:
             return math.inf

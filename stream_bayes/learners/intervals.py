@@ -1,8 +1,9 @@
 """How sure a probability is: credible intervals from the counts behind it.
 
 The tables are Dirichlet posteriors, each independent of the others. The log-odds of a class is then close to a sum
-of independent log-Gamma variables whose cumulants are known, so an interval is two quantiles of it, by the delta method
-with a correction for skewness (Cornish and Fisher), mapped back to probabilities. Without any evidence the
+of independent log-Gamma variables whose cumulants are known, so an interval is two quantiles of it: the delta method, with
+a correction for skewness (Cornish and Fisher), mapped back to probabilities. The odds are against all other classes
+together, whose sum is no sum of logarithms; its cumulants are computed by quadrature. Without any evidence the
 posterior is a Beta distribution and the interval exact.
 """
 
@@ -12,11 +13,25 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import betaincinv, digamma, ndtri, polygamma
 
 from stream_bayes.core.values import Value
 
-__all__ = ["Cumulants", "beta_interval", "log_gaussian", "log_odds_interval", "log_share", "log_shares", "log_weight"]
+__all__ = [
+    "Cumulants",
+    "beta_interval",
+    "log_gaussian",
+    "log_odds_interval",
+    "log_share",
+    "log_shares",
+    "log_weight",
+]
+
+# Gauss and Hermite's points for a normal variable, and the weights of each pair of them.
+_POINTS, _LINE = np.polynomial.hermite_e.hermegauss(21)
+_WEIGHTS = np.outer(_LINE, _LINE) / _LINE.sum() ** 2
 
 
 @dataclass(frozen=True)
@@ -47,8 +62,10 @@ def log_shares(parts: list[tuple[float, float]], total: float) -> Cumulants:
         return Cumulants(-math.inf, 0.0, 0.0)
     return Cumulants(
         math.fsum(times * float(digamma(own)) for own, times in parts) - count * float(digamma(total)),
-        math.fsum(times**2 * float(polygamma(1, own)) for own, times in parts) - count**2 * float(polygamma(1, total)),
-        math.fsum(times**3 * float(polygamma(2, own)) for own, times in parts) - count**3 * float(polygamma(2, total)),
+        math.fsum(times**2 * float(polygamma(1, own)) for own, times in parts)
+        - count**2 * float(polygamma(1, total)),
+        math.fsum(times**3 * float(polygamma(2, own)) for own, times in parts)
+        - count**3 * float(polygamma(2, total)),
     )
 
 
@@ -65,7 +82,9 @@ def log_gaussian(away: float, variance: float, weight: float, freedom: float) ->
     square = away * away / variance
     mean = 0.5 * (float(digamma(shape)) - math.log(shape * variance * 2.0 * math.pi) - 1.0 / weight - square)
     spread = square / weight + 0.5 / weight**2  # of the mean
-    spread += 0.25 * (float(polygamma(1, shape)) - 4.0 * square / freedom + 2.0 * square**2 / freedom)  # the variance
+    spread += 0.25 * (
+        float(polygamma(1, shape)) - 4.0 * square / freedom + 2.0 * square**2 / freedom
+    )  # the variance
     return Cumulants(mean, spread, 0.0)
 
 
@@ -79,33 +98,49 @@ def beta_interval(own: float, other: float, level: float) -> tuple[float, float]
     return float(betaincinv(own, other, tail)), float(betaincinv(own, other, 1.0 - tail))
 
 
-def log_odds_interval(
-    classes: Mapping[Value, Cumulants], label: Value, level: float
-) -> tuple[float, float]:
+def log_odds_interval(classes: Mapping[Value, Cumulants], label: Value, level: float) -> tuple[float, float]:
     """The interval of P(label), from the cumulants of the log P(y, x) of each class."""
     own = classes[label]
-    others = {other: moments for other, moments in classes.items() if other != label and moments.mean > -math.inf}
+    others = {
+        other: moments for other, moments in classes.items() if other != label and moments.mean > -math.inf
+    }
     if own.mean == -math.inf:
         return 0.0, 0.0
     if not others:
         return 1.0, 1.0
-    best = max(moments.mean for moments in others.values())
-    joint = {other: math.exp(moments.mean - best) for other, moments in others.items()}
-    total = math.fsum(joint.values())
-    centre = own.mean - best - math.log(total)
-    variance, third = own.variance, own.third
-    for other, moments in others.items():
-        part = joint[other] / total  # how much of the others' sum this class is: the gradient of its logarithm
-        variance += part**2 * moments.variance
-        third -= part**3 * moments.third
+    against = _log_sum(list(others.values()))
+    centre = own.mean - against.mean
+    variance = own.variance + against.variance
+    third = own.third - against.third
     if variance <= 0.0:
         return _logistic(centre), _logistic(centre)
     deviation = math.sqrt(variance)
-    skew = third / variance**1.5
     tail = float(ndtri((1.0 + level) / 2.0))
-    shift = max(-0.5, min(0.5, skew / 6.0)) * (tail * tail - 1.0)
-    low, high = centre + deviation * (shift - tail), centre + deviation * (shift + tail)
-    return _logistic(low), _logistic(high)
+    shift = _skew(variance, third) * (tail * tail - 1.0)
+    return _logistic(centre + deviation * (shift - tail)), _logistic(centre + deviation * (shift + tail))
+
+
+def _skew(variance: float, third: float) -> float:
+    """A sixth of the skewness, as far as the correction with it stays monotone."""
+    return max(-0.5, min(0.5, third / variance**1.5 / 6.0)) if variance > 0.0 else 0.0
+
+
+def _log_sum(parts: list[Cumulants]) -> Cumulants:
+    """Of log(sum of exp) of independent random logarithms: two at a time, each a skewed normal, by quadrature."""
+    so_far = parts[0]
+    for part in parts[1:]:
+        both = np.logaddexp(*np.meshgrid(_nodes(so_far), _nodes(part)))
+        mean = float((both * _WEIGHTS).sum())
+        so_far = Cumulants(
+            mean, float(((both - mean) ** 2 * _WEIGHTS).sum()), float(((both - mean) ** 3 * _WEIGHTS).sum())
+        )
+    return so_far
+
+
+def _nodes(part: Cumulants) -> NDArray[np.float64]:
+    """Where a skewed normal is looked at."""
+    skewed: NDArray[np.float64] = _POINTS + _skew(part.variance, part.third) * (_POINTS**2 - 1.0)
+    return part.mean + math.sqrt(max(part.variance, 0.0)) * skewed
 
 
 def _logistic(odds: float) -> float:

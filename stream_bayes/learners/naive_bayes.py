@@ -31,7 +31,9 @@ def row_encoder(
     for name, spec in schema.features.items():
         if isinstance(spec, Nominal):
             if only == "numeric":
-                raise SchemaError(f"feature {name!r} is declared nominal, but this learner takes numeric features only")
+                raise SchemaError(
+                    f"feature {name!r} is declared nominal, but this learner takes numeric features only"
+                )
             limit = max_values if spec.max_values is None else spec.max_values
             declared[name] = Vocabulary(spec.values or (), limit, spec.closed)
         else:
@@ -79,14 +81,18 @@ class _NamedFeatures(BayesClassifier):
     def _feature(self, feature: Any) -> Any:
         known = self._store.encoder.features.get(feature)
         if known is None:
-            raise UnknownFeature(f"no feature {feature!r} is known; there are {list(self._store.encoder.features)!r}")
+            raise UnknownFeature(
+                f"no feature {feature!r} is known; there are {list(self._store.encoder.features)!r}"
+            )
         return known
 
     def _counts(self, feature: Any, label: Any) -> dict[Any, float]:
         """The weight of each value that holds samples or was declared, in fresh samples."""
         known = self._feature(feature)
         if known.numeric:
-            raise NotSupported(f"feature {feature!r} is numeric: it has a mean and a deviation, no table of counts")
+            raise NotSupported(
+                f"feature {feature!r} is numeric: it has a mean and a deviation, no table of counts"
+            )
         tables = self._store.tables
         layout, code = tables.values.layout, self._store.encoder.labels.find(label)
         start = layout.start[known.slot]
@@ -163,7 +169,7 @@ class NaiveBayes(_NamedFeatures):
     Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches, in any
     order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features, fractional weights or
     fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its features; memory is 8 bytes
-    for each class and value, 24 for each class and numeric feature, and about 72 for each value's name.
+    for each class and value, 32 for each class and numeric feature, and about 40 for each value's name.
 
     Examples
     --------
@@ -250,8 +256,8 @@ class GaussianNB(_NamedFeatures):
 
     Notes
     -----
-    Promises: equal to 1e-9 of the largest magnitude held in any order, split, merge, and after unlearning. Memory: 24 bytes
-    for each class and feature (32 with fractional weights or fading).
+    Promises: equal to 1e-9 of the largest magnitude held in any order, split, merge, and after unlearning. Memory: 32 bytes
+    for each class and feature (40 with fractional weights or fading).
 
     Examples
     --------

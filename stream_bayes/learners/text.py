@@ -35,7 +35,9 @@ class _BagClassifier(BayesClassifier):
             declared = tuple(schema.features)
             for name, spec in schema.features.items():
                 if not isinstance(spec, Numeric):
-                    raise SchemaError(f"token {name!r} is declared nominal, but a bag of words holds counts: use Numeric()")
+                    raise SchemaError(
+                        f"token {name!r} is declared nominal, but a bag of words holds counts: use Numeric()"
+                    )
         encoder = BagEncoder(
             labels,
             Vocabulary(declared, self.max_values),
@@ -116,7 +118,7 @@ class MultinomialNB(_BagClassifier):
     Notes
     -----
     Promises: as `NaiveBayes`; counts that are whole are exact. Time is in proportion to the tokens of a message, never to
-    the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or fading), and about 72 for each token's
+    the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or fading), and about 40 for each token's
     place in the dict.
 
     Examples

@@ -36,6 +36,7 @@ __all__ = [
 
 EXTREME_WEIGHTS = (1e-9, 1e-3, 1.0, 1e9)
 FEATURES = 5000
+FARTHEST = 1e100  # that a number may be
 
 
 def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifier:
@@ -97,7 +98,7 @@ def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> Non
     if streams.numeric:
         constant = dict.fromkeys(streams.numeric, 5.0)
         histories["constant numbers"] = [Sample(constant, label) for label in streams.labels[:2] * 3]
-        probes += [dict.fromkeys(streams.numeric, number) for number in (5.0, 5.0 + 1e-12, -1e6, 1e150)]
+        probes += [dict.fromkeys(streams.numeric, number) for number in (5.0, 5.0 + 1e-12, -1e6, FARTHEST)]
     for what, samples in histories.items():
         model = learn_all(learner.clone(), samples)
         for probe in probes:

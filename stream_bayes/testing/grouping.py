@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from stream_bayes.learners.base import BayesClassifier, Promise
 from stream_bayes.testing.answering import learn_all
@@ -108,8 +109,9 @@ def batches_of_coded_columns(learner: BayesClassifier, streams: Streams) -> None
 
 def fading_has_its_closed_form(learner: BayesClassifier, streams: Streams) -> None:
     """A sample learned when the clock stood at i weighs 2 ** ((i - now) / half_life)."""
-    samples, probes = streams.samples(FADED), streams.probes()
+    samples = streams.samples(FADED)
     for half_life in HALF_LIVES:
+        probes = _steady_probes(learner, streams, half_life)
         faded, still = learner.clone({"half_life": half_life}), learner.clone({"half_life": None})
         learn_all(faded, samples)
         demand(faded.clock == FADED, f"after {FADED} events the clock is at {faded.clock}")
@@ -131,8 +133,9 @@ def _learn_by_age(
 
 def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
     """Faded shards that advance through each other's events merge to the whole; `at` takes back what was added then."""
-    samples, probes = streams.samples(FADED), streams.probes()
+    samples = streams.samples(FADED)
     for half_life in HALF_LIVES:
+        probes = _steady_probes(learner, streams, half_life)
         new = learner.clone({"half_life": half_life})
         whole = learn_all(new.clone(), samples)
         shards = [new.clone() for _ in range(SHARDS)]
@@ -171,11 +174,16 @@ def _demand_take_back_at(
         without.learn_one(*sample)
     for (x, y, w), clock in learned_at:
         both.unlearn_one(x, y, w, at=clock)
-    # An unsmoothed share is a ratio of weights, however small: there what rounding left in them would show.
-    probes = [] if _is_unsmoothed(new) else streams.probes()
+    probes = _steady_probes(new, streams, half_life)
     same_knowledge(without, both, probes, f"half_life={half_life}: unlearning at its clock", exact=False)
 
 
-def _is_unsmoothed(learner: BayesClassifier) -> bool:
+def _steady_probes(learner: BayesClassifier, streams: Streams, half_life: float) -> list[dict[Any, Any]]:
+    """What to compare answers on.
+
+    Where a sample fades within an event, a variance, M2 / (W - 1), and an unsmoothed share are ratios of what rounding
+    has left. There what is held is compared, and no answers.
+    """
     parameters = learner._get_params()
-    return 0.0 in (parameters.get("strength"), parameters.get("alpha")) and learner.inputs != {"numeric"}
+    unsmoothed = 0.0 in (parameters.get("strength"), parameters.get("alpha"))
+    return [] if half_life < 1.0 and (unsmoothed or streams.numeric) else streams.probes()

@@ -138,7 +138,8 @@ def shared_codes_are_not_merged(learner: BayesClassifier, streams: Streams) -> N
 
 def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
     """True never becomes "True"; of 1, 1.0 and True the first seen is reported; numpy's scalars become Python's."""
-    x = {name: value for name, value in streams.features(0).items() if value is not None and value == value}
+    full = streams.features(0).items()
+    x = dict([(name, value) for name, value in full if value is not None and value == value][:1])
     expected = _typed(LABELS)
     for given in (LABELS, (*NUMPY_LABELS, *LABELS[len(NUMPY_LABELS) :])):
         model = learn_all(learner.clone(), [Sample(x, y) for y in given])

@@ -84,7 +84,8 @@ def _meets_values(learner: BayesClassifier) -> bool:
 
 
 def _is_a_sum(learner: BayesClassifier) -> bool:
-    return learner.additive
+    # Tokens that share a code are one token to the model, and may each explain the same.
+    return learner.additive and not ("bag" in learner.inputs and _is_bounded(learner))
 
 
 LAWS: tuple[Law, ...] = (

@@ -182,8 +182,6 @@ def _demand_nothing_unlearned(model: BayesClassifier, streams: Streams) -> None:
         strangers["a feature never learned"] = Sample({**x, **streams.unseen()}, y)
     if streams.bags:
         strangers["more of a token than was learned"] = Sample({streams.tokens[0]: 1e6}, y, 1e3)
-    elif streams.numeric:
-        strangers["a number never learned"] = Sample({streams.numeric[0]: 1e9}, y)
     for what, (features, label, weight) in strangers.items():
         refuses(
             model,

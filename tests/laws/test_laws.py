@@ -14,7 +14,10 @@ from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing import LAWS, Law, check_law, laws_of, learners
 from stream_bayes.testing.comparing import same_knowledge, state_bytes
 
-EXAMPLES = 60 if stream_bayes.compiled else 15
+# Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+
+EXAMPLES = 40 if stream_bayes.compiled else 15
 
 CASES = [(name, law) for name, learner in learners().items() for law in laws_of(learner)]
 

@@ -132,7 +132,11 @@ def test_the_table_shows_the_features_that_tell_classes_apart_first():
     why = Explanation(
         "log-evidence",
         {"ham": -0.25, "spam": -1.5},
-        {"the": {"ham": -2.0, "spam": -2.125}, "viagra": {"ham": -9.0, "spam": -2.0}, 7: {"ham": 0.0, "spam": 0.0}},
+        {
+            "the": {"ham": -2.0, "spam": -2.125},
+            "viagra": {"ham": -9.0, "spam": -2.0},
+            7: {"ham": 0.0, "spam": 0.0},
+        },
     )
     assert str(why).splitlines() == [
         "log-evidence      ham     spam",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def test_without_features_the_interval_is_the_beta_posterior(make, added, counts
             assert interval == (1.0, 1.0)
             continue
         posterior = beta(own[y], sum(own) - own[y])
-        assert interval == pytest.approx((posterior.ppf((1 - level) / 2), posterior.ppf((1 + level) / 2)), abs=1e-12)
+        assert interval == pytest.approx(
+            (posterior.ppf((1 - level) / 2), posterior.ppf((1 + level) / 2)), abs=1e-12
+        )
 
 
 def test_before_any_learning_there_is_no_interval():
@@ -70,7 +73,10 @@ def drawn_gaussian(values: np.ndarray, at: float, generator: np.random.Generator
 def quantiles(joint: np.ndarray, level: float) -> list[tuple[float, float]]:
     p = np.exp(joint - joint.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
-    return [(float(low), float(high)) for low, high in np.quantile(p, [(1 - level) / 2, (1 + level) / 2], axis=0).T]
+    return [
+        (float(low), float(high))
+        for low, high in np.quantile(p, [(1 - level) / 2, (1 + level) / 2], axis=0).T
+    ]
 
 
 Case = tuple[Any, list[tuple[dict[str, Any], int]], dict[str, Any], np.ndarray]
@@ -85,7 +91,8 @@ def nominal_and_numeric(
     for y in range(classes):
         for _ in range(each + 5 * y):
             x: dict[str, Any] = {
-                f"f{k}": "abc"[(y + k) % 3] if source.random() < 0.5 else source.choice("abc") for k in range(nominal)
+                f"f{k}": "abc"[(y + k) % 3] if source.random() < 0.5 else source.choice("abc")
+                for k in range(nominal)
             }
             x.update({f"n{k}": source.gauss(0.8 * y, 1.0 + 0.3 * k) for k in range(numeric)})
             rows.append((x, y))
@@ -108,7 +115,7 @@ def words(kind: Any, *, classes: int, each: int, vocabulary: int, seed: int, **s
     generator, source = np.random.default_rng(seed), random.Random(seed)
     model = kind(**settings)
     tokens = [f"t{k}" for k in range(vocabulary)]
-    rows: list[tuple[dict[str, Any], int]] = [({token: 1 for token in tokens}, 0)]
+    rows: list[tuple[dict[str, Any], int]] = [(dict.fromkeys(tokens, 1), 0)]
     for y in range(classes):
         for _ in range(each + 5 * y):
             held = [k for k in range(vocabulary) if source.random() < (0.7 if k % classes == y else 0.4)]
@@ -136,13 +143,18 @@ SITUATIONS: dict[str, Callable[[], Case]] = {}
 for classes_ in (2, 3):
     for each_ in (10, 30, 200):
         for prior_ in ("counted", "uniform"):
-            common: dict[str, Any] = {"classes": classes_, "each": each_, "seed": each_ + classes_, "class_prior": prior_}
+            common: dict[str, Any] = {
+                "classes": classes_,
+                "each": each_,
+                "seed": each_ + classes_,
+                "class_prior": prior_,
+            }
             where = f"{classes_} classes of {each_}, {prior_}"
-            SITUATIONS[f"nominal, {where}"] = lambda a=common: nominal_and_numeric(nominal=3, numeric=0, **a)
-            SITUATIONS[f"numeric, {where}"] = lambda a=common: nominal_and_numeric(nominal=0, numeric=2, **a)
-            SITUATIONS[f"mixed, {where}"] = lambda a=common: nominal_and_numeric(nominal=2, numeric=2, **a)
-            SITUATIONS[f"Multinomial, {where}"] = lambda a=common: words(MultinomialNB, vocabulary=8, **a)
-            SITUATIONS[f"Bernoulli, {where}"] = lambda a=common: words(BernoulliNB, vocabulary=6, **a)
+            SITUATIONS[f"nominal, {where}"] = partial(nominal_and_numeric, nominal=3, numeric=0, **common)
+            SITUATIONS[f"numeric, {where}"] = partial(nominal_and_numeric, nominal=0, numeric=2, **common)
+            SITUATIONS[f"mixed, {where}"] = partial(nominal_and_numeric, nominal=2, numeric=2, **common)
+            SITUATIONS[f"Multinomial, {where}"] = partial(words, MultinomialNB, vocabulary=8, **common)
+            SITUATIONS[f"Bernoulli, {where}"] = partial(words, BernoulliNB, vocabulary=6, **common)
 SITUATIONS["nominal, given prior"] = lambda: nominal_and_numeric(
     classes=2, each=25, nominal=3, numeric=0, seed=3, class_prior={0: 0.9, 1: 0.1}
 )
@@ -181,9 +193,10 @@ MODELS = models()
 
 @pytest.mark.parametrize(("model", "query"), [m[1:] for m in MODELS], ids=[m[0] for m in MODELS])
 def test_an_interval_holds_the_prediction_lies_in_0_to_1_and_grows_with_the_level(model, query):
-    for x in ({}, query):
+    empty: dict[str, Any] = {}
+    for x in (empty, query):
         before = model.state()["checksum"]
-        p, last = model.predict_proba_one(x), {y: (0.0, 0.0) for y in model.classes_}
+        p, last = model.predict_proba_one(x), dict.fromkeys(model.classes_, (0.0, 0.0))
         for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999):
             intervals = model.predict_interval_one(x, level=level)
             assert intervals.keys() == p.keys()

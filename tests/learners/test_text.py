@@ -37,12 +37,23 @@ def messages(seed: int, rows: int, words: int, classes: int, *, fractions: bool 
     for row in range(rows):
         y = row % classes
         count = source.random if fractions else lambda: source.choice([0, 1, 1, 2, 5])
-        made.append(({f"w{k}": count() for k in range(words) if source.random() < (0.5 if k % classes == y else 0.2)}, y))
+        made.append(
+            (
+                {
+                    f"w{k}": count()
+                    for k in range(words)
+                    if source.random() < (0.5 if k % classes == y else 0.2)
+                },
+                y,
+            )
+        )
     return made
 
 
 def dense(many: list[Message], words: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([[x.get(f"w{k}", 0) for k in range(words)] for x, _ in many]), np.array([y for _, y in many])
+    return np.array([[x.get(f"w{k}", 0) for k in range(words)] for x, _ in many]), np.array(
+        [y for _, y in many]
+    )
 
 
 # --- against scikit-learn and River ---
@@ -81,7 +92,9 @@ def test_probabilities_are_rivers_while_every_word_is_known(kind, alpha):
 
 @KINDS
 def test_a_token_never_learned_or_all_unlearned_says_nothing(kind):
-    model = taught(kind(), [({"free": 2, "pills": 1}, "spam"), ({"lunch": 1, "pills": 1}, "ham"), ({"odd": 3}, "ham")])
+    model = taught(
+        kind(), [({"free": 2, "pills": 1}, "spam"), ({"lunch": 1, "pills": 1}, "ham"), ({"odd": 3}, "ham")]
+    )
     model.unlearn_one({"odd": 3}, "ham")
     expected = model.joint_log_likelihood({"free": 1})
     assert model.joint_log_likelihood({"free": 1, "new": 5, "odd": 2}) == expected
@@ -114,7 +127,10 @@ def test_complement_scores_are_the_formula_and_take_no_prior_unless_asked():
 
 
 @KINDS
-@pytest.mark.parametrize(("first", "second"), [(1, True), (1, 1.0), (1, np.int64(1)), (0, False), (0, None), (0, float("nan")), (0, -0.0)])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(1, True), (1, 1.0), (1, np.int64(1)), (0, False), (0, None), (0, float("nan")), (0, -0.0)],
+)
 def test_what_counts_as_one_or_as_nothing(kind, first, second):
     others: list[Message] = [({"b": 2}, "y"), ({"a": 1, "b": 1}, "y")]
     one, other = (taught(kind(), [({"a": count, "b": 1}, "x"), *others]) for count in (first, second))
@@ -179,7 +195,11 @@ def test_tokens_are_any_value(kind):
 @KINDS
 @pytest.mark.parametrize(
     ("argument", "words"),
-    [({"alpha": -1}, "alpha must be"), ({"alpha": math.inf}, "alpha must be"), ({"alpha": None}, "alpha must be")],
+    [
+        ({"alpha": -1}, "alpha must be"),
+        ({"alpha": math.inf}, "alpha must be"),
+        ({"alpha": None}, "alpha must be"),
+    ],
 )
 def test_wrong_arguments_are_refused(kind, argument, words):
     with pytest.raises(BadValue, match=words):
@@ -191,7 +211,9 @@ def test_wrong_arguments_are_refused(kind, argument, words):
 
 def test_unsmoothed_a_word_of_one_class_only_decides():
     for kind in ALL:
-        model = taught(kind(alpha=0), [({"a": 1, "both": 1}, "x"), ({"b": 1, "both": 1}, "y"), ({"both": 1}, "y")])
+        model = taught(
+            kind(alpha=0), [({"a": 1, "both": 1}, "x"), ({"b": 1, "both": 1}, "y"), ({"both": 1}, "y")]
+        )
         assert model.predict_proba_one({"a": 1, "both": 1}) == pytest.approx({"x": 1.0, "y": 0.0})
         assert model.predict_one({"a": 1, "both": 1}) == "x"
 
@@ -205,7 +227,9 @@ def test_unsmoothed_words_of_different_classes_leave_probabilities(kind):
 
 
 def test_unsmoothed_a_word_of_every_message_must_be_there():
-    model = taught(BernoulliNB(alpha=0), [({"a": 1, "b": 1}, "x"), ({"a": 1}, "x"), ({"b": 1}, "y"), ({"a": 1}, "y")])
+    model = taught(
+        BernoulliNB(alpha=0), [({"a": 1, "b": 1}, "x"), ({"a": 1}, "x"), ({"b": 1}, "y"), ({"a": 1}, "y")]
+    )
     assert model.joint_log_likelihood({"b": 1})["x"] == -math.inf
     assert model.predict_proba_one({"b": 1}) == pytest.approx({"x": 0.0, "y": 1.0})
     assert model.joint_log_likelihood({"a": 1})["x"] == pytest.approx(math.log(1 / 2 * 1 / 2))
@@ -236,7 +260,12 @@ EVERYWHERE: list[Message] = [({"w0": 1, "w1": 1}, "x"), ({"w0": 1}, "x"), ({"w1"
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.05, 0.0])
-@given(many=st.lists(labelled, min_size=1, max_size=20), gone=st.lists(labelled, max_size=10), x=bags, source=st.randoms())
+@given(
+    many=st.lists(labelled, min_size=1, max_size=20),
+    gone=st.lists(labelled, max_size=10),
+    x=bags,
+    source=st.randoms(),
+)
 @example(many=EVERYWHERE, gone=[({"w2": 1}, "x")], x={"w1": 1}, source=random.Random(0))
 @example(many=EVERYWHERE, gone=[], x={"w0": 1, "w1": 1}, source=random.Random(0))
 @example(many=[*EVERYWHERE, ({}, "x")], gone=[], x={"w0": 1}, source=random.Random(2))
@@ -281,7 +310,7 @@ def test_the_number_of_buckets_is_that_of_different_counts():
         model.learn_one(words, "xy"[step % 2])
     for label in range(2):
         counts = {n for key, n in model._store.by_name().items() if len(key) > 1 and key[-1] == "xy"[label]}
-        histogram = model._store.tables.values.histogram
+        histogram: Any = model._store.tables.values.histogram
         node, buckets = histogram.head[label], 0
         while node >= 0:
             node, buckets = histogram.later[node], buckets + 1
