@@ -10,7 +10,12 @@ from benchmarks.harness import Result
 
 __all__ = ["svg_of"]
 
-LABEL, BARS, LINE, TOP = 330, 430, 24, 34  # pixels: the width of both columns, the height of a bar, room for the scale
+LABEL, BARS, LINE, TOP = (
+    330,
+    430,
+    24,
+    34,
+)  # pixels: the width of both columns, the height of a bar, room for the scale
 STYLE = (
     "text{font:13px sans-serif;fill:#24292f}.scale{fill:#6e7781;font-size:11px}line{stroke:#d0d7de}"
     "rect{fill:#2f81c7}@media(prefers-color-scheme:dark){text{fill:#e6edf3}line{stroke:#3d444d}}"
@@ -33,12 +38,16 @@ def svg_of(results: Sequence[Result]) -> str:
     for power in range(decades + 1):
         x = across(10.0**power)
         parts.append(f'<line x1="{x:.0f}" x2="{x:.0f}" y1="{TOP - 8}" y2="{height - 6}"/>')
-        parts.append(f'<text class="scale" x="{x:.0f}" y="{TOP - 14}" text-anchor="middle">{10**power:,}x</text>')
+        parts.append(
+            f'<text class="scale" x="{x:.0f}" y="{TOP - 14}" text-anchor="middle">{10**power:,}x</text>'
+        )
     for number, (result, ratio) in enumerate(shown):
         y = TOP + LINE * number
         work = f"{result.case.work} (vs {result.case.peer})"
         parts.append(f'<text x="{LABEL - 8}" y="{y + 14}" text-anchor="end">{escape(work)}</text>')
-        parts.append(f'<rect x="{LABEL}" y="{y + 2}" width="{across(ratio) - LABEL:.1f}" height="{LINE - 8}" rx="2"/>')
+        parts.append(
+            f'<rect x="{LABEL}" y="{y + 2}" width="{across(ratio) - LABEL:.1f}" height="{LINE - 8}" rx="2"/>'
+        )
         parts.append(f'<text x="{across(ratio) + 6:.0f}" y="{y + 14}">{_rounded(ratio)}x</text>')
     return "\n".join([*parts, "</svg>\n"])
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from river import datasets, naive_bayes
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from river import datasets, naive_bayes
 
 import stream_bayes
 from stream_bayes import NaiveBayes, Nominal, Schema

@@ -14,13 +14,20 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
-    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S))
+    for number, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    )
 ]
 
 
 def run(code: list[str]) -> str:
     done = subprocess.run(  # a process of its own, as a reader would run it
-        [sys.executable, "-W", "error", *code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-W", "error", *code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -48,6 +55,9 @@ def test_what_the_docs_link_to_is_there(page: Path) -> None:
 
 
 def test_the_files_that_the_docs_name_are_there() -> None:
-    named = re.findall(r"`((?:core|learners|testing|streams)/[\w/]*(?:\.py)?)`", (ROOT / "docs/architecture.md").read_text("utf-8"))
+    named = re.findall(
+        r"`((?:core|learners|testing|streams)/[\w/]*(?:\.py)?)`",
+        (ROOT / "docs/architecture.md").read_text("utf-8"),
+    )
     assert named
     assert [name for name in named if not (ROOT / "stream_bayes" / name).exists()] == []

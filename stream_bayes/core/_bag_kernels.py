@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log
+from cython.cimports.libc.math import log
 
 if not cython.compiled:
     from stream_bayes.core._histogram import CountHistogram

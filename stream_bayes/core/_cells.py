@@ -1,7 +1,7 @@
 """The arithmetic of a single cell: what counts as a sample, and how an amount is taken back.
 
-Beside a weight stand *samples*, whole numbers that say when nothing is left: an amount of whole size w counts as w samples,
-any other as one.
+Beside a weight stand *samples*, whole numbers that say when nothing is left: an amount of whole size w counts
+as w samples, any other as one.
 """
 
 from __future__ import annotations

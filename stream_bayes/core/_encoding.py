@@ -1,7 +1,7 @@
 """Values to integer codes, one event at a time.
 
-An `Encoder` turns an event into a `Row`. Learning (`encode`) may create codes; predicting (`lookup`) never does. A code, once
-given, never changes its meaning.
+An `Encoder` turns an event into a `Row`. Learning (`encode`) may create codes; predicting (`lookup`) never
+does. A code, once given, never changes its meaning.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ class Feature:
 class Encoder:
     """What encoders of every kind of event share: the labels, the features, the row, and the list of what is new.
 
-    `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared` features, others
-    are ignored, or refused if `refuse` is set. `encode` leaves in `created` what it added, one entry a code or a feature. Whoever called it either
-    clears that list when the tables have made room, or calls `rollback`, and nothing has happened.
+    `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared`
+    features, others are ignored, or refused if `refuse` is set. `encode` leaves in `created` what it added, one
+    entry a code or a feature. Whoever called it either clears that list when the tables have made room, or
+    calls `rollback`, and nothing has happened.
     """
 
     def __init__(self, labels: Vocabulary, declared: cython.bint, refuse: cython.bint):

@@ -1,5 +1,6 @@
 """Running Gaussians, a cell for each numeric feature and class: weight, mean, sum of squared deviations, and peak:
-the largest magnitude held, which rounding is measured by."""
+the largest magnitude held, which rounding is measured by.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ if not cython.compiled:
     from stream_bayes.core._cells import samples_of, take
     from stream_bayes.core._rows import Row
 
+TINIEST = cython.declare(cython.double, 1e-290)  # below, squares lose their digits
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
 
 
@@ -50,7 +52,8 @@ class Gaussians:
     @cython.cfunc
     def missing_number(self, row: Row, unit: cython.double) -> cython.longlong:
         """The first number of the row that the class cannot have learned, or -1."""
-        # Rounding leaves of mean and deviations an error relative to the largest number that was ever held, the peak; only
+        # Rounding leaves of mean and deviations an error relative to the largest number that was ever held, the
+        # peak; only
         # what that cannot explain was never learned.
         amount: cython.double = row.weight * unit
         k: cython.Py_ssize_t
@@ -66,7 +69,7 @@ class Gaussians:
                 return k
             left = self.weight[cell] - amount
             away = row.number[k] - self.mean[cell]
-            slack = self.peak[cell] * self.peak[cell] * max(self.weight[cell], unit) * ROUNDING
+            slack = self.peak[cell] * self.peak[cell] * max(self.weight[cell], unit) * ROUNDING + TINIEST
             if left <= ROUNDING * amount:
                 if amount * away * away > slack:
                     return k  # the last sample, and it is not the mean

@@ -15,7 +15,6 @@ if not cython.compiled:
     from stream_bayes.core._gaussians import Gaussians
     from stream_bayes.core._rows import Batch, Row
     from stream_bayes.core._tables import Layout, Tables, ValueCounts
-    from stream_bayes.core._vocabulary import Vocabulary
 
 NEVER = cython.declare(cython.double, float("-inf"))
 SMALL = cython.declare(cython.double, 1e-150)
@@ -327,7 +326,7 @@ class ValueReading(Reading):
         cell: cython.Py_ssize_t = first
         m2: cython.double = 0.0
         freedom: cython.double = 0.0
-        for k in range(cells):
+        for _ in range(cells):
             if numbers.weight[cell] > self.tables.unit:
                 m2 += numbers.m2[cell]
                 freedom += numbers.weight[cell] - self.tables.unit
@@ -391,7 +390,9 @@ class ValueReading(Reading):
             self.share_variances()
 
     def gaussian(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t) -> tuple:
-        """Mean and variance as predictions use them, the weight behind the mean and the variance's degrees of freedom."""
+        """Mean and variance as predictions use them, the weight behind the mean and the variance's degrees of
+        freedom.
+        """
         numbers: Gaussians = self.tables.gaussians
         self.reserve()
         self.settle(feature)
@@ -408,7 +409,6 @@ class ValueReading(Reading):
         classes: cython.Py_ssize_t = self.tables.labels
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        away: cython.double
         nearest: cython.double
         product: cython.double
         self.reserve()

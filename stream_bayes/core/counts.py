@@ -38,7 +38,9 @@ __all__ = ["CountStore"]
 
 Array = NDArray[Any]
 
-NAME_BYTES = 40  # a value's place in the table of its vocabulary and in the list, at most; the name itself is the user's
+NAME_BYTES = (
+    40  # a value's place in the table of its vocabulary and in the list, at most; the name itself is not
+)
 FEATURE_BYTES = 600  # a feature, its vocabulary and their empty tables
 SMALLEST_ROOM = 4
 SPARE_FEATURES = (
@@ -170,7 +172,8 @@ class CountStore:
 
     def make_room(self, whole: bool = True) -> None:
         """Let the tables follow what the encoder has just created, or, for lack of budget, take that back. Weights that
-        are not whole need a table of samples beside them."""
+        are not whole need a table of samples beside them.
+        """
         encoder, tables = self.encoder, self.tables
         try:
             # The tables themselves follow when the sample is added: until then predictions are as before it.
@@ -517,7 +520,8 @@ def _add(
 
 def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: list[Any]) -> None:
     """Give each value of another vocabulary a code here. Where values would share one, the order of events decided
-    which, so there is no merging."""
+    which, so there is no merging.
+    """
     if mine.limit is not None:
         union = len({*mine.values, *theirs.values})
         if mine.other >= 0 or theirs.other >= 0 or union > mine.limit:

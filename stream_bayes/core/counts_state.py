@@ -1,4 +1,4 @@
-"""A count store's names, clock and tables as JSON values and arrays, and back, with everything checked.
+r"""A count store's names, clock and tables as JSON values and arrays, and back, with everything checked.
 
     {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
               "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met

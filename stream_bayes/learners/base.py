@@ -190,7 +190,8 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Native) -> Any:
         """The probabilities of many rows, in kind: a data frame for a data frame, a list of dicts for a list of
-        dicts, `Probabilities` for `CodedColumns`."""
+        dicts, `Probabilities` for `CodedColumns`.
+        """
         return self._answers(X, None, None, learn=False)
 
     def predict_learn_many(self, X: Native, y: Native = None, w: Native = None) -> Any:
@@ -291,7 +292,8 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def explain_one(self, x: X) -> Explanation:
         """What each feature says for each class: log-evidence that adds up to `joint_log_likelihood(x)` where the model
-        is a sum over features, and otherwise the difference that leaving the feature out makes."""
+        is a sum over features, and otherwise the difference that leaving the feature out makes.
+        """
         baseline = self.joint_log_likelihood({})
         if self.additive:
             # One feature more at a time, so that the differences add up whatever two of them share.
@@ -357,7 +359,8 @@ class BayesClassifier(base.MiniBatchClassifier):
         add = reading.prior_strength / (len(codes) if reading.spread else 1)
         return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
 
-    # -- merging and keeping --------------------------------------------------------------------------------------------
+    # -- merging and keeping
+    # --------------------------------------------------------------------------------------------
 
     def merge(self, other: Self) -> Self:
         """Add what another learner of the same kind and settings has learned; the other stays as it is."""

@@ -1,10 +1,10 @@
 """How sure a probability is: credible intervals from the counts behind it.
 
-The tables are Dirichlet posteriors, each independent of the others. The log-odds of a class is then close to a sum
-of independent log-Gamma variables whose cumulants are known, so an interval is two quantiles of it: the delta method, with
-a correction for skewness (Cornish and Fisher), mapped back to probabilities. The odds are against all other classes
-together, whose sum is no sum of logarithms; its cumulants are computed by quadrature. Without any evidence the
-posterior is a Beta distribution and the interval exact.
+The tables are Dirichlet posteriors, each independent of the others. The log-odds of a class is then close to a
+sum of independent log-Gamma variables whose cumulants are known, so an interval is two quantiles of it: the
+delta method, with a correction for skewness (Cornish and Fisher), mapped back to probabilities. The odds are
+against all other classes together, whose sum is no sum of logarithms; its cumulants are computed by quadrature.
+Without any evidence the posterior is a Beta distribution and the interval exact.
 """
 
 from __future__ import annotations

@@ -69,7 +69,9 @@ class _NamedFeatures(BayesClassifier):
         return tables if label is ... else tables[label]
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
-        """P(y), or P(y, feature) as `{label: {value: probability}}`: the table, smoothed over all its cells together."""
+        """P(y), or P(y, feature) as `{label: {value: probability}}`: the table, smoothed over all its cells
+        together.
+        """
         if feature is ...:
             return self.class_prior_
         counts = {y: self._counts(feature, y) for y in self.classes_}
@@ -149,7 +151,8 @@ class NaiveBayes(_NamedFeatures):
     strength
         The weight s of the smoothing, in fresh samples; 0 is maximum likelihood.
     class_prior
-        `"counted"` (smoothed by the same rule), `"uniform"`, or `{label: probability}`, which also declares the classes.
+        `"counted"` (smoothed by the same rule), `"uniform"`, or `{label: probability}`, which also declares the
+        classes.
     half_life
         The number of learned events after which a sample weighs half; None never forgets.
     variance
@@ -166,10 +169,11 @@ class NaiveBayes(_NamedFeatures):
 
     Notes
     -----
-    Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches, in any
-    order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features, fractional weights or
-    fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its features; memory is 8 bytes
-    for each class and value, 32 for each class and numeric feature, and about 40 for each value's name.
+    Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches,
+    in any order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features,
+    fractional weights or fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its
+    features; memory is 8 bytes for each class and value, 32 for each class and numeric feature, and about 40
+    for each value's name.
 
     Examples
     --------
@@ -233,9 +237,9 @@ class NaiveBayes(_NamedFeatures):
 class GaussianNB(_NamedFeatures):
     """Naive Bayes over numeric features, each a Gaussian for each class.
 
-    The variance is M2 / (W - 1). A class with a weight of 1 or less uses the variance pooled over classes; a class that
-    never had the feature, the mean and variance of all classes together. Log-densities are computed as such, so a value far
-    in the tail still tells the classes apart.
+    The variance is M2 / (W - 1). A class with a weight of 1 or less uses the variance pooled over classes; a
+    class that never had the feature, the mean and variance of all classes together. Log-densities are computed
+    as such, so a value far in the tail still tells the classes apart.
 
     Parameters
     ----------
@@ -256,8 +260,8 @@ class GaussianNB(_NamedFeatures):
 
     Notes
     -----
-    Promises: equal to 1e-9 of the largest magnitude held in any order, split, merge, and after unlearning. Memory: 32 bytes
-    for each class and feature (40 with fractional weights or fading).
+    Promises: equal to 1e-9 of the largest magnitude held in any order, split, merge, and after unlearning.
+    Memory: 32 bytes for each class and feature (40 with fractional weights or fading).
 
     Examples
     --------

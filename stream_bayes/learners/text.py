@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from river.base import tags
 
-from stream_bayes.core._encoding import BagEncoder
 from stream_bayes.core._bag_kernels import BernoulliReading, ComplementReading, MultinomialReading
+from stream_bayes.core._encoding import BagEncoder
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
@@ -66,8 +66,8 @@ class _BagClassifier(BayesClassifier):
         feature
             The token.
         given
-            The class, under the schema's `target` (`"class"` where no schema names it). Without it the probabilities for
-            all classes are returned, by class.
+            The class, under the schema's `target` (`"class"` where no schema names it). Without it the
+            probabilities for all classes are returned, by class.
         """
         label = self._given_label(given)
         place = self._store.encoder.nominal[0].vocabulary.lookup(feature)
@@ -96,8 +96,8 @@ class _BagClassifier(BayesClassifier):
 class MultinomialNB(_BagClassifier):
     """Multinomial naive Bayes: a message is drawn word by word from its class's distribution.
 
-    P(w | y) = (n(y, w) + alpha) / (n(y) + alpha V), with V the words that hold samples now, or were declared; P(y) is the
-    classes' share, unsmoothed. A word never learned is skipped (River's counts it as alpha in every class, which
+    P(w | y) = (n(y, w) + alpha) / (n(y) + alpha V), with V the words that hold samples now, or were declared;
+    P(y) is the classes' share, unsmoothed. A word never learned is skipped (River's counts it as alpha in every class, which
     favours the class with the fewest words).
 
     Parameters
@@ -117,9 +117,9 @@ class MultinomialNB(_BagClassifier):
 
     Notes
     -----
-    Promises: as `NaiveBayes`; counts that are whole are exact. Time is in proportion to the tokens of a message, never to
-    the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or fading), and about 40 for each token's
-    place in the dict.
+    Promises: as `NaiveBayes`; counts that are whole are exact. Time is in proportion to the tokens of a
+    message, never to the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or
+    fading), and about 40 for each token's place in the dict.
 
     Examples
     --------
@@ -169,8 +169,8 @@ class MultinomialNB(_BagClassifier):
 class ComplementNB(_BagClassifier):
     """Complement naive Bayes: a message belongs to the class whose complement it fits worst.
 
-    The score of a class is the sum over words of -count log((n(w) - n(y, w) + alpha) / (n - n(y) + alpha V)), as in Rennie et al.
-    2003. It suits unbalanced classes. The class prior plays no part unless asked for.
+    The score of a class is the sum over words of -count log((n(w) - n(y, w) + alpha) / (n - n(y) + alpha V)),
+    as in Rennie et al. 2003. It suits unbalanced classes. The class prior plays no part unless asked for.
 
     Parameters
     ----------
@@ -231,10 +231,10 @@ class BernoulliNB(_BagClassifier):
 
     Notes
     -----
-    Promises and memory: as `MultinomialNB`, with 4 more bytes for each class and token. The absent words are summed over a
-    histogram of counts, so a prediction costs time in proportion to the message's tokens and to the number of *different* counts
-    of a class, which grows with the square root of all tokens at most. With fractional weights or fading every word of the
-    vocabulary is looked at, at every prediction.
+    Promises and memory: as `MultinomialNB`, with 4 more bytes for each class and token. The absent words are
+    summed over a histogram of counts, so a prediction costs time in proportion to the message's tokens and to
+    the number of *different* counts of a class, which grows with the square root of all tokens at most. With
+    fractional weights or fading every word of the vocabulary is looked at, at every prediction.
 
     Examples
     --------

@@ -249,7 +249,7 @@ def test_a_resealed_state_with_impossible_arrays_is_bad_state(name):
             wrong = np.ascontiguousarray(shape)
             if wrong.shape == array.shape:
                 continue
-            with pytest.raises(BadState, match=key):
+            with pytest.raises(BadState):
                 type(LEARNERS[name][0]).from_state(
                     resealed({**state, "arrays": {**state["arrays"], key: wrong}})
                 )
