@@ -104,7 +104,7 @@ class Reading:
                 live += 1
                 total += tables.class_weight[y]
         add = self.prior_strength * tables.unit
-        if self.spread:
+        if self.spread and live:
             add /= live
         total += add * live
         for y in range(tables.labels):
@@ -314,6 +314,10 @@ class ValueReading(Reading):
         self.variance_of_all = 0.0
         if weight > self.tables.unit * MORE_THAN_ONE:
             self.variance_of_all = m2 / (weight - self.tables.unit)
+        elif m2 > 0.0:
+            self.variance_of_all = (
+                m2 / weight
+            )  # little is left of samples that faded: their spread is still known
         if self.variance_of_all <= 0.0:
             # Nothing is known of the scale; any positive number, the same for every class, keeps what is equal equal.
             self.variance_of_all = 1e-12 * middle * middle + 1e-18
@@ -322,7 +326,6 @@ class ValueReading(Reading):
     def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
         """Set `pooled` and `pooled_freedom`: the variance of so many cells together, each about its own mean."""
         numbers: Gaussians = self.tables.gaussians
-        k: cython.Py_ssize_t
         cell: cython.Py_ssize_t = first
         m2: cython.double = 0.0
         freedom: cython.double = 0.0

@@ -169,7 +169,8 @@ class Vocabulary:
         entry: cython.ulonglong
         mark: cython.ulonglong = mark_of(value)
         place = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
-        while (self.table[place] & LOW_BITS) != len(self.values) + 1:
+        code: cython.ulonglong = len(self.values) + 1
+        while (self.table[place] & LOW_BITS) != code:
             place = (place + 1) & last
         self.table[place] = 0
         # Whatever had to go past that place may now be nearer to its own.

@@ -97,8 +97,8 @@ class MultinomialNB(_BagClassifier):
     """Multinomial naive Bayes: a message is drawn word by word from its class's distribution.
 
     P(w | y) = (n(y, w) + alpha) / (n(y) + alpha V), with V the words that hold samples now, or were declared;
-    P(y) is the classes' share, unsmoothed. A word never learned is skipped (River's counts it as alpha in every class, which
-    favours the class with the fewest words).
+    P(y) is the classes' share, unsmoothed. A word never learned is skipped (River's counts it as alpha in every
+    class, which favours the class with the fewest words).
 
     Parameters
     ----------

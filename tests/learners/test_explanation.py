@@ -168,3 +168,25 @@ def test_log_odds_of_a_label_that_is_no_class_are_refused(labels):
 
 def test_log_odds_of_the_only_class_are_infinite():
     assert Explanation("log-evidence", {"rain": -1.0}, {}).log_odds("rain") == math.inf
+
+
+def test_unsmoothed_a_word_that_every_message_of_a_class_has_is_evidence_and_no_contradiction():
+    model = BernoulliNB(alpha=0)
+    for bag, y in [({"a": 1, "b": 1}, "x"), ({"a": 1}, "x"), ({"b": 1}, "y"), ({"a": 1}, "y")]:
+        model.learn_one(bag, y)
+    # Without "a" the class x is impossible, so the baseline alone rules it out, and the word lets it in again.
+    why, joint = model.explain_one({"a": 1}), model.joint_log_likelihood({"a": 1})
+    assert joint["x"] == pytest.approx(math.log(1 / 2 * 1 / 2))
+    assert why.total == pytest.approx(joint)
+
+
+def test_where_every_class_is_impossible_the_log_odds_are_those_of_the_answer():
+    model = NaiveBayes(strength=0)
+    for i in range(3):
+        model.learn_one({"a": "u", "b": "u"}, "y")
+        if i:
+            model.learn_one({"a": "v", "b": "v"}, "z")
+    x = {"a": "u", "b": "v"}  # y never had the one, z never the other: the class prior answers
+    p, why = model.predict_proba_one(x), model.explain_one(x)
+    assert p == pytest.approx({"y": 3 / 5, "z": 2 / 5})
+    assert why.log_odds("y") == pytest.approx(math.log(p["y"] / p["z"]))
