@@ -42,7 +42,6 @@ cdef class ValueReading(Reading):
     cdef double pooled_freedom
     cdef add_values(self, Row row)
     cdef add_numbers(self, Row row)
-    cdef double square_distances(self, double number)
     cdef overall(self, Py_ssize_t feature)
     cdef pool(self, Py_ssize_t first, Py_ssize_t step, Py_ssize_t cells)
     cdef share_variances(self)

@@ -156,6 +156,18 @@ class Reading:
             self.share[y] /= total
         return True
 
+    def evidence(self, row: Row) -> dict:
+        """The same as `log_joint` without the prior's last word: where every class is impossible, that is the answer."""
+        answer: dict = {}
+        y: cython.Py_ssize_t
+        if self.begin() == 0:
+            return answer
+        self.add_evidence(row)
+        for y in range(self.tables.labels):
+            if self.tables.class_samples[y] > 0.0 or y < self.labels.declared:
+                answer[self.labels.values[y]] = float(self.score[y] + self.shift)
+        return answer
+
     @cython.ccall
     def log_joint(self, row: Row) -> dict:
         """`{label: log P(y, x)}`."""
@@ -409,47 +421,48 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def add_numbers(self, row: Row):
-        classes: cython.Py_ssize_t = self.tables.labels
+        tables: Tables = self.tables
+        classes: cython.Py_ssize_t = tables.labels
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
+        number: cython.double
+        away: cython.double
+        square: cython.double
         nearest: cython.double
         product: cython.double
         self.reserve()
+        score: cython.double[::1] = self.score
+        share: cython.double[::1] = self.share
+        middle: cython.double[::1] = self.middle
+        variance: cython.double[::1] = self.variance
+        distance: cython.double[::1] = self.distance
         for y in range(classes):
-            self.share[y] = 1.0  # the product of variances
+            share[y] = 1.0  # the product of variances
         for k in range(row.numbers):
             self.settle(row.numeric_feature[k])
             if self.weight_of_all <= 0.0:
                 continue  # nobody has ever had it, or not any more
-            nearest = self.square_distances(row.number[k])
+            number = row.number[k]
+            nearest = LARGEST
+            for y in range(classes):
+                away = number - middle[y]
+                square = away * away / variance[y]
+                if not square < LARGEST:
+                    # Beyond the range of a double it stays finite, and in the order of its root.
+                    away = abs(away / sqrt(variance[y]))
+                    square = LARGEST * (1.0 - 0.5 * (1e154 / away if away < LARGEST else 0.0))
+                distance[y] = square
+                # A class that only has a name yet has no say, lest naming one change the rounding of the others.
+                if square < nearest and (tables.class_samples[y] > 0.0 or y < self.labels.declared):
+                    nearest = square
             # Only what the classes differ by goes into the scores, lest a number far from all of them drown the rest.
             self.shift -= 0.5 * (nearest + LOG_TAU)
             for y in range(classes):
-                self.score[y] -= 0.5 * (self.distance[y] - nearest)
-                product = self.share[y] * self.variance[y]
+                score[y] -= 0.5 * (distance[y] - nearest)
+                product = share[y] * variance[y]
                 if product < SMALL or product > LARGE:
-                    self.score[y] -= 0.5 * (log(self.share[y]) + log(self.variance[y]))
+                    score[y] -= 0.5 * (log(share[y]) + log(variance[y]))
                     product = 1.0
-                self.share[y] = product
+                share[y] = product
         for y in range(classes):
-            self.score[y] -= 0.5 * log(self.share[y])
-
-    @cython.cfunc
-    def square_distances(self, number: cython.double) -> cython.double:
-        """Set `distance` of each class: the square of how many deviations a number is from its mean. The least."""
-        y: cython.Py_ssize_t
-        away: cython.double
-        square: cython.double
-        nearest: cython.double = LARGEST
-        for y in range(self.tables.labels):
-            away = number - self.middle[y]
-            square = away * away / self.variance[y]
-            if not square < LARGEST:
-                # Beyond the range of a double it stays finite, and in the order of its root.
-                away = abs(away / sqrt(self.variance[y]))
-                square = LARGEST * (1.0 - 0.5 * (1e154 / away if away < LARGEST else 0.0))
-            self.distance[y] = square
-            # A class that only has a name yet has no say, lest naming one change the rounding of the others.
-            if square < nearest and (self.tables.class_samples[y] > 0.0 or y < self.labels.declared):
-                nearest = square
-        return nearest
+            score[y] -= 0.5 * log(share[y])

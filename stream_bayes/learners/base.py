@@ -294,21 +294,27 @@ class BayesClassifier(base.MiniBatchClassifier):
         """What each feature says for each class: log-evidence that adds up to `joint_log_likelihood(x)` where the model
         is a sum over features, and otherwise the difference that leaving the feature out makes.
         """
-        baseline = self.joint_log_likelihood({})
+        joint = self.joint_log_likelihood(x)
+        evidence: dict[Any, dict[Any, float]] = {}
         if self.additive:
             # One feature more at a time, so that the differences add up whatever two of them share.
             so_far: dict[Any, Any] = {}
-            last, evidence = baseline, {}
+            last = baseline = self._evidence({})
             for name, value in x.items():
                 so_far[name] = value
-                scores = self.joint_log_likelihood(so_far)
+                scores = self._evidence(so_far)
                 evidence[name] = _less(scores, last)
                 last = scores
-            return Explanation("log-evidence", baseline, evidence)
-        total = self.joint_log_likelihood(x)
-        without = {name: self.joint_log_likelihood({n: v for n, v in x.items() if n != name}) for name in x}
-        evidence = {name: _less(total, scores) for name, scores in without.items()}
-        return Explanation("leave-one-out", baseline, evidence)
+            return Explanation("log-evidence", baseline, evidence, joint)
+        for name in x:
+            without = self.joint_log_likelihood({n: v for n, v in x.items() if n != name})
+            evidence[name] = _less(joint, without)
+        return Explanation("leave-one-out", self.joint_log_likelihood({}), evidence, joint)
+
+    def _evidence(self, x: X) -> dict[Any, float]:
+        """Log P(y, x) of each class, impossible ones included even where all are."""
+        scores: dict[Any, float] = self._reading.evidence(self._store.encoder.lookup(x))
+        return scores
 
     def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
         """The credible interval of each class's probability.

@@ -26,7 +26,9 @@ class Explanation:
     baseline
         Per class what is there before any feature: the log prior (and, for Bernoulli models, the absent words).
     evidence
-        Per feature and class.
+        Per feature and class. Unsmoothed, it may be infinite, where a feature decides alone.
+    joint
+        Log P(y, x) of each class, as the learner answers with; the sum of the above, if not given.
 
     Examples
     --------
@@ -42,10 +44,13 @@ class Explanation:
     kind: str
     baseline: dict[Value, float]
     evidence: dict[Any, dict[Value, float]]
+    joint: dict[Value, float] | None = None
 
     @property
     def total(self) -> dict[Value, float]:
-        """Baseline and evidence together; log P(y, x) where evidence adds up."""
+        """Log P(y, x): baseline and evidence together, where evidence adds up."""
+        if self.joint is not None:
+            return dict(self.joint)
         return {
             label: math.fsum([start, *(per_class[label] for per_class in self.evidence.values())])
             if all(per_class[label] > -math.inf for per_class in self.evidence.values()) and start > -math.inf
