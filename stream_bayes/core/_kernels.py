@@ -157,7 +157,7 @@ class Reading:
         return True
 
     def evidence(self, row: Row) -> dict:
-        """The same as `log_joint` without the prior's last word: where every class is impossible, that is the answer."""
+        """The same as `log_joint`, without the prior to answer where every class is impossible."""
         answer: dict = {}
         y: cython.Py_ssize_t
         if self.begin() == 0:
