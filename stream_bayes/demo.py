@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -80,11 +81,11 @@ def main() -> None:
         f"stream_bayes {stream_bayes.__version__}, {'compiled' if stream_bayes.compiled else 'uncompiled'}, "
         f"Python {sys.version.split()[0]}\n"
     )
-    table = Table(title="Each event is predicted before it is learned")
+    table = Table(title="Each event is predicted before it is learned", box=SIMPLE)
     for heading in ("stream", "learner"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("events", "accuracy %", "log-loss", "events/s"):
-        table.add_column(heading, justify="right")
+    for heading in ("events", "right %", "log-loss", "events/s"):
+        table.add_column(heading, justify="right", no_wrap=True)
     columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         for stream, make in STREAMS.items():
