@@ -99,7 +99,7 @@ def main() -> None:
                     f"{score.events:,}",
                     f"{100 * score.right / score.events:.2f}",
                     f"{score.log_loss / score.events:.3f}",
-                    f"{score.events / score.seconds:,.0f}",
+                    f"{score.events / score.seconds / 1000:,.1f}k",
                 )
             table.add_section()
     console.print(table)
