@@ -527,7 +527,7 @@ def _declared(what: str, given: Sequence[Value], convert: Callable[[object], Val
 
 def _limit(given: object) -> int:
     try:
-        limit = 0 if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]
+        limit = 0 if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]  # or raises
     except TypeError:
         limit = 0
     if limit < 1:

@@ -432,7 +432,7 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         params = json.loads(pickled["parameters"])
-        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]
+        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as made anew
         self._store.load({"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]})
 
 

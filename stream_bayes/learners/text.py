@@ -119,7 +119,8 @@ class MultinomialNB(_BagClassifier):
     -----
     Promises: as `NaiveBayes`; counts that are whole are exact. Time is in proportion to the tokens of a
     message, never to the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or
-    fading), and about 40 for each token's place in the dict.
+    fading), and about 40 for each
+    token's place in the vocabulary.
 
     Examples
     --------

@@ -435,3 +435,14 @@ def test_a_state_with_names_out_of_order():
     state["store"]["labels"].reverse()
     with pytest.raises(BadState, match="altered"):
         NaiveBayes.from_state(state)
+
+
+@pytest.mark.parametrize("number", [50.0, -2.9])
+def test_a_number_that_the_class_cannot_have_learned_is_not_unlearned(number):
+    model = GaussianNB()
+    for x in (1.0, 2.0, 3.0):
+        model.learn_one({"x": x}, "a")
+    before = model.state()["checksum"]
+    with pytest.raises(NotLearned, match="'x'"):
+        model.unlearn_one({"x": number}, "a")
+    assert model.state()["checksum"] == before
