@@ -11,19 +11,30 @@ from stream_bayes import _build
 _build.install_finder()
 
 from stream_bayes import errors
+from stream_bayes.columns import CodedColumns
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.decision import Costs, DecidingClassifier, Thresholds
+from stream_bayes.learners.deciding import DecidingClassifier
+from stream_bayes.learners.decision import Costs, Thresholds
+from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.one_dependence import AODE, SPODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.schema import CodedColumns, Nominal, Numeric, Schema
+from stream_bayes.learners.trees import KDB, ODE, TAN
+from stream_bayes.schema import Nominal, Numeric, Schema
 
 __all__ = [
+    "AODE",
+    "KDB",
+    "ODE",
+    "SPODE",
+    "TAN",
     "BernoulliNB",
     "CodedColumns",
     "ComplementNB",
     "Costs",
     "DecidingClassifier",
     "GaussianNB",
+    "LiveChoice",
     "MultinomialNB",
     "NaiveBayes",
     "Nominal",

@@ -1,23 +1,32 @@
 """Every exception the package raises.
 
-Each message says what was expected, what came, where it came from, and what to do about it. All of
-them derive from `StreamBayesError`, and also from the built-in exception that fits, so that code which
-already catches `ValueError` or `TypeError` keeps working.
+Each message says what was expected, what came, where it came from, and what to do about it. All errors
+derive from `StreamBayesError`, and also from the built-in exception that fits, so that code which
+already catches `ValueError` or `TypeError` keeps working. Warnings derive from `UserWarning`.
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "BadFormat",
     "BadLabel",
+    "BadSnapshot",
     "BadState",
+    "BadStructure",
     "BadValue",
     "BadWeight",
+    "BrokenSnapshotWarning",
     "BudgetExceeded",
     "CannotMerge",
     "KindChanged",
+    "MissingPackage",
+    "NeverEligible",
+    "NoSnapshot",
     "NotLearned",
+    "NotOwner",
     "NotSupported",
     "SchemaError",
+    "SnapshotNotWritten",
     "StreamBayesError",
     "UnknownFeature",
 ]
@@ -27,12 +36,20 @@ class StreamBayesError(Exception):
     """The base of every error of this package."""
 
 
+class BadFormat(StreamBayesError, ValueError):
+    """Text that is not in the format it is read as, with line and column; or what a format cannot express."""
+
+
 class BadLabel(StreamBayesError, ValueError):
     """A label that cannot be learned: missing, of an unsupported type, or outside the declared classes."""
 
 
 class BadValue(StreamBayesError, ValueError):
     """A feature's value that cannot be used: of an unsupported type, not finite, or not allowed here."""
+
+
+class BadStructure(StreamBayesError, ValueError):
+    """A network that contradicts itself: its graph has a cycle, say, or its tables do not fit its graph."""
 
 
 class BadWeight(StreamBayesError, ValueError):
@@ -44,7 +61,7 @@ class KindChanged(StreamBayesError, TypeError):
 
 
 class UnknownFeature(StreamBayesError, KeyError):
-    """A feature that the schema does not declare, where the schema refuses such features."""
+    """A feature that the schema does not declare and so refuses, or a variable that a network does not have."""
 
     def __str__(self) -> str:  # KeyError would print the message's repr
         return str(self.args[0]) if self.args else ""
@@ -52,6 +69,10 @@ class UnknownFeature(StreamBayesError, KeyError):
 
 class SchemaError(StreamBayesError, ValueError):
     """A schema, or a frame read with it, that contradicts itself."""
+
+
+class MissingPackage(StreamBayesError, ImportError):
+    """A package that only some functions need, and that is not installed."""
 
 
 class NotLearned(StreamBayesError, ValueError):
@@ -72,3 +93,27 @@ class BadState(StreamBayesError, ValueError):
 
 class NotSupported(StreamBayesError, NotImplementedError):
     """A question that makes no sense for this learner."""
+
+
+class BadSnapshot(BadState):
+    """A snapshot file that is truncated, altered, forged, hostile or of a newer format."""
+
+
+class NoSnapshot(StreamBayesError, LookupError):
+    """A snapshot that is not there, or a directory in which none can be read."""
+
+
+class NotOwner(StreamBayesError, RuntimeError):
+    """Changing a directory of snapshots that another process has taken over, or that was never taken over."""
+
+
+class SnapshotNotWritten(StreamBayesError, OSError):
+    """A snapshot that is too large, or that the disk did not take. Those written before it are untouched."""
+
+
+class BrokenSnapshotWarning(UserWarning):
+    """A snapshot that cannot be read was passed over, or an old one could not be deleted."""
+
+
+class NeverEligible(UserWarning):
+    """No value can ever hold the weight that `min_count` asks for, because it fades."""

@@ -4,204 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NoReturn, Self, TypeAlias, cast
 
-import numpy as np
-import numpy.typing as npt
-
-from stream_bayes.core.values import (
-    JSONValue,
-    Value,
-    canonical,
-    canonical_label,
-    shown,
-    tagged_many,
-    untagged_many,
+from stream_bayes.columns import (
+    CodedColumns,
+    Codes,
+    ForeignRule,
+    code_columns,
+    code_labels,
+    refuse_foreign,
+    skip_foreign,
 )
-from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError, UnknownFeature
-from stream_bayes.frames import Cells, Native, Table, factorise, labels_of, numbers, read_table, value_types
+from stream_bayes.core.values import JSONValue, Value, canonical_label, shown, tagged_many, untagged_many
+from stream_bayes.errors import BadLabel, BadState, SchemaError, UnknownFeature
+from stream_bayes.features import (
+    Nominal,
+    Numeric,
+    Spec,
+    Vocabulary,
+    checked_limit,
+    declared_values,
+    feature_from_json,
+    inferred_spec,
+    json_fields,
+    spec_of,
+    spec_to_json,
+)
+from stream_bayes.frames import Cells, Native, Table, factorise, read_table
 
-__all__ = ["CodedColumns", "Nominal", "Numeric", "Schema"]
+__all__ = ["Nominal", "Numeric", "Schema"]  # what a schema is written with
 
-Codes: TypeAlias = npt.NDArray[np.int32]
-Vocabulary: TypeAlias = tuple[Value, ...]
 Unknown: TypeAlias = Literal["ignore", "refuse"]
-
-
-@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class Nominal:
-    """A feature whose values are names: equal or not, and nothing between.
-
-    Parameters
-    ----------
-    values
-        The values known beforehand. They keep this order, and count as values even without a sample.
-    max_values
-        A bound on memory: past so many values, new ones share one code.
-    closed
-        Whether a value outside `values` is refused at learning. If not, it is a new value like any other.
-
-    Examples
-    --------
-    >>> Nominal(["red", "green"], closed=True)
-    Nominal(('red', 'green'), closed=True)
-    """
-
-    values: Vocabulary | None
-    max_values: int | None
-    closed: bool
-
-    def __init__(
-        self, values: Sequence[Value] | None = None, max_values: int | None = None, closed: bool = False
-    ) -> None:
-        declared = None if values is None else _declared("values", values, canonical)
-        limit = None if max_values is None else _limit(max_values)
-        if declared is not None and limit is not None and limit < len(declared):
-            raise SchemaError(f"max_values={limit} is less than the {len(declared)} values declared")
-        if type(closed) is not bool:
-            raise SchemaError(f"closed: expected True or False, got {shown(closed)}")
-        if closed and declared is None:
-            raise SchemaError("closed=True needs values: without them every value would be refused")
-        object.__setattr__(self, "values", declared)
-        object.__setattr__(self, "max_values", limit)
-        object.__setattr__(self, "closed", closed)
-
-    def __eq__(self, other: object) -> bool:
-        # By type too: 1 and True are the same in a table of counts, but not in what is reported.
-        return _spec_json(self) == _spec_json(other) if isinstance(other, Nominal) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.values, self.max_values, self.closed))
-
-    def __repr__(self) -> str:
-        parts = [] if self.values is None else [repr(self.values)]
-        parts += [] if self.max_values is None else [f"max_values={self.max_values}"]
-        parts += ["closed=True"] if self.closed else []
-        return f"Nominal({', '.join(parts)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Numeric:
-    """A feature whose values are numbers, int or float. A bool is refused.
-
-    Examples
-    --------
-    >>> Numeric()
-    Numeric()
-    """
-
-
-Spec: TypeAlias = Nominal | Numeric
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CodedColumns:
-    """A batch of rows as arrays of codes, with the vocabularies that say what the codes mean.
-
-    A vocabulary may hold values that no row has. Codes are of this batch alone: who learns from it maps each
-    vocabulary to its own codes, by value.
-
-    Parameters
-    ----------
-    names
-        The nominal columns.
-    codes
-        int32, rows by nominal columns, C-contiguous; -1 is missing.
-    vocabularies
-        Per nominal column, the value of each code.
-    numeric_names
-        The numeric columns.
-    numeric
-        float64, rows by numeric columns, C-contiguous; NaN is missing.
-    labels
-        int32, a code into `classes` per row; None if the batch has no labels.
-    classes
-        The label of each code.
-
-    Raises
-    ------
-    SchemaError
-        If a dtype, a shape or a code does not fit. What is read from these arrays need not be checked again.
-
-    Examples
-    --------
-    >>> batch = Schema({"colour": ["red", "green"], "size": Numeric()}).encode(
-    ...     [{"colour": "green", "size": 2.5, "class": "ripe"}, {"colour": "red", "class": "raw"}]
-    ... )
-    >>> batch.codes.tolist(), batch.vocabularies, batch.labels.tolist(), batch.classes
-    ([[1], [0]], (('red', 'green'),), [0, 1], ('ripe', 'raw'))
-    >>> batch.to_dicts()
-    [{'colour': 'green', 'size': 2.5}, {'colour': 'red'}]
-    """
-
-    names: tuple[str, ...]
-    codes: Codes
-    vocabularies: tuple[Vocabulary, ...]
-    numeric_names: tuple[str, ...]
-    numeric: npt.NDArray[np.float64]
-    labels: Codes | None
-    classes: Vocabulary
-
-    def __post_init__(self) -> None:
-        rows = len(self.codes)
-        _check_array("codes", self.codes, np.dtype(np.int32), (rows, len(self.names)))
-        _check_array("numeric", self.numeric, np.dtype(np.float64), (rows, len(self.numeric_names)))
-        every_name = (*self.names, *self.numeric_names)
-        if len(set(every_name)) < len(every_name):
-            raise SchemaError(f"two columns have the same name: {shown(every_name)}")
-        if len(self.vocabularies) != len(self.names):
-            raise SchemaError(f"{len(self.names)} nominal columns, but {len(self.vocabularies)} vocabularies")
-        for name, column, vocabulary in zip(self.names, self.codes.T, self.vocabularies, strict=True):
-            _check_vocabulary(f"column {shown(name)}", vocabulary)
-            _check_codes(f"column {shown(name)}", column, -1, len(vocabulary))
-        _check_vocabulary("classes", self.classes)
-        if self.labels is not None:
-            _check_array("labels", self.labels, np.dtype(np.int32), (rows,))
-            _check_codes("labels", self.labels, 0, len(self.classes))
-        if np.isinf(self.numeric).any():
-            raise SchemaError("numeric: expected finite numbers, or NaN where missing, got an infinite one")
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def rows(self, start: int, stop: int) -> CodedColumns:
-        """The rows from `start` up to `stop`, as views of the same arrays with the same vocabularies."""
-        part = object.__new__(
-            CodedColumns
-        )  # a slice of checked columns needs no check, and should cost nothing
-        for field in ("names", "vocabularies", "numeric_names", "classes"):
-            object.__setattr__(part, field, getattr(self, field))
-        object.__setattr__(part, "codes", self.codes[start:stop])
-        object.__setattr__(part, "numeric", self.numeric[start:stop])
-        object.__setattr__(part, "labels", None if self.labels is None else self.labels[start:stop])
-        return part
-
-    def to_dicts(self) -> list[dict[str, Value]]:
-        """Each row as a dict, with what is missing left out."""
-        rows: list[dict[str, Value]] = []
-        for codes, numeric in zip(self.codes.tolist(), self.numeric.tolist(), strict=True):
-            nominal = zip(self.names, self.vocabularies, codes, strict=True)
-            row: dict[str, Value] = {name: values[code] for name, values, code in nominal if code >= 0}
-            row.update((name, x) for name, x in zip(self.numeric_names, numeric, strict=True) if x == x)
-            rows.append(row)
-        return rows
-
-    def label_values(self) -> list[Value]:
-        """The label of each row.
-
-        Raises
-        ------
-        BadLabel
-            If the batch has no labels.
-        """
-        if self.labels is None:
-            raise BadLabel("a label is needed for each row, but this batch was coded without a target column")
-        return [self.classes[code] for code in self.labels.tolist()]
 
 
 class Schema:
@@ -247,13 +83,13 @@ class Schema:
             raise SchemaError(f"features: expected a mapping from names, got {type(features).__name__}")
         if unknown not in ("ignore", "refuse"):
             raise SchemaError(f"unknown: expected 'ignore' or 'refuse', got {shown(unknown)}")
-        specs = {_name("feature", name): _spec(name, spec) for name, spec in features.items()}
+        specs = {_name("feature", name): spec_of(name, spec) for name, spec in features.items()}
         target = _name("target", target)
         if target in specs:
             raise SchemaError(
                 f"{shown(target)} is the target's name and a feature's; give target another name"
             )
-        labels = None if classes is None else _declared("classes", classes, canonical_label)
+        labels = None if classes is None else declared_values("classes", classes, canonical_label)
         # Written past __setattr__, which keeps everybody else out.
         self.__dict__.update(
             features=MappingProxyType(specs), classes=labels, target=target, unknown=str.__str__(unknown)
@@ -286,7 +122,7 @@ class Schema:
         Schema({'colour': Nominal(('red', 'green')), 'size': Numeric()}, classes=(True, False), target='y')
         """
         table = read_table(frame)
-        limit = None if max_values is None else _limit(max_values)
+        limit = None if max_values is None else checked_limit(max_values)
         if target is None and "class" in table.columns:
             raise SchemaError("column 'class' has the target's usual name; say target='class', or rename it")
         classes = None
@@ -296,7 +132,7 @@ class Schema:
             if not classes:
                 raise SchemaError(f"column {shown(target)}, the target, holds no label")
         features = {
-            _name("feature", name): _inferred(name, cells, limit)
+            _name("feature", name): inferred_spec(name, cells, limit)
             for name, cells in table.columns.items()
             if target is None or name != target
         }
@@ -333,8 +169,8 @@ class Schema:
             raise SchemaError(f"{shown(target)} is a feature; it cannot be the target too")
         label_name = self.target if target is None else target
         if target is not None or label_name in table.columns:
-            labels, classes = self._coded_labels(_column(table, label_name))
-        return self._coded(table, label_name, _refuse_foreign, labels, classes)
+            labels, classes = code_labels(_column(table, label_name), self.classes)
+        return self._coded(table, label_name, refuse_foreign, labels, classes)
 
     def lookup(self, frame: Native) -> CodedColumns:
         """A frame's declared columns as codes, for predicting: as `encode`, but nothing foreign is refused.
@@ -347,7 +183,7 @@ class Schema:
         >>> schema.lookup([{"colour": "blue"}, {"colour": "red"}]).codes.tolist()
         [[-1], [0]]
         """
-        return self._coded(read_table(frame), self.target, _skip_foreign, None, self.classes or ())
+        return self._coded(read_table(frame), self.target, skip_foreign, None, self.classes or ())
 
     def to_json(self) -> dict[str, JSONValue]:
         """The schema as JSON, from which `from_json` makes an equal one.
@@ -358,7 +194,7 @@ class Schema:
         {'features': [['size', {'kind': 'numeric'}]], 'classes': None, 'target': 'class', 'unknown': 'ignore'}
         """
         return {
-            "features": [[name, _spec_json(spec)] for name, spec in self.features.items()],
+            "features": [[name, spec_to_json(spec)] for name, spec in self.features.items()],
             "classes": None if self.classes is None else tagged_many(self.classes),
             "target": self.target,
             "unknown": self.unknown,
@@ -378,10 +214,10 @@ class Schema:
         >>> Schema.from_json(Schema({"size": Numeric()}).to_json())
         Schema({'size': Numeric()})
         """
-        features, classes, target, unknown = _fields(saved, "features", "classes", "target", "unknown")
+        features, classes, target, unknown = json_fields(saved, "features", "classes", "target", "unknown")
         if type(features) is not list:
             raise BadState(f"a saved schema: expected a list of features, got {shown(features)}")
-        pairs = [_saved_feature(feature) for feature in features]
+        pairs = [feature_from_json(feature) for feature in features]
         if len(dict(pairs)) < len(pairs):
             raise BadState("a saved schema: two features have the same name")
         labels = None if classes is None else untagged_many(classes)
@@ -400,18 +236,6 @@ class Schema:
     def _text(self) -> str:
         return json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=True)
 
-    def _coded_labels(self, cells: Cells) -> tuple[Codes, Vocabulary]:
-        declared = self.classes or ()
-        codes, classes = factorise(cells, declared, canonical_label, BadLabel)
-        if (codes < 0).any():
-            raise BadLabel(f"row {int(np.argmax(codes < 0))}: a label is needed; leave out rows without one")
-        if self.classes is not None and len(classes) > len(declared):
-            row = int(np.argmax(codes >= len(declared)))
-            raise BadLabel(
-                f"row {row}: label {shown(classes[codes[row]])} is not among the declared {shown(declared)}"
-            )
-        return codes, classes
-
     def _coded(
         self, table: Table, target: str, foreign: ForeignRule, labels: Codes | None, classes: Vocabulary
     ) -> CodedColumns:
@@ -419,24 +243,7 @@ class Schema:
             for name in table.columns:
                 if name != target and name not in self.features:
                     raise UnknownFeature(f"the schema does not declare the feature {shown(name)}")
-        present = {name: spec for name, spec in self.features.items() if name in table.columns}
-        nominal = {name: spec for name, spec in present.items() if isinstance(spec, Nominal)}
-        numeric = [name for name in present if name not in nominal]
-        codes = np.empty((table.rows, len(nominal)), np.int32)
-        vocabularies: list[Vocabulary] = []
-        for column, (name, spec) in enumerate(nominal.items()):
-            declared = spec.values or ()
-            coded, vocabulary = factorise(table.columns[name], declared, partial(canonical, feature=name))
-            if spec.closed and len(vocabulary) > len(declared):
-                coded, vocabulary = foreign(name, coded, vocabulary, declared)
-            codes[:, column] = coded
-            vocabularies.append(vocabulary)
-        measured = np.empty((table.rows, len(numeric)), np.float64)
-        for column, name in enumerate(numeric):
-            measured[:, column] = numbers(table.columns[name], name)
-        return CodedColumns(
-            tuple(nominal), codes, tuple(vocabularies), tuple(numeric), measured, labels, classes
-        )
+        return code_columns(table, self.features, foreign, labels, classes)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Schema is immutable; make another one to change {name!r}")
@@ -468,23 +275,6 @@ class Schema:
         return self
 
 
-ForeignRule: TypeAlias = Callable[[str, Codes, Vocabulary, Vocabulary], tuple[Codes, Vocabulary]]
-
-
-def _refuse_foreign(name: str, codes: Codes, found: Vocabulary, declared: Vocabulary) -> NoReturn:
-    row = int(np.argmax(codes >= len(declared)))
-    raise BadValue(
-        f"row {row}: feature {shown(name)} is closed: expected one of {shown(declared)}, "
-        f"got {shown(found[codes[row]])}"
-    )
-
-
-def _skip_foreign(
-    name: str, codes: Codes, found: Vocabulary, declared: Vocabulary
-) -> tuple[Codes, Vocabulary]:
-    return np.where(codes < len(declared), codes, np.int32(-1)), declared
-
-
 def _from_text(text: str) -> Schema:
     return Schema.from_json(json.loads(text))
 
@@ -495,123 +285,9 @@ def _name(what: str, name: object) -> str:
     return str.__str__(name)
 
 
-def _spec(name: object, spec: object) -> Spec:
-    if isinstance(spec, (Nominal, Numeric)):
-        return spec
-    if isinstance(spec, (list, tuple)):
-        try:
-            return Nominal(spec)
-        except SchemaError as error:
-            raise SchemaError(f"feature {shown(name)}: {error}") from None
-    raise SchemaError(
-        f"feature {shown(name)}: expected Nominal(...), Numeric() or a list of values, got {shown(spec)}"
-    )
-
-
-def _declared(what: str, given: Sequence[Value], convert: Callable[[object], Value]) -> Vocabulary:
-    if isinstance(given, (set, frozenset)):
-        raise SchemaError(f"{what}: a set has no order to keep; give a list or tuple")
-    try:
-        values = tuple([convert(value) for value in labels_of(given)])
-    except (BadValue, BadLabel, SchemaError) as error:
-        raise SchemaError(f"{what}: {error}") from None
-    if not values:
-        raise SchemaError(f"{what}: expected at least one; leave it out if none is known")
-    seen: set[Value] = set()
-    for value in values:
-        if value in seen:
-            raise SchemaError(f"{what}: {shown(value)} is given twice (True, 1 and 1.0 are one value)")
-        seen.add(value)
-    return values
-
-
-def _limit(given: object) -> int:
-    try:
-        limit = 0 if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]  # or raises
-    except TypeError:
-        limit = 0
-    if limit < 1:
-        raise SchemaError(f"max_values: expected an int of at least 1, got {shown(given)}")
-    return limit
-
-
-def _inferred(name: object, cells: Cells, limit: int | None) -> Spec:
-    types = value_types(cells, name)
-    if not types:
-        raise SchemaError(f"column {shown(name)} holds no value, so its kind is unknown; declare or drop it")
-    numeric = types & {int, float}
-    if numeric == types:
-        return Numeric()
-    if numeric:
-        kinds = ", ".join(sorted(kind.__name__ for kind in types))
-        raise SchemaError(
-            f"column {shown(name)} mixes nominal and numeric values ({kinds}); make them one kind"
-        )
-    _, values = factorise(cells, (), partial(canonical, feature=name))
-    return Nominal(values[:limit], limit)
-
-
 def _column(table: Table, target: str) -> Cells:
     if target not in table.columns:
         raise SchemaError(
             f"the frame has no column {shown(target)} for the target, only {shown([*table.columns])}"
         )
     return table.columns[target]
-
-
-def _spec_json(spec: Spec) -> dict[str, JSONValue]:
-    if isinstance(spec, Numeric):
-        return {"kind": "numeric"}
-    return {
-        "kind": "nominal",
-        "values": None if spec.values is None else tagged_many(spec.values),
-        "max_values": spec.max_values,
-        "closed": spec.closed,
-    }
-
-
-def _saved_feature(saved: object) -> tuple[str, Spec]:
-    if type(saved) is not list or len(saved) != 2 or type(saved[0]) is not str:
-        raise BadState(f"a saved schema: expected a feature's name and kind, got {shown(saved)}")
-    name, spec = saved
-    if spec == {"kind": "numeric"}:
-        return name, Numeric()
-    kind, values, max_values, closed = _fields(spec, "kind", "values", "max_values", "closed")
-    if kind != "nominal":
-        raise BadState(f"a saved schema: feature {shown(name)} is of the unknown kind {shown(kind)}")
-    known = None if values is None else untagged_many(values)
-    try:
-        # The constructor checks the types of both.
-        return name, Nominal(known, cast("int | None", max_values), cast("bool", closed))
-    except SchemaError as error:
-        raise BadState(f"a saved schema: feature {shown(name)}: {error}") from None
-
-
-def _fields(saved: object, *names: str) -> list[object]:
-    if type(saved) is not dict or saved.keys() != set(names):
-        raise BadState(f"a saved schema: expected an object with {', '.join(names)}, got {shown(saved)}")
-    return [saved[name] for name in names]
-
-
-def _check_array(what: str, array: object, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> None:
-    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
-        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise SchemaError(f"{what}: expected a {dtype} array of shape {shape}, got {got}")
-    if not array.flags.c_contiguous:
-        raise SchemaError(f"{what}: expected a C-contiguous array; use numpy.ascontiguousarray")
-
-
-def _check_vocabulary(what: str, vocabulary: Vocabulary) -> None:
-    try:
-        plain = all(type(value) is str or type(canonical(value)) is type(value) for value in vocabulary)
-    except BadValue as error:
-        raise SchemaError(f"{what}: {error}") from None
-    if not plain or type(vocabulary) is not tuple or len(set(vocabulary)) < len(vocabulary):
-        raise SchemaError(f"{what}: expected a tuple of plain values, none twice, got {shown(vocabulary)}")
-
-
-def _check_codes(what: str, codes: Codes, lowest: int, size: int) -> None:
-    if codes.size and not (lowest <= codes.min() and codes.max() < size):
-        raise SchemaError(
-            f"{what}: expected codes from {lowest} to {size - 1}, got {codes.min()} to {codes.max()}"
-        )

@@ -23,31 +23,65 @@ LAYERS = """
 _build
 errors
 core.values
+core.inputs
 core.event
+core.stream_time
+core.payloads
 core._cells
 core._rows
 core._vocabulary
+core._binning
 core._encoding
+core._bag_encoding
 core._histogram
 core._gaussians
+core._layout
+core._value_counts
+core._pair_counts
+core._triple_counts
 core._tables
 core._kernels
+core._value_kernels
 core._bag_kernels
+core._pair_kernels
+core._average_kernels
+core._choice_kernels
+core._information
 core._search
 core._inference
 core.counts_state
-core.counts
+core.merging
+core.naming
 core.numeric
+core.counts
+core.graphs
+core.equivalence
+core.dot
+core.structure_input
 core.structure
+core.network
 core.scores
 core.window
 core.search
 core.inference
 core.em
 core.readings
+core.label_codes
+core.ranking
+core.calibration
+core.tally
+core.fading
+core.recent
+core.measures
+core.losses_state
 core.losses
+core.actions
+core.admission
+core.pending_state
 core.pending
 frames
+features
+columns
 schema
 learners.arguments
 learners.explanation
@@ -55,18 +89,27 @@ learners.intervals
 learners.saving
 learners.batches
 learners.base
+learners.named_features
 learners.naive_bayes
 learners.text
+learners.pairs
 learners.one_dependence
+learners.trees
 learners.bayes_net
 learners.live_choice
 learners.drift_log
 learners.adaptive
 learners.decision
+learners.deciding
+formats.bif_tokens
+formats.bif_tables
 formats.bif
 plots
 mail.*
+archive
+sections
 snapshot
+streams.file_system
 streams.decode
 streams.source
 streams.sink
@@ -78,6 +121,7 @@ streams.kafka.sink
 streams.kafka.journal
 streams.kafka.start
 streams.store
+streams.saving
 streams.background
 streams.ops
 streams.engine
@@ -119,7 +163,8 @@ CORE_IMPORTS = {
     ),
     *("numbers", "operator", "re", "statistics", "string", "struct", "types", "typing", "typing_extensions"),
     *("unicodedata", "weakref", "zlib"),
-    *("cython", "numpy", "scipy"),
+    *("cython", "msgspec", "numpy", "scipy"),
+    "networkx",  # graphs in memory, where a caller asks for one; nothing else of it is used
 }
 CORE_C_IMPORTS = {"libc.float", "libc.math", "libc.stdint", "libc.stdlib", "libc.string", "cython", "cpython"}
 CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}

@@ -11,7 +11,19 @@ import pytest
 import sklearn
 from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
-from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
+from stream_bayes import (
+    AODE,
+    KDB,
+    ODE,
+    SPODE,
+    TAN,
+    BernoulliNB,
+    ComplementNB,
+    GaussianNB,
+    LiveChoice,
+    MultinomialNB,
+    NaiveBayes,
+)
 from stream_bayes.learners.base import BayesClassifier
 
 MODELS: tuple[BayesClassifier, ...] = (
@@ -23,6 +35,14 @@ MODELS: tuple[BayesClassifier, ...] = (
     ComplementNB(),
     BernoulliNB(),
     BernoulliNB(half_life=100.0),
+    AODE(),
+    AODE(min_count=1.0, weights="mutual-information", binning="mdl"),
+    SPODE(),
+    ODE(parents={"x0": "x1"}),
+    TAN(),
+    KDB(),
+    LiveChoice(),
+    LiveChoice(combine="best", binning="equal-width"),
 )
 CHECKS = 30  # that River has for a MiniBatchClassifier; fewer run where pandas or scikit-learn is missing
 

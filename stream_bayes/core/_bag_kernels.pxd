@@ -1,7 +1,7 @@
 from stream_bayes.core._histogram cimport CountHistogram
 from stream_bayes.core._kernels cimport Reading, log_of
 from stream_bayes.core._rows cimport Row
-from stream_bayes.core._tables cimport ValueCounts
+from stream_bayes.core._value_counts cimport ValueCounts
 
 cdef class MultinomialReading(Reading):
     pass

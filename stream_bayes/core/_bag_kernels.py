@@ -10,7 +10,7 @@ if not cython.compiled:
     from stream_bayes.core._histogram import CountHistogram
     from stream_bayes.core._kernels import Reading, log_of
     from stream_bayes.core._rows import Row
-    from stream_bayes.core._tables import ValueCounts
+    from stream_bayes.core._value_counts import ValueCounts
 
 NEVER = cython.declare(cython.double, float("-inf"))
 SMALL = cython.declare(cython.double, 1e-150)

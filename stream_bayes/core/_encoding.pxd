@@ -1,3 +1,4 @@
+from stream_bayes.core._binning cimport Bins
 from stream_bayes.core._cells cimport is_whole
 from stream_bayes.core._rows cimport Batch, Row
 from stream_bayes.core._vocabulary cimport Vocabulary
@@ -6,6 +7,7 @@ cdef class Feature:
     cdef public object name
     cdef public int slot
     cdef public bint numeric
+    cdef public bint measured
     cdef public Vocabulary vocabulary
 
 cdef class Encoder:
@@ -17,23 +19,23 @@ cdef class Encoder:
     cdef public Row row
     cdef public Vocabulary labels
     cdef public list created
+    cdef public Bins bins
     cdef public Py_ssize_t failed
     cdef int read_label(self, object y)
     cdef int known_label(self, object y)
     cdef read(self, object x, bint learning)
+    cdef look(self, object x)
     cdef fill(self, object x, object y, object w)
     cpdef Row encode(self, object x, object y, object w)
     cpdef Row lookup(self, object x)
 
 cpdef double read_weight(object w)
+cdef bint whole_products(Row row)
+cdef double as_double(object value)
+cdef dict as_dict(object x)
 
 cdef class RowEncoder(Encoder):
     cdef public object only
     cdef list usual
     cdef public object max_values
     cdef Feature meet(self, object name, object value, bint learning)
-
-cdef class BagEncoder(Encoder):
-    cdef public Vocabulary tokens
-    cdef public double threshold
-    cdef public bint binary

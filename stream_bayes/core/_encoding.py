@@ -11,28 +11,31 @@ from collections.abc import Mapping
 import cython
 
 from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.inputs import feature_name, read_nominal, read_number
 from stream_bayes.core.values import canonical, canonical_label, is_missing, shown
-from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, NotLearned, UnknownFeature
+from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
 
 if not cython.compiled:
     from stream_bayes.core._cells import is_whole
     from stream_bayes.core._rows import Batch, Row
 
 UNSEEN = cython.declare(cython.int, -2)
-ONE = 1
 LARGEST_COUNT = cython.declare(cython.double, 9007199254740992.0)  # 2^53: beyond, counts are not exact
 LARGEST_NUMBER = cython.declare(cython.double, 1e100)  # its square, times any weight, is still finite
-BAG = "<bag of words>"  # what the one feature of a bag is called, in messages and states
 
 
 @cython.cclass
 class Feature:
-    """A feature's name, its place among the features of its kind, and its vocabulary if nominal."""
+    """A feature's name, its place among the features of its kind, and its vocabulary if it is counted.
 
-    def __init__(self, name, slot: cython.int, vocabulary):
+    A `measured` feature has numbers: one with a vocabulary has bins for values, one without is `numeric`, a Gaussian.
+    """
+
+    def __init__(self, name, slot: cython.int, vocabulary, measured: cython.bint = False):
         self.name = name
         self.slot = slot
         self.numeric = vocabulary is None
+        self.measured = measured or vocabulary is None
         self.vocabulary = vocabulary
         if vocabulary is not None:
             vocabulary.slot = slot
@@ -57,11 +60,15 @@ class Encoder:
         self.row = Row()
         self.labels = labels
         self.created = []
+        self.bins = None
 
     def add_feature(self, name, vocabulary) -> Feature:
-        """Give a feature the next slot of its kind; one without a vocabulary is numeric."""
+        """Give a feature the next slot of its kind; one without a vocabulary is numeric, or gets bins."""
+        measured: cython.bint = vocabulary is None
+        if measured and self.bins is not None:
+            vocabulary = Vocabulary()
         run: list = self.numeric if vocabulary is None else self.nominal
-        feature = Feature(name, len(run), vocabulary)
+        feature = Feature(name, len(run), vocabulary, measured)
         run.append(feature)
         self.features[name] = feature
         return feature
@@ -113,10 +120,15 @@ class Encoder:
         except BaseException:
             self.rollback()
             raise
+        if self.row.numbers and self.bins is not None:
+            self.bins.resolve(self.row)
         return self.row
 
     def encode_all(self, xs, ys, ws, batch: Batch):
-        """Append the rows of many samples; where one is refused, nothing of any is kept but its number, `failed`."""
+        """Append the rows of many samples; where one is refused, nothing of any is kept but its number, `failed`.
+
+        Numbers do not become bins yet: what is learned before a row may cut them anew.
+        """
         if self.created:
             self.rollback()
         self.failed = 0
@@ -126,7 +138,7 @@ class Encoder:
                 self.fill(x, y, w)
                 if self.row.weight == 0.0 and len(self.created) > known:
                     self.rollback(known)  # a sample without weight names nothing
-                    self.lookup(x)
+                    self.look(x)
                     self.row.weight = 0.0
                 batch.append(self.row)
                 self.failed += 1
@@ -138,16 +150,24 @@ class Encoder:
         """Append the rows of many samples to be predicted."""
         self.failed = 0
         for x in xs:
-            batch.append(self.lookup(x))
+            self.look(x)
+            batch.append(self.row)
             self.failed += 1
 
     @cython.ccall
     def lookup(self, x) -> Row:
         """The row of a sample to be predicted: what is unknown is left out."""
+        self.look(x)
+        if self.row.numbers and self.bins is not None:
+            self.bins.resolve(self.row)
+        return self.row
+
+    @cython.cfunc
+    def look(self, x):
+        """Write a sample to be predicted into the row, numbers as such."""
         self.row.weight = 1.0
         self.row.label = UNSEEN
         self.read(x, False)
-        return self.row
 
     def unlearned(self, x, y, w) -> Row:
         """The row of a sample to be unlearned; what was never learned is refused."""
@@ -192,7 +212,6 @@ def read_weight(w) -> cython.double:
 
 
 @cython.cfunc
-@cython.inline
 def as_double(value) -> cython.double:
     """A float or an int as a double, infinite where an int is too large for one."""
     try:
@@ -214,13 +233,18 @@ class RowEncoder(Encoder):
         or refused if `refuse` is set; without, features are met as they come, and their first value decides
         their kind: int and float are numeric, str, bytes, bool and tuples nominal.
     only
-        `"numeric"` where every undeclared feature is numeric.
+        `"numeric"` where every undeclared feature is numeric, `"nominal"` where none can be.
     max_values
         The limit of the vocabularies of features that are not declared.
+    bins
+        Where numeric features are counted in bins: their `Bins`.
     """
 
-    def __init__(self, labels, declared=None, refuse: cython.bint = False, only=None, max_values=None):
+    def __init__(
+        self, labels, declared=None, refuse: cython.bint = False, only=None, max_values=None, bins=None
+    ):
         Encoder.__init__(self, labels, declared is not None, refuse)
+        self.bins = bins
         self.only = only
         self.max_values = max_values
         self.usual = []
@@ -248,12 +272,14 @@ class RowEncoder(Encoder):
         row.label = self.known_label(y)
         self.read(x, False)
         row.whole = is_whole(row.weight)
+        if row.numbers and self.bins is not None:
+            self.bins.resolve(row)
         present: set = {self.nominal[row.feature[k]].name for k in range(row.entries)}
         for name, value in x.items():
             feature = self.features.get(name)
             if name in present or is_missing(value) or (feature is None and self.declared):
                 continue
-            if feature is None or not cython.cast(Feature, feature).numeric:
+            if feature is None or not cython.cast(Feature, feature).measured:
                 raise NotLearned(f"cannot unlearn {name!r} = {value!r}: it was never learned")
         return row
 
@@ -274,6 +300,7 @@ class RowEncoder(Encoder):
         row.entries = 0
         row.numbers = 0
         row.whole = True
+        row.soft = False
         row.reserve(len(event), len(event))
         features: cython.int[::1] = row.feature
         codes: cython.int[::1] = row.code
@@ -300,7 +327,7 @@ class RowEncoder(Encoder):
                         continue
             place += 1
             slot = feature.slot
-            if feature.numeric:
+            if feature.measured:
                 if type(value) is float or type(value) is int:
                     number = as_double(value)
                 else:
@@ -358,129 +385,17 @@ class RowEncoder(Encoder):
         else:
             value = canonical(value, feature=name)
             numeric = isinstance(value, (int, float)) and type(value) is not bool
+            if numeric and self.only == "nominal":
+                raise BadValue(
+                    f"feature {name!r}: the number {shown(value)} has no bins to go into; set binning, declare the "
+                    "feature as Nominal in a schema, or make strings of its values"
+                )
         if not learning:
             return None
         return self.name_feature(feature_name(name), numeric)
 
 
-def feature_name(name):
-    """A feature's name as it is kept, or the reason why it cannot be one."""
-    try:
-        return canonical(name)
-    except BadValue as error:
-        raise BadValue(f"the name of a feature: {error}") from None
-
-
-@cython.cclass
-class BagEncoder(Encoder):
-    """Events that are bags of words, `{token: count}`. Every token is a value of one feature, slot 0, which is what
-    the row's `feature` holds from the start.
-
-    Parameters
-    ----------
-    labels, tokens
-        The vocabularies of the class and of the tokens.
-    declared
-        Only the tokens given are counted; others are ignored, or refused if `refuse` is set.
-    threshold
-        None keeps counts as they are; a number keeps only whether the count is above it.
-    """
-
-    def __init__(
-        self, labels, tokens, declared: cython.bint = False, refuse: cython.bint = False, threshold=None
-    ):
-        Encoder.__init__(self, labels, declared, refuse)
-        self.tokens = tokens
-        self.add_feature(BAG, tokens)
-        self.binary = threshold is not None
-        self.threshold = 0.0 if threshold is None else threshold
-
-    def unlearned(self, x, y, w) -> Row:
-        """The row of a bag to be unlearned; what was never learned is refused."""
-        row: Row = self.row
-        row.weight = read_weight(w)
-        row.label = self.known_label(y)
-        self.read(x, False)
-        if row.whole:
-            row.whole = is_whole(row.weight)
-        elif row.weight != 1.0:
-            row.whole = whole_products(row)
-        if row.entries < len(x) and not self.declared:
-            for token, count in x.items():
-                if not is_missing(count) and count > self.threshold and self.tokens.lookup(token) == UNSEEN:
-                    raise NotLearned(f"cannot unlearn token {token!r}: it was never learned")
-        return row
-
-    @cython.cfunc
-    def read(self, x, learning: cython.bint):
-        """Fill the row from `x`, in the dict's order."""
-        row: Row = self.row
-        n: cython.Py_ssize_t = 0
-        code: cython.int
-        count: cython.double
-        tokens: Vocabulary = self.tokens
-        beyond: cython.Py_ssize_t = -1
-        event: dict = as_dict(x)
-        row.entries = 0
-        row.numbers = 0
-        row.whole = True
-        row.reserve(len(event), 0)
-        codes: cython.int[::1] = row.code
-        amounts: cython.double[::1] = row.amount
-        for token, value in event.items():
-            if value is ONE:  # most counts are, and then nothing need be converted or checked
-                count = 1.0
-            elif type(value) is int or type(value) is float:
-                count = as_double(value)
-            else:
-                count = read_count(token, value)
-            if self.binary:
-                if not count > self.threshold:
-                    continue
-                count = 1.0
-            elif count != 1.0:
-                if not (0.0 < count <= LARGEST_COUNT):
-                    if count == 0.0 or count != count:
-                        continue
-                    raise BadValue(
-                        f"token {token!r}: a count must be finite and at least 0, and at most 2**53, not {shown(value)}"
-                    )
-                if not is_whole(count):
-                    row.whole = False
-            code = tokens.lookup(token)
-            if code < 0:
-                code = self.meet_token(token, learning)
-                if code < 0:
-                    continue
-            if code == tokens.other:
-                # All the words past the limit are one word to the tables, and so one entry of the row.
-                if beyond >= 0:
-                    if not self.binary:
-                        amounts[beyond] += count
-                    continue
-                beyond = n
-            codes[n] = code
-            amounts[n] = count
-            n += 1
-        row.entries = n
-
-    def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """The bag itself: there is no other feature."""
-        return self.features[name]
-
-    def meet_token(self, token, learning: cython.bint):
-        """The code of a token not met before, `UNSEEN` where it gets none."""
-        if self.declared:
-            if self.refuse:
-                raise UnknownFeature(f"token {token!r} is not declared in the schema")
-            return UNSEEN
-        if type(token) is not str:
-            token = canonical(token)
-        return self.tokens.encode(token, self.created) if learning else self.tokens.lookup(token)
-
-
 @cython.cfunc
-@cython.inline
 def as_dict(x) -> dict:
     if type(x) is dict:
         return x
@@ -489,49 +404,3 @@ def as_dict(x) -> dict:
     raise BadValue(
         f"an event's features come as a dict {{name: value}}, not as {type(x).__name__}: {shown(x)}"
     )
-
-
-def read_number(name, value, declared):
-    """A numeric feature's value as a float, NaN where it is missing."""
-    if is_missing(value):
-        return float("nan")
-    value = canonical_or_number(name, value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        message = f"feature {name!r} is numeric, but got {value!r} of type {type(value).__name__}"
-        raise BadValue(message) if declared else KindChanged(message)
-    try:
-        return float(value)
-    except OverflowError:
-        raise BadValue(f"feature {name!r}: {value!r} is too large for a float") from None
-
-
-def canonical_or_number(name, value):
-    """Infinities reach the caller's own check; everything else takes the common path."""
-    return value if isinstance(value, float) else canonical(value, feature=name)
-
-
-def read_nominal(name, value, declared):
-    """A nominal feature's value as a dict key, None where it is missing."""
-    if is_missing(value):
-        return None
-    value = canonical(value, feature=name)
-    if not declared and isinstance(value, (int, float)) and type(value) is not bool:
-        raise KindChanged(
-            f"feature {name!r} is nominal (it began with a str, bytes, bool or tuple), but got the number {value!r}; "
-            "declare it in a schema to mix kinds"
-        )
-    return value
-
-
-def read_count(token, value):
-    """A token's count as a float, NaN where it is missing."""
-    if is_missing(value):
-        return float("nan")
-    try:
-        value = canonical(value, feature=token)
-    except BadValue:
-        if not isinstance(value, float):
-            raise
-    if isinstance(value, (int, float)):
-        return float(value)
-    raise BadValue(f"token {token!r}: a count must be a number, not {value!r}")

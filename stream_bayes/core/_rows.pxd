@@ -11,8 +11,10 @@ cdef class Row:
     cdef public int label
     cdef public double weight
     cdef public bint whole
-    cdef reserve(self, Py_ssize_t entries, Py_ssize_t numbers)
-    cdef sort(self)
+    cdef public bint soft
+    cdef public double[::1] inside
+    cpdef reserve(self, Py_ssize_t entries, Py_ssize_t numbers)
+    cpdef sort(self)
 
 cdef class Batch:
     cdef public Py_ssize_t rows

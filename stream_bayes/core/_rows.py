@@ -34,8 +34,10 @@ class Row:
         self.amount = np.ones(8)
         self.numeric_feature = np.zeros(8, np.int32)
         self.number = np.zeros(8)
+        self.soft = False  # whether `inside` says anything
+        self.inside = np.zeros(8)  # how far into its bin the number behind an entry is, or -1 (_binning)
 
-    @cython.cfunc
+    @cython.ccall
     def reserve(self, entries: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
         """Make room, keeping what is there; `amount` stays 1 wherever nobody wrote another."""
         if entries > self.feature.shape[0]:
@@ -43,12 +45,13 @@ class Row:
             self.feature = np.concatenate([self.feature, np.zeros(extra, np.int32)])
             self.code = np.concatenate([self.code, np.zeros(extra, np.int32)])
             self.amount = np.concatenate([self.amount, np.ones(extra)])
+            self.inside = np.concatenate([self.inside, np.zeros(extra)])
         if numbers > self.numeric_feature.shape[0]:
             extra = 2 * numbers - self.numeric_feature.shape[0]
             self.numeric_feature = np.concatenate([self.numeric_feature, np.zeros(extra, np.int32)])
             self.number = np.concatenate([self.number, np.zeros(extra)])
 
-    @cython.cfunc
+    @cython.ccall
     def sort(self):
         """Put nominal entries and numbers into the order of the slots, when a dict came in another order."""
         k: cython.Py_ssize_t
@@ -152,6 +155,7 @@ class Batch:
         row.reserve(n, m)
         row.entries = n
         row.numbers = m
+        row.soft = False
         row.label = self.label[index]
         row.weight = self.weight[index]
         row.whole = is_whole(row.weight)

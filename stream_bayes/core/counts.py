@@ -1,7 +1,7 @@
 """The count store: names, tables and clock of a learner, as one thing that adds, takes back, merges and fades.
 
-A store of order 1 counts (class, value); order 2 counts (class, value, value) too. Whatever is learned is learned
-here; what is predicted from it is a reading's business.
+A store of order 1 counts (class, value); order 2 counts (class, value, value) too, order 3 also triples. Whatever is
+learned is learned here; what is predicted from it is a reading's business.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 
 from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._gaussians import Gaussians
-from stream_bayes.core._tables import Layout, PairCounts, Tables, ValueCounts
+from stream_bayes.core._layout import Layout
+from stream_bayes.core._pair_counts import PairCounts
+from stream_bayes.core._tables import Tables
+from stream_bayes.core._triple_counts import TripleCounts
+from stream_bayes.core._value_counts import ValueCounts
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts_state import (
     MOMENTS,
@@ -29,9 +33,11 @@ from stream_bayes.core.counts_state import (
     refusing_bad_state,
     sizes,
     table_arrays,
-    vocabularies,
 )
-from stream_bayes.core.values import Value, shown
+from stream_bayes.core.merging import merge_names, merge_tables
+from stream_bayes.core.naming import name_of_failed, weights_by_name
+from stream_bayes.core.numeric import Discretizer
+from stream_bayes.core.values import shown
 from stream_bayes.errors import BadWeight, BudgetExceeded, CannotMerge, NotLearned
 
 __all__ = ["CountStore"]
@@ -56,19 +62,22 @@ class CountStore:
     encoder
         Names to codes: a `RowEncoder` or a `BagEncoder`. The store owns it from now on.
     order
-        1 counts values by class, 2 pairs of values too.
+        1 counts values by class, 2 pairs of values too, 3 also triples.
     half_life
         The number of learned events after which a sample weighs half; None keeps everything.
     memory_budget
         The most bytes that tables and names may take; growth past it raises `BudgetExceeded` and changes nothing.
+    binning
+        Where the encoder has bins: how their cuts are set, as `Discretizer` takes it.
     word_histogram
         Keep how many words were seen in how many messages, for models that also judge the absent words.
 
     Notes
     -----
     Memory: 8 bytes for each class and value (16 with fractional weights or fading), 32 for each class and numeric
-    feature, in order 2 also 8 for each class and pair of values, with up to as much again as room to grow; and about
-    40 bytes a value for its name's code.
+    feature, from order 2 on also 8 for each class and pair of values, and for each class, value and other feature, in
+    order 3 also 8 for each class and triple of values, with up to as much again in each direction as room to grow; and
+    about 40 bytes a value for its name's code.
 
     Examples
     --------
@@ -89,13 +98,21 @@ class CountStore:
         half_life: float | None = None,
         memory_budget: int | None = None,
         word_histogram: bool = False,
+        binning: Mapping[str, Any] | None = None,
     ) -> None:
         self.encoder = encoder
         self.order = order
         self.memory_budget = memory_budget
         self.tables = Tables(half_life)
         self._histogram = word_histogram
+        self.discretizer: Discretizer | None = None
+        if encoder.bins is not None:
+            self.tables.bins = encoder.bins
+            self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
+            self.tables.discretizer = self.discretizer
         self._rebuild(*sizes(self.encoder), self._columns())
+        if self.discretizer is not None:
+            self.discretizer.begin()
 
     # -- one event at a time ------------------------------------------------------------------------------------------
 
@@ -136,9 +153,16 @@ class CountStore:
             isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock
         ):
             raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
+        place = -1
+        if row.numbers and tables.discretizer is not None:
+            place = tables.discretizer.find(row, at)
         failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at))
         if failed != -1:
-            raise NotLearned(f"cannot unlearn {self._name_of(row, failed)}: no such sample is held")
+            raise NotLearned(
+                f"cannot unlearn {name_of_failed(self.encoder, row, failed)}: no such sample is held"
+            )
+        if place >= 0 and self.discretizer is not None:
+            del self.discretizer.kept[place]
 
     def advance(self, events: int) -> None:
         """Let time pass: so many events happened that were not learned here."""
@@ -154,19 +178,6 @@ class CountStore:
             raise BadWeight(f"a fading factor lies between 0 and 1, not {factor!r}")
         self.tables.leave_exact()
         self.tables.scale(factor)
-
-    def _name_of(self, row: Any, failed: int) -> str:
-        label = self.encoder.labels.values[row.label]
-        if failed == -2:
-            return f"a sample of class {label!r} with weight {row.weight}"
-        if failed >= row.entries:
-            feature = self.encoder.numeric[row.numeric_feature[failed - row.entries]]
-            return f"{feature.name!r} = {row.number[failed - row.entries]} in class {label!r}"
-        feature = self.encoder.nominal[row.feature[failed]]
-        value = feature.vocabulary.values[row.code[failed]]
-        return (
-            f"{feature.name!r} = {value!r} with weight {row.amount[failed] * row.weight} in class {label!r}"
-        )
 
     # -- room -------------------------------------------------------------------------------------------------------
 
@@ -239,8 +250,8 @@ class CountStore:
         """Move everything into new tables."""
         classes = 2
         while classes < len(self.encoder.labels):
-            classes *= 2
-        room = used if room is None else room
+            classes += 2 if classes < 16 else classes // 8 * 2  # kernels take classes by twos
+        room = np.maximum(used if room is None else room, self._reserved())
         wide = np.concatenate([room, np.full(spare, SMALLEST_ROOM)]).astype(np.longlong)
         padding = np.zeros(spare, np.longlong)
         layout = Layout(np.concatenate([used, padding]), wide, np.concatenate([declared, padding]), classes)
@@ -248,12 +259,19 @@ class CountStore:
         self._check_budget(layout, 0, columns, numeric)
         self._move(layout, numeric)
 
+    def _reserved(self) -> Array:
+        """The room that each feature needs whatever it uses: for all bins that it may get."""
+        most = 0 if self.encoder.bins is None else self.encoder.bins.most
+        kept = [most if feature.measured else 0 for feature in self.encoder.nominal]
+        return np.array(kept, np.longlong)
+
     def _move(self, layout: Layout, numeric: int) -> None:
         tables = self.tables
         old = tables.values
         classes = layout.classes
         values = ValueCounts(layout, tables.exact)
         pairs = PairCounts(layout) if self.order >= 2 else None
+        triples = TripleCounts(layout) if self.order >= 3 else None
         gaussians = Gaussians(numeric, classes, tables.exact)
         class_weight = np.zeros(classes)
         class_samples = class_weight if tables.exact else np.zeros(classes)
@@ -281,13 +299,22 @@ class CountStore:
         class_weight[:kept] = tables.class_weight
         class_samples[:kept] = tables.class_samples
         values.recount()
-        if pairs is not None and tables.pairs is not None:
-            targets = np.zeros(old.layout.positions, np.longlong)
-            targets[there] = here
-            pairs.pour(tables.pairs, targets, np.arange(kept, dtype=np.longlong), 1.0)
+        if tables.pairs is not None and pairs is not None:
+            grid(pairs.weight, classes)[layout.pairs_of(held), :kept] = grid(tables.pairs.weight, kept)[
+                old.layout.pairs_of(held)
+            ]
+            if tables.pairs.beside is not None:
+                pairs.beside = np.zeros(layout.positions * layout.features * classes)
+                beside = np.asarray(pairs.beside).reshape(-1, layout.features, classes)
+                before = np.asarray(tables.pairs.beside).reshape(-1, old.layout.features, kept)
+                beside[here, :runs, :kept] = before[there, :runs]
+        if tables.triples is not None and triples is not None:
+            grid(triples.weight, classes)[layout.triples_of(held), :kept] = grid(tables.triples.weight, kept)[
+                old.layout.triples_of(held)
+            ]
         if self._histogram and tables.exact:
             values.rebuild_histogram()
-        tables.values, tables.pairs, tables.gaussians = values, pairs, gaussians
+        tables.values, tables.pairs, tables.triples, tables.gaussians = values, pairs, triples, gaussians
         tables.class_weight, tables.class_samples = class_weight, class_samples
         tables.labels = len(self.encoder.labels)
 
@@ -303,6 +330,8 @@ class CountStore:
         )
         if self.order >= 2:
             cells += layout.classes * layout.pairs
+        if self.order >= 3:
+            cells += layout.classes * layout.triples
         small = layout.positions * (1 + (4 * layout.classes if self._histogram else 0))
         return 8 * int(cells) + int(small) + NAME_BYTES * codes + FEATURE_BYTES * len(self.encoder.features)
 
@@ -310,6 +339,10 @@ class CountStore:
         if self.memory_budget is None:
             return
         need = self._bytes(layout, int(np.asarray(layout.used).sum()) + more, columns, numeric)
+        if self.order >= 2:
+            need += _beside_bytes(
+                layout
+            )  # it is made when the first event lacks a feature, and then must fit
         if need > self.memory_budget:
             raise BudgetExceeded(
                 f"the tables would need {need:,} bytes, the budget is {self.memory_budget:,}; raise memory_budget, "
@@ -319,8 +352,9 @@ class CountStore:
     @property
     def memory_bytes(self) -> int:
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
-        layout = self.tables.values.layout
-        return self._bytes(layout, int(np.asarray(layout.used).sum()), self._columns())
+        layout, pairs = self.tables.values.layout, self.tables.pairs
+        taken = self._bytes(layout, int(np.asarray(layout.used).sum()), self._columns())
+        return taken if pairs is None or pairs.beside is None else taken + _beside_bytes(layout)
 
     # -- merging ----------------------------------------------------------------------------------------------------
 
@@ -329,101 +363,18 @@ class CountStore:
 
         Raises `CannotMerge` or `BudgetExceeded` with nothing changed.
         """
-        mine, theirs = self.tables, other.tables
-        if mine.half_life != theirs.half_life or self.order != other.order:
+        if self.tables.half_life != other.tables.half_life or self.order != other.order:
             raise CannotMerge("only stores of the same order and half_life can be merged")
-        runs = self._merge_names(other)
+        mine, theirs = self.discretizer, other.discretizer
+        if mine is not None and theirs is not None:
+            mine.check_merge(theirs)
+        merge_names(self.encoder, other.encoder)
         self.make_room()
-        if not theirs.exact:
-            mine.leave_exact()
-        mine.tick(max(0, theirs.clock - mine.clock))
-        factor = 1.0
-        if mine.half_life:
-            mine.rescale()
-            factor = (
-                1.0 / theirs.unit_at(mine.clock)
-                if mine.clock - theirs.origin < 1000 * mine.half_life
-                else 0.0
-            )
-        labels = np.array([self.encoder.labels.lookup(y) for y in other.encoder.labels.values], np.longlong)
-        _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
-        self._merge_values(other, runs, labels, factor)
-        self._merge_numbers(other, labels, factor)
-
-    def _merge_names(self, other: CountStore) -> list[int]:
-        """Give everything the other store names a code here; where its runs are here."""
-        encoder = self.encoder
-        runs = []
-        encoder.rollback()
-        try:
-            for y in other.encoder.labels.values:
-                encoder.name_label(y)
-            for feature in other.encoder.features.values():
-                own = encoder.name_feature(feature.name, feature.numeric)
-                if own.numeric != feature.numeric:
-                    raise CannotMerge(
-                        f"feature {feature.name!r} is nominal in one learner and numeric in the other"
-                    )
-            for feature in other.encoder.nominal:
-                own = encoder.features[feature.name]
-                runs.append(own.slot)
-                _merge_vocabulary(
-                    f"feature {feature.name!r}", own.vocabulary, feature.vocabulary, encoder.created
-                )
-        except BaseException:
-            encoder.rollback()
-            raise
-        return runs
-
-    def _merge_values(self, other: CountStore, runs: list[int], labels: Array, factor: float) -> None:
-        mine, theirs = self.tables.values, other.tables.values
-        targets = np.zeros(theirs.layout.positions, np.longlong)
-        positions = theirs.layout.positions_of(np.asarray(theirs.layout.used)[: len(runs)])
-        own = vocabularies(self.encoder)
-        targets[positions] = np.fromiter(
-            (
-                mine.layout.start[run] + own[run].find(value)
-                for run, vocabulary in zip(runs, vocabularies(other.encoder), strict=True)
-                for value in vocabulary.values
-            ),
-            np.longlong,
-            len(positions),
-        )
-        here, there = mine.layout.classes, theirs.layout.classes
-        rows = np.array(runs, np.longlong)
-        _add(mine.weight, theirs.weight, here, labels, there, targets[positions], positions, factor)
-        _add(mine.present, theirs.present, here, labels, there, rows, slice(len(rows)), factor)
-        if not mine.exact:
-            _add(mine.samples, theirs.samples, here, labels, there, targets[positions], positions)
-            _add(mine.present_samples, theirs.present_samples, here, labels, there, rows, slice(len(rows)))
-            _add(self.tables.class_samples, other.tables.class_samples, 1, labels)
-        mine.recount()
-        if mine.histogram is not None:
-            mine.rebuild_histogram()
-        if self.tables.pairs is not None:
-            self.tables.pairs.pour(other.tables.pairs, targets, labels, factor)
-
-    def _merge_numbers(self, other: CountStore, labels: Array, factor: float) -> None:
-        mine, theirs = self.tables.gaussians, other.tables.gaussians
-        if not other.encoder.numeric:
-            return
-        rows = np.array([self.encoder.features[feature.name].slot for feature in other.encoder.numeric])
-        cells = np.ix_(rows, labels)
-        known = len(other.encoder.numeric)
-        there = {name: grid(getattr(theirs, name), theirs.classes)[:known, : len(labels)] for name in MOMENTS}
-        here = {name: grid(getattr(mine, name), mine.classes) for name in MOMENTS}
-        weight = here["weight"][cells] + factor * there["weight"]
-        share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
-        away = there["mean"] - here["mean"][cells]
-        # Chan, Golub and LeVeque: the means part by `away`, which adds to the squared deviations.
-        here["peak"][cells] = np.maximum(here["peak"][cells], there["peak"])
-        here["m2"][cells] += factor * there["m2"] + here["weight"][cells] * share * away * away
-        here["mean"][cells] += away * share
-        if mine.exact:
-            here["weight"][cells] = weight
-        else:
-            here["samples"][cells] += there["samples"]
-            here["weight"][cells] = weight
+        if mine is not None and theirs is not None:
+            mine.adopt(theirs)
+        merge_tables(self.encoder, self.tables, other.encoder, other.tables)
+        if mine is not None and theirs is not None:
+            mine.join(theirs, mine.is_open and theirs.is_open)
 
     # -- reading and keeping ------------------------------------------------------------------------------------------
 
@@ -433,50 +384,13 @@ class CountStore:
         Pairs are under `(feature, value, feature, value, label)`, in the order of names; numeric features under
         `(feature, label)` as (weight, mean, sum of squared deviations). Two stores that hold the same are equal here.
         """
-        tables, labels = self.tables, self.encoder.labels.values
-        unit = tables.unit
-        named: dict[tuple[Any, ...], Any] = {}
-        for code, label in enumerate(labels):
-            if tables.class_samples[code] > 0:
-                named[(label,)] = tables.class_weight[code] / unit
-        layout = tables.values.layout
-        weight = grid(tables.values.weight, layout.classes)
-        places = []
-        for run, feature in enumerate(self.encoder.nominal):
-            for code, value in enumerate(feature.vocabulary.values):
-                position = layout.start[run] + code
-                places.append((run, position, (feature.name, value)))
-                for y in np.flatnonzero(weight[position]):
-                    named[(*places[-1][2], labels[y])] = float(weight[position, y]) / unit
-        if tables.pairs is not None:
-            self._pairs_by_name(tables.pairs, named, places, labels)
-        numbers = tables.gaussians
-        for feature in self.encoder.numeric:
-            for code, label in enumerate(labels):
-                cell = feature.slot * layout.classes + code
-                if numbers.weight[cell] > 0:
-                    moments = (numbers.weight[cell] / unit, numbers.mean[cell], numbers.m2[cell] / unit)
-                    named[feature.name, label] = moments
-        return named
-
-    def _pairs_by_name(
-        self, pairs: PairCounts, named: dict[tuple[Any, ...], Any], places: list[Any], labels: list[Value]
-    ) -> None:
-        layout = pairs.layout
-        weight = grid(pairs.weight, layout.classes)
-        for run, position, name in places:
-            line = layout.pair_start[run] + (position - layout.start[run]) * layout.start[run]
-            for earlier_run, earlier, earlier_name in places:
-                if earlier_run >= run:
-                    break
-                for y in np.flatnonzero(weight[line + earlier]):
-                    first, second = sorted((earlier_name, name), key=repr)
-                    named[(*first, *second, labels[y])] = float(weight[line + earlier, y]) / self.tables.unit
+        return weights_by_name(self.encoder, self.tables)
 
     def state(self) -> dict[str, Any]:
         """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
+        bins = {} if self.discretizer is None else {"bins": self.discretizer.state()}
         return {
-            "meta": {"order": self.order} | clock_state(self.tables) | names_state(self.encoder),
+            "meta": {"order": self.order} | clock_state(self.tables) | names_state(self.encoder) | bins,
             "arrays": table_arrays(self.encoder, self.tables),
         }
 
@@ -486,6 +400,8 @@ class CountStore:
             meta, arrays = state["meta"], state["arrays"]
             expect(meta["order"] == self.order, f"it holds counts of order {meta['order']}, not {self.order}")
             load_names(self.encoder, meta)
+            if self.discretizer is not None:
+                self.discretizer.load(meta["bins"])
             load_clock(self.tables, meta)
             check_shapes(self.encoder, self.order, arrays)
             self._rebuild(*sizes(self.encoder), self._columns())
@@ -499,37 +415,6 @@ class CountStore:
         return store
 
 
-def _add(
-    mine: Any,
-    theirs: Any,
-    here: int,
-    labels: Array,
-    there: int = 1,
-    rows: Any = slice(None),
-    their_rows: Any = slice(None),
-    factor: float = 1.0,
-) -> None:
-    """Add one table to another, rows and classes translated. With a stride of 1 the table is one row of classes."""
-    own = np.asarray(mine)
-    if here == 1:
-        own[labels] += factor * np.asarray(theirs)[: len(labels)]
-        return
-    source = grid(theirs, there)[their_rows][:, : len(labels)]
-    grid(own, here)[np.ix_(rows, labels)] += factor * source
-
-
-def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: list[Any]) -> None:
-    """Give each value of another vocabulary a code here. Where values would share one, the order of events decided
-    which, so there is no merging.
-    """
-    if mine.limit is not None:
-        union = len({*mine.values, *theirs.values})
-        if mine.other >= 0 or theirs.other >= 0 or union > mine.limit:
-            raise CannotMerge(
-                f"{what} has passed max_values={mine.limit}, or would by merging: which values share <other> depends "
-                "on the order of events, so these learners cannot be merged"
-            )
-    for value in theirs.values:
-        if value not in mine:
-            mine.add(value)
-            created.append(mine)
+def _beside_bytes(layout: Layout) -> int:
+    """What the table of values beside features takes."""
+    return 8 * int(layout.positions) * int(layout.features) * int(layout.classes)

@@ -3,12 +3,14 @@ r"""A count store's names, clock and tables as JSON values and arrays, and back,
     {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
               "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
               "vocabularies": ["grey\nblue"], "other": [false]},
-     "arrays": {"class_weight": (C,), "weight": (codes, C), "present": (features, C), "pairs": (cells, C),
+     "arrays": {"class_weight": (C,), "weight": (codes, C), "present": (features, C),
+                "pairs", "triples": (cells, C), "beside": (codes * features, C),
                 "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
 
 Tables are written without their spare room: the codes of the first feature, then of the second, classes innermost;
-of pairs the triangle that `_tables` draws. Arrays of samples are there unless all weights were whole. The kernels run
-unchecked, so nothing enters the tables from here that was not looked at.
+of pairs the triangle that `_layout` draws, of triples the tetrahedron. Arrays of samples are there unless all weights
+were whole, `beside` where the store has it. The kernels run unchecked, so nothing enters the tables from here that
+was not looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._encoding import Encoder, RowEncoder
-from stream_bayes.core._tables import Layout, PairCounts, Tables
+from stream_bayes.core._layout import Layout
+from stream_bayes.core._tables import Tables
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.values import OTHER, Value, packed, tagged_many, unpacked, untagged_many
 from stream_bayes.errors import BadState, StreamBayesError
@@ -118,7 +121,7 @@ def names_state(encoder: Encoder) -> dict[str, Any]:
     return {
         "labels": tagged_many(encoder.labels.values),
         "features": tagged_many([feature.name for feature in features]),
-        "numeric": [bool(feature.numeric) for feature in features],
+        "numeric": [bool(feature.measured) for feature in features],
         "vocabularies": [packed(v.values[: v.other] if v.other >= 0 else v.values) for v in known],
         "other": [v.other >= 0 for v in known],
     }
@@ -130,7 +133,7 @@ def load_names(encoder: Encoder, meta: Mapping[str, Any]) -> None:
     names, kinds = untagged_many(meta["features"]), meta["numeric"]
     expect(len(names) == len(kinds) == len(set(names)), "its features are not distinct")
     expect(all(type(kind) is bool for kind in kinds), "a feature is neither nominal nor numeric")
-    known = [(feature.name, bool(feature.numeric)) for feature in encoder.features.values()]
+    known = [(feature.name, bool(feature.measured)) for feature in encoder.features.values()]
     given = list(zip(names, kinds, strict=True))
     expect(given[: len(known)] == known, "its features are not the declared ones")
     may_grow = isinstance(encoder, RowEncoder) and not encoder.declared
@@ -172,6 +175,13 @@ def _tables_by_name(encoder: Encoder, tables: Tables) -> dict[str, tuple[Array, 
         found["class_samples"] = (grid(tables.class_samples, len(tables.class_samples)), slice(None))
         found["samples"] = (grid(values.samples, layout.classes), positions)
         found["present_samples"] = (grid(values.present_samples, layout.classes), runs)
+    if tables.pairs is not None:
+        found["pairs"] = (grid(tables.pairs.weight, layout.classes), layout.pairs_of(used))
+        if tables.pairs.beside is not None:
+            columns = (positions[:, None] * layout.features + np.arange(len(used))).reshape(-1)
+            found["beside"] = (grid(tables.pairs.beside, layout.classes), columns)
+    if tables.triples is not None:
+        found["triples"] = (grid(tables.triples.weight, layout.classes), layout.triples_of(used))
     if encoder.numeric:
         for name in MOMENTS[: 4 if tables.exact else 5]:
             found[f"numeric_{name}"] = (
@@ -184,20 +194,10 @@ def _tables_by_name(encoder: Encoder, tables: Tables) -> dict[str, tuple[Array, 
 def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
     """The tables, without their spare room."""
     labels = len(encoder.labels)
-    arrays = {
+    return {
         name: np.array(table[rows][:, :labels], order="C")  # never a view: the tables go on changing
         for name, (table, rows) in _tables_by_name(encoder, tables).items()
     }
-    if tables.pairs is not None:
-        compact = _compact(encoder)
-        pairs = PairCounts(compact)
-        used, _ = sizes(encoder)
-        positions = tables.values.layout.positions_of(used)
-        targets = np.zeros(tables.values.layout.positions, np.longlong)
-        targets[positions] = np.arange(len(positions))
-        pairs.pour(tables.pairs, targets, np.arange(labels, dtype=np.longlong), 1.0)
-        arrays["pairs"] = np.array(grid(pairs.weight, compact.classes)[:, :labels], order="C")
-    return arrays
 
 
 def _compact(encoder: Encoder) -> Layout:
@@ -215,10 +215,16 @@ def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> N
         "its values do not match its table of weights",
     )
     expect(np.shape(arrays["present"]) == (len(used), labels), "its features do not match its tables")
+    compact = _compact(encoder)
     if order >= 2:
         expect(
-            np.shape(arrays["pairs"]) == (_compact(encoder).pairs, labels),
+            np.shape(arrays["pairs"]) == (compact.pairs, labels),
             "its values do not match its pairs",
+        )
+    if order >= 3:
+        expect(
+            np.shape(arrays["triples"]) == (compact.triples, labels),
+            "its values do not match its triples",
         )
     if encoder.numeric:
         expect(
@@ -229,9 +235,10 @@ def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> N
 def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -> None:
     """Fill tables that have just the room for it."""
     labels = len(encoder.labels)
+    if tables.pairs is not None and "beside" in arrays:
+        tables.pairs.count_beside()
     expected = _tables_by_name(encoder, tables)
-    names = {*expected, "pairs"} if tables.pairs is not None else set(expected)
-    expect(set(arrays) == names, f"its arrays are {sorted(arrays)}, expected {sorted(names)}")
+    expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
     for name, (table, rows) in expected.items():
         array = _checked(name, arrays[name], (len(table[rows]), labels))
         if tables.exact and name not in ("numeric_mean", "numeric_m2", "numeric_peak"):
@@ -247,15 +254,8 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
     tables.values.recount()
     if tables.values.histogram is not None:
         tables.values.rebuild_histogram()
-    if tables.pairs is not None:
-        compact = _compact(encoder)
-        saved = PairCounts(compact)
-        pairs = _checked("pairs", arrays["pairs"], (compact.pairs, labels))
-        if labels:
-            saved.weight = np.array(pairs).reshape(-1)
-            used, _ = sizes(encoder)
-            targets = tables.values.layout.positions_of(used)
-            tables.pairs.pour(saved, targets, np.arange(labels, dtype=np.longlong), 1.0)
+    if tables.pairs is not None and tables.pairs.beside is None:
+        expect(tables.is_complete(), "it lacks the table beside its pairs that missing values need")
 
 
 def _checked(name: str, array: object, shape: tuple[int, int]) -> Array:

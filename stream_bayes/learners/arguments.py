@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 
-from stream_bayes.core.values import canonical_label
+from stream_bayes.core.values import canonical, canonical_label
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.schema import Schema
 
-__all__ = ["check_choice", "check_class_prior", "check_count", "check_number", "declared_classes"]
+__all__ = [
+    "check_choice",
+    "check_class_prior",
+    "check_count",
+    "check_name",
+    "check_number",
+    "declared_classes",
+]
 
 
 def check_number(name: str, value: object, *, least: float = 0.0, above: bool = False) -> None:
@@ -25,6 +32,15 @@ def check_count(name: str, value: object) -> None:
     """A whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadValue(f"{name} must be a whole number of at least 1, or None, not {value!r}")
+
+
+def check_name(argument: str, name: object) -> None:
+    """A feature's name, or None."""
+    if name is not None:
+        try:
+            canonical(name)
+        except BadValue as error:
+            raise BadValue(f"{argument} must be a feature's name or None: {error}") from None
 
 
 def check_choice(name: str, value: object, choices: Sequence[Hashable]) -> None:

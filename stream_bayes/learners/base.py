@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_bayes.columns import CodedColumns
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts_state import refusing_bad_state
+from stream_bayes.core.readings import derived_state, give_prior, load_derived, merged, research
 from stream_bayes.core.values import Value, canonical_label, name_order
 from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotSupported, StreamBayesError
 from stream_bayes.frames import Native, is_frame, like_frame, like_series
@@ -40,7 +43,7 @@ from stream_bayes.learners.saving import (
     text_of,
     verified,
 )
-from stream_bayes.schema import CodedColumns, Schema
+from stream_bayes.schema import Schema
 
 __all__ = ["BayesClassifier", "Probabilities", "Promise"]
 
@@ -86,6 +89,10 @@ class BayesClassifier(base.MiniBatchClassifier):
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         """The way this learner reads its store."""
 
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        """How log P(x, label) of each class is spread, for a model where it is more than a prior and a likelihood."""
+        return None
+
     def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
         """How log P(x | label), for a label's code, is spread under the posterior of the counts."""
         raise NotSupported(f"{type(self).__name__} has no posterior to take an interval from")
@@ -108,7 +115,7 @@ class BayesClassifier(base.MiniBatchClassifier):
         self._reading = self._make_reading(self._store, "given" if given else self.class_prior)
         if given:
             prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
-            self._reading.given = np.array([prior[label] for label in self._store.encoder.labels.values])
+            give_prior(self._reading, [prior[label] for label in self._store.encoder.labels.values])
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -124,7 +131,7 @@ class BayesClassifier(base.MiniBatchClassifier):
         w
             The sample's weight; 2.0 is the same as learning it twice.
         """
-        self._store.learn(x, y, w)
+        self._reading.learn(self._store.encode(x, y, w))
 
     def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: int | None = None) -> None:
         """Take back a sample that was learned, with the weight it was learned with.
@@ -141,6 +148,25 @@ class BayesClassifier(base.MiniBatchClassifier):
     def advance(self, events: int) -> None:
         """Let events pass that are learned elsewhere, so that the shards of one stream fade by one clock."""
         self._store.advance(events)
+
+    def research(self) -> None:
+        """Derive from the counts, as they are now, whatever the learner derives from them; most derive nothing."""
+        research(self._reading)
+
+    @property
+    def follows_order(self) -> bool:
+        """Whether answers depend on the order of events, and not on the counts alone."""
+        return False
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether features may be numeric."""
+        return "numeric" in self.inputs
+
+    @property
+    def finds_cuts(self) -> bool:
+        """Whether it looks for the cut points of numeric features itself, which depend on the order of events."""
+        return False
 
     @property
     def clock(self) -> int:
@@ -183,9 +209,7 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned, then learn it: test-then-train, encoded once."""
-        row = self._store.encode(x, y, w)
-        answer: dict[Any, float] = self._reading.probabilities(row)
-        self._store.tables.add(row)
+        answer: dict[Any, float] = self._reading.predict_and_learn(self._store.encode(x, y, w))
         return answer
 
     def predict_proba_many(self, X: Native) -> Any:
@@ -229,7 +253,9 @@ class BayesClassifier(base.MiniBatchClassifier):
         if is_frame(xs):
             return like_frame(xs, {labels[code]: values[:, code] for code in live})
         names = [labels[code] for code in live]
-        return [dict(zip(names, row, strict=True)) if any(row) else {} for row in values[:, live].tolist()]
+        answered = (values > 0.0).max(axis=1, initial=False).tolist()
+        rows = zip(values[:, live].tolist(), answered, strict=True)
+        return [dict(zip(names, row)) if known else {} for row, known in rows]  # noqa: B905  # strict doubles its time
 
     def _is_live(self, code: int) -> bool:
         tables = self._store.tables
@@ -338,6 +364,9 @@ class BayesClassifier(base.MiniBatchClassifier):
         codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
         if not self.joint_log_likelihood(x):
             return {}
+        joint = self._log_joint_cumulants(x, codes)
+        if joint is not None:
+            return {label: log_odds_interval(joint, label, level) for label in codes}
         evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
         silent = all(moments == Cumulants() for moments in evidence.values())
         prior = self._prior_parameters()
@@ -381,6 +410,7 @@ class BayesClassifier(base.MiniBatchClassifier):
                     f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
                 )
         self._store.merge(other._twin()._store if other is self else other._store)
+        merged(self._reading)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -404,6 +434,7 @@ class BayesClassifier(base.MiniBatchClassifier):
             "learner": type(self).__name__,
             "parameters": {name: saved_parameter(value) for name, value in self._get_params().items()},
             "store": store["meta"],
+            "reading": derived_state(self._reading),
             "arrays": store["arrays"],
         }
         state["checksum"] = checksum(text_of(state), store["arrays"])
@@ -417,8 +448,14 @@ class BayesClassifier(base.MiniBatchClassifier):
             learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
         except (TypeError, ValueError, AttributeError, StreamBayesError) as error:
             raise BadState(f"the state's parameters do not make a {cls.__name__}: {error}") from error
-        learner._store.load({"meta": state["store"], "arrays": state["arrays"]})
+        learner._load({"meta": state["store"], "arrays": state["arrays"]}, state["reading"])
         return learner
+
+    def _load(self, store: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+        """Go on where the saved learner stood."""
+        self._store.load(store)
+        with refusing_bad_state():
+            load_derived(self._reading, reading)
 
     def __getstate__(self) -> dict[str, Any]:
         # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
@@ -427,13 +464,15 @@ class BayesClassifier(base.MiniBatchClassifier):
         return {
             "parameters": json.dumps(params),
             "names": json.dumps(state["meta"]),
+            "reading": json.dumps(derived_state(self._reading)),
             "arrays": state["arrays"],
         }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         params = json.loads(pickled["parameters"])
         self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as made anew
-        self._store.load({"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]})
+        store = {"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]}
+        self._load(store, json.loads(pickled["reading"]))
 
 
 def _less(scores: Mapping[Any, float], others: Mapping[Any, float]) -> dict[Any, float]:

@@ -6,7 +6,7 @@ many rows is the loop over `Batch` that the kernels have, and equals learning an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core._encoding import RowEncoder, feature_name, read_weight
+from stream_bayes.columns import CodedColumns
+from stream_bayes.core._encoding import RowEncoder, read_weight
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
+from stream_bayes.core.inputs import feature_name
 from stream_bayes.core.values import Value, canonical, canonical_label, shown
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
 from stream_bayes.frames import (
@@ -30,7 +32,6 @@ from stream_bayes.frames import (
     read_table,
     value_types,
 )
-from stream_bayes.schema import CodedColumns
 
 __all__ = ["encode_batch", "row_count"]
 
@@ -108,7 +109,8 @@ def _weights(ws: Native, rows: int) -> NDArray[np.float64]:
 
 
 def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, learning: bool) -> Batch:
-    batch, encoder = Batch(len(xs)), store.encoder
+    likely = len(xs) * len(xs[0]) if xs and isinstance(xs[0], Mapping) else 0
+    batch, encoder = Batch(len(xs), likely, likely), store.encoder
     if learning and ys is None:
         raise BadLabel("a label is needed for each row")
     try:
@@ -174,7 +176,7 @@ def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list
             continue
         measured = encoder.only == "numeric"
         if feature is not None:
-            measured = feature.numeric
+            measured = feature.measured
         elif not measured:
             kinds = value_types(cells, name)
             if not kinds:
@@ -196,9 +198,9 @@ def _feature(encoder: RowEncoder, name: Any, numeric: bool, naming: bool) -> Any
     """The feature of a column, None where the learner does not know it and is not to."""
     feature = encoder.features.get(name)
     if feature is not None:
-        if bool(feature.numeric) != numeric:
+        if bool(feature.measured) != numeric:
             kinds = ("nominal", "numeric")
-            message = f"feature {shown(name)} is {kinds[bool(feature.numeric)]}, the column {kinds[numeric]}"
+            message = f"feature {shown(name)} is {kinds[bool(feature.measured)]}, the column {kinds[numeric]}"
             raise BadValue(message) if encoder.declared else KindChanged(message)
         return feature
     if encoder.declared:

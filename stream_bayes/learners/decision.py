@@ -7,22 +7,20 @@ a label: "unsure", at a price between being right and being wrong, hands the cas
 
 A *rule* is anything with `decide(probabilities)`. Two stand here: `Costs`, the Bayes rule of a cost
 matrix, and `Thresholds`, for those who would rather name the confidence that they ask for.
-`DecidingClassifier` puts a rule behind any River classifier that has `predict_proba_one`.
+`DecidingClassifier`, in `deciding.py`, puts a rule behind any classifier.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol, cast
-
-from river import base, compose, linear_model, naive_bayes
+from typing import Any, Protocol
 
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 
-__all__ = ["Costs", "DecidingClassifier", "Rule", "Thresholds"]
+__all__ = ["Costs", "Rule", "Thresholds"]
 
 # Risks that agree to nine digits are a tie. Probabilities arrive rounded (1 - 0.9 is not quite 0.1),
 # and rounding must not choose between decisions that are equally good.
@@ -62,7 +60,7 @@ class Costs:
     --------
     Sending a healthy patient to another test is a nuisance; sending an ill one home is worse.
 
-    >>> from stream_bayes.learners.decision import Costs
+    >>> from stream_bayes import Costs
     >>> costs = Costs({
     ...     "treat": {"ill": 0, "well": 20},
     ...     "send home": {"ill": 100, "well": 0},
@@ -281,7 +279,7 @@ class Thresholds:
 
     Examples
     --------
-    >>> from stream_bayes.learners.decision import Thresholds
+    >>> from stream_bayes import Thresholds
     >>> rule = Thresholds({"spam": 0.9})
     >>> rule.decide({"spam": 0.95, "ham": 0.05}), rule.decide({"spam": 0.8, "ham": 0.2})
     ('spam', 'unsure')
@@ -326,64 +324,6 @@ class Thresholds:
     def __repr__(self) -> str:
         least = dict(self.listed) if self.listed else self.unlisted
         return f"{type(self).__name__}({least}, otherwise={self.otherwise!r})"
-
-
-class DecidingClassifier(base.Wrapper[base.Estimator], base.Classifier):
-    """A classifier that answers with a rule's decision instead of the most probable label.
-
-    What is learned and how probable the labels are is the classifier's own business; nothing is added to
-    its cost or memory but the rule. Before anything is learned the answer is None.
-
-    Parameters
-    ----------
-    classifier
-        Any classifier, or pipeline ending in one, that has `predict_proba_one`.
-    rule
-        `Costs`, `Thresholds`, or anything else with `decide(probabilities)`.
-
-    Examples
-    --------
-    >>> from river import naive_bayes
-    >>> from stream_bayes.learners.decision import Costs, DecidingClassifier
-    >>> costs = Costs.false_positive(9, unsure=0.5)
-    >>> model = DecidingClassifier(naive_bayes.BernoulliNB(), costs)
-    >>> for word, label in [("offer", "spam"), ("offer", "spam"), ("lunch", "ham"), ("lunch", "ham")]:
-    ...     model.learn_one({word: 1}, label)
-    >>> model.predict_one({"lunch": 1})
-    'ham'
-    >>> model.predict_one({"offer": 1})
-    'unsure'
-    >>> round(model.predict_proba_one({"offer": 1})["spam"], 2)
-    0.9
-    """
-
-    def __init__(self, classifier: base.Classifier | compose.Pipeline, rule: Rule) -> None:
-        self.classifier = classifier
-        self.rule = rule
-
-    @property
-    def _wrapped_model(self) -> base.Estimator:
-        return self.classifier
-
-    # The keyword arguments are the classifier's (a weight, for one), so their types are not known here.
-    def learn_one(self, x: dict[Hashable, Any], y: base.typing.ClfTarget, **kwargs: Any) -> None:
-        self.classifier.learn_one(x, y, **kwargs)
-
-    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
-        return self.classifier.predict_proba_one(x, **kwargs)
-
-    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> base.typing.ClfTarget | None:
-        # River's type speaks of labels; "unsure" may be anything hashable.
-        return cast("base.typing.ClfTarget | None", self.rule.decide(self.predict_proba_one(x, **kwargs)))
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        # River's checks bring labels of their own: thresholds suit any, costs only two.
-        yield {"classifier": naive_bayes.GaussianNB(), "rule": Thresholds(0.8)}
-        yield {
-            "classifier": linear_model.LogisticRegression(),
-            "rule": Costs.false_positive(9, positive=True, negative=False, unsure=0.5),
-        }
 
 
 def _with_unsure(

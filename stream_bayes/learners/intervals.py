@@ -23,6 +23,7 @@ __all__ = [
     "Cumulants",
     "beta_interval",
     "log_gaussian",
+    "log_mean",
     "log_odds_interval",
     "log_share",
     "log_shares",
@@ -74,6 +75,25 @@ def log_weight(own: float) -> Cumulants:
     if own <= 0.0:
         return Cumulants(-math.inf, 0.0, 0.0)
     return Cumulants(float(digamma(own)), float(polygamma(1, own)), float(polygamma(2, own)))
+
+
+def log_mean(parts: list[Cumulants]) -> Cumulants:
+    """Of the logarithm of a sum of independent variables, to first order in each logarithm, the mean to second."""
+    possible = [part for part in parts if part.mean > -math.inf]
+    if not possible:
+        return Cumulants(-math.inf, 0.0, 0.0)
+    means = np.array([part.mean for part in possible])
+    variances = np.array([part.variance for part in possible])
+    thirds = np.array([part.third for part in possible])
+    top = means.max()
+    shares = np.exp(means - top)
+    total = shares.sum()
+    shares /= total
+    return Cumulants(
+        float(top + math.log(total) + 0.5 * (shares * (1.0 - shares) * variances).sum()),
+        float((shares**2 * variances).sum()),
+        float((shares**3 * thirds).sum()),
+    )
 
 
 def log_gaussian(away: float, variance: float, weight: float, freedom: float) -> Cumulants:

@@ -17,7 +17,7 @@ __all__ = ["FORMAT", "checksum", "loaded_parameter", "saved_parameter", "text_of
 
 FORMAT = 1
 
-_KEYS = {"format", "learner", "parameters", "store", "arrays", "checksum"}
+_KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "checksum"}
 
 
 def text_of(state: Mapping[str, Any]) -> str:
@@ -64,7 +64,10 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
     if isinstance(value, Schema):
         return {"schema": value.to_json()}
     if isinstance(value, Mapping):
-        return {"labels": [[tagged(label), number] for label, number in value.items()]}
+        pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
+        return {"mapping": pairs}
+    if isinstance(value, (tuple, list)):
+        return {type(value).__name__: [saved_parameter(part) for part in value]}
     raise BadState(f"a parameter of type {type(value).__name__} cannot be saved")
 
 
@@ -74,6 +77,11 @@ def loaded_parameter(saved: Any) -> Any:
         return saved
     if set(saved) == {"schema"}:
         return Schema.from_json(saved["schema"])
-    if set(saved) == {"labels"}:
-        return {untagged(label): number for label, number in saved["labels"]}
+    if set(saved) == {"mapping"}:
+        pairs = saved["mapping"]
+        return {untagged(key): None if held is None else untagged(held) for key, held in pairs}
+    if set(saved) == {"tuple"}:
+        return tuple(loaded_parameter(part) for part in saved["tuple"])
+    if set(saved) == {"list"}:
+        return [loaded_parameter(part) for part in saved["list"]]
     raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from river.base import tags
 
+from stream_bayes.core._bag_encoding import BagEncoder
 from stream_bayes.core._bag_kernels import BernoulliReading, ComplementReading, MultinomialReading
-from stream_bayes.core._encoding import BagEncoder
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 EXTREME_WEIGHTS = (1e-9, 1e-3, 1.0, 1e9)
-FEATURES = 5000
+FEATURES = {1: 5000, 2: 200, 3: 40}  # for a store of values, of pairs, of triples
 FARTHEST = 1e100  # that a number may be
 
 
@@ -110,21 +110,22 @@ def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> Non
 
 
 def _demand_many_features(model: BayesClassifier, streams: Streams) -> None:
+    features = FEATURES[model._store.order]
     for number in range(4):
-        model.learn_one(_wide(streams, number), streams.labels[number % 2])
+        model.learn_one(_wide(streams, number, features), streams.labels[number % 2])
     for number in range(3):
-        _demand_probabilities(model, _wide(streams, number), f"with {FEATURES} features")
+        _demand_probabilities(model, _wide(streams, number, features), f"with {features} features")
 
 
-def _wide(streams: Streams, number: int) -> dict[Any, Any]:
+def _wide(streams: Streams, number: int, features: int) -> dict[Any, Any]:
     rng = streams.rng
     if streams.bags:
-        return {f"word {place}": 1 + place % 2 for place in range(FEATURES) if rng.random() < 0.7}
+        return {f"word {place}": 1 + place % 2 for place in range(features) if rng.random() < 0.7}
     x: dict[Any, Any] = {}
     if streams.numeric:
-        x |= {f"number {place}": float(rng.normal(number, 1 + place % 3)) for place in range(FEATURES // 2)}
+        x |= {f"number {place}": float(rng.normal(number, 1 + place % 3)) for place in range(features // 2)}
     if streams.nominal:
-        x |= {f"value {place}": f"{rng.integers(3)}" for place in range(FEATURES - len(x))}
+        x |= {f"value {place}": f"{rng.integers(3)}" for place in range(features - len(x))}
     return x
 
 

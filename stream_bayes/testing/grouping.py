@@ -181,9 +181,10 @@ def _demand_take_back_at(
 def _steady_probes(learner: BayesClassifier, streams: Streams, half_life: float) -> list[dict[Any, Any]]:
     """What to compare answers on.
 
-    Where a sample fades within an event, a variance, M2 / (W - 1), and an unsmoothed share are ratios of what rounding
-    has left. There what is held is compared, and no answers.
+    Where a sample fades within an event, a variance, M2 / (W - 1), an unsmoothed share and a share of one value's
+    samples are ratios of what rounding has left. There what is held is compared, and no answers.
     """
     parameters = learner._get_params()
     unsmoothed = 0.0 in (parameters.get("strength"), parameters.get("alpha"))
-    return [] if half_life < 1.0 and (unsmoothed or streams.numeric) else streams.probes()
+    fragile = unsmoothed or streams.numeric or not learner.additive
+    return [] if half_life < 1.0 and fragile else streams.probes()

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.one_dependence import AODE, SPODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.learners.trees import KDB, ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
 
 __all__ = ["learners"]
@@ -25,6 +28,22 @@ WORDS = Schema(
     classes=["spam", "ham", "other"],
 )
 GIVEN = {"spam": 0.25, "ham": 0.5, "never met": 0.25}
+
+PAIRED = Schema({"colour": ["red", "green"], "mixed": Nominal([1, "1", (True, 2.5)]), "wet": Nominal()})
+CUT = Schema({"wet": Nominal(), "size": Numeric(cuts=[0.0, 1.5]), "heat": Numeric(cuts=[2.0])})
+# What every learner over pairs of features takes.
+PAIRS: list[dict[str, Any]] = [
+    {},
+    {"prior": "laplace", "strength": 0.5},
+    {"strength": 0.0},
+    {"class_prior": GIVEN},
+    {"half_life": 50.0},
+    {"max_values": 3},
+    {"schema": PAIRED},
+    {"schema": CUT},
+    {"bins": 4, "binning": "mdl", "bin_window": 40},
+    {"binning": None},
+]
 
 SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
     NaiveBayes: [
@@ -48,6 +67,28 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"variance": "classes", "half_life": 20.0},
         {"variance": "both", "class_prior": GIVEN},
         {"schema": MEASURED},
+    ],
+    AODE: [
+        *({"min_count": 1.0} | settings for settings in PAIRS),
+        {},
+        {"subsumption": 3.0, "min_count": 2.0},
+        {"subsumption": 3.0, "tolerance": 0.1, "min_count": 2.0, "half_life": 30.0},
+        {"weights": "mutual-information", "min_count": 1.0},
+        {"weights": "mutual-information", "min_count": 1.0, "every": 7},
+    ],
+    SPODE: [*PAIRS, {"parent": "colour"}, {"loss_half_life": None}],
+    ODE: [
+        {"parents": {"wet": "colour", "größe": "wet"}} | settings
+        for settings in PAIRS
+        if "schema" not in settings
+    ],
+    TAN: [*PAIRS, {"root": "wet", "every": 5}],
+    KDB: [*PAIRS, {"k": 0}, {"every": 5}],
+    LiveChoice: [
+        *PAIRS,
+        {"combine": "best"},
+        {"combine": "best", "readings": ("tan", "aode"), "loss_half_life": None},
+        {"readings": ("spode", "nb")},
     ],
     **{
         kind: [

@@ -28,7 +28,12 @@ from stream_bayes.testing.answering import learn_all
 from stream_bayes.testing.comparing import refuses, same_bytes
 from stream_bayes.testing.streams import Sample, Streams, coded
 
-__all__ = ["altered_states_are_refused", "bad_input_changes_nothing", "strangers_are_not_merged"]
+__all__ = [
+    "altered_states_are_refused",
+    "bad_input_changes_nothing",
+    "numbers_never_learned_are_not_unlearned",
+    "strangers_are_not_merged",
+]
 
 BAD_LABELS: tuple[Any, ...] = (
     None,
@@ -191,6 +196,31 @@ def _demand_nothing_unlearned(model: BayesClassifier, streams: Streams) -> None:
         )
     for clock in (model.clock + 1, *NO_COUNTS):
         refuses(model, partial(model.unlearn_one, x, y, at=clock), NotLearned, f"unlearning at {clock!r}")
+
+
+def numbers_never_learned_are_not_unlearned(learner: BayesClassifier, streams: Streams) -> None:
+    """A number that the class cannot have learned is refused, wherever it lies; what was learned is still let go."""
+    feature = streams.numeric[-1]
+    model = learner.clone()
+    many, one = streams.labels[:2]
+    learned = []
+    for label, number in ((many, 1.0), (many, 2.0), (one, 2.0), (many, 3.0)):
+        x = {**_full(streams), feature: number}
+        model.learn_one(x, label)
+        learned.append((x, label, model.clock))
+    strangers = {
+        "larger than any": (many, 50.0),
+        "smaller than any": (many, -50.0),
+        "no larger than some, but far from all": (many, -2.9),
+        "other than the only one": (one, 1.9),
+    }
+    for what, (label, number) in strangers.items():
+        at = max(clock for _, known, clock in learned if known == label)
+        x = {**_full(streams), feature: number}
+        unlearn = partial(model.unlearn_one, x, label, at=at)
+        refuses(model, unlearn, NotLearned, f"unlearning a number {what}")
+    for x, label, at in learned:
+        model.unlearn_one(x, label, at=at)
 
 
 def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_bayes.columns import CodedColumns
 from stream_bayes.core.values import Value
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.schema import CodedColumns, Nominal, Numeric, Schema
+from stream_bayes.schema import Nominal, Numeric, Schema
 
 __all__ = ["Sample", "Streams", "coded"]
 
@@ -47,6 +48,8 @@ class Streams:
         Its `inputs`, `schema` and `class_prior` are looked at; it learns nothing.
     seed
         The same seed gives the same samples.
+    numeric
+        Whether there are numeric features, if the learner takes them.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class Streams:
     (20, ['w', 'x', 'y'])
     """
 
-    def __init__(self, learner: BayesClassifier, seed: int = 0) -> None:
+    def __init__(self, learner: BayesClassifier, seed: int = 0, numeric: bool = True) -> None:
         self.rng = np.random.default_rng(seed)
         self.schema = learner.schema
         self.bags = "bag" in learner.inputs
@@ -76,7 +79,9 @@ class Streams:
             )
         else:
             self.nominal = dict(NOMINAL) if "nominal" in learner.inputs else {}
-            self.numeric = NUMERIC if "numeric" in learner.inputs else ()
+            self.numeric = NUMERIC if learner.takes_numbers else ()
+        if not numeric:
+            self.numeric = ()
 
     @property
     def takes_any_feature(self) -> bool:

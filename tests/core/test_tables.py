@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes import BernoulliNB, NaiveBayes
-from stream_bayes.core._tables import Layout, PairCounts
+from stream_bayes.core._layout import Layout
+from stream_bayes.core._pair_counts import PairCounts
 from stream_bayes.core.counts import CountStore
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import pytest
 
 from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes
-from stream_bayes.errors import BadState, CannotMerge
+from stream_bayes.errors import BadState, CannotMerge, NotLearned
 from stream_bayes.learners.base import BayesClassifier, Promise
 from stream_bayes.learners.explanation import Explanation
 from stream_bayes.testing import LAWS, check_law, check_learner, laws_of
@@ -61,6 +61,16 @@ class MissingIsAValue(NaiveBayes):
 class ForgetsHalf(MultinomialNB):
     def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: int | None = None) -> None:
         super().unlearn_one(x, y, w / 2, at)
+
+
+class UnlearnsAnyNumber(GaussianNB):
+    """Lets a sample go without its numbers, where they were never learned."""
+
+    def unlearn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0, at: int | None = None) -> None:
+        try:
+            super().unlearn_one(x, y, w, at)
+        except NotLearned:
+            super().unlearn_one({}, y, w, at)
 
 
 class LearnsOrderly(MultinomialNB):
@@ -165,6 +175,7 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (ImproperProbabilities(), "answers are probabilities"),
     (MissingIsAValue(), "missing is missing"),
     (ForgetsHalf(), "counts form a group"),
+    (UnlearnsAnyNumber(), "numbers never learned are not unlearned"),
     (LearnsOrderly(), "counts form a group"),
     (SavesNotAll(), "saving loses nothing"),
     (KnowsOtherLearners(), "replay gives the same bytes"),

@@ -22,8 +22,11 @@ from stream_bayes.testing import learners
 from stream_bayes.testing.comparing import same_bytes
 from stream_bayes.testing.streams import Streams
 
-# Numbers that a forger wrote may overflow; uncompiled, numpy says so.
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+# Numbers that a forger wrote may overflow; uncompiled, numpy says so. They may also ask for what can never be held.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverEligible"),
+]
 
 EXAMPLES = 15 if stream_bayes.compiled else 5
 ALL = learners()

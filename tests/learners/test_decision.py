@@ -1,3 +1,5 @@
+"""Rules: costs, bands and thresholds turn probabilities into decisions."""
+
 from __future__ import annotations
 
 import copy
@@ -11,10 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from river import checks, compose, datasets, linear_model, naive_bayes, preprocessing
 
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
-from stream_bayes.learners.decision import Costs, DecidingClassifier, Thresholds
+from stream_bayes.learners.decision import Costs, Thresholds
 
 LABELS = ["a", 2, True, ("t", 1), "ü", b"bytes", None]  # True is 1 to Python, and 2 is neither
 
@@ -372,82 +373,3 @@ def test_costs_keep_nothing_of_the_matrix_they_came_from():
     costs = Costs(matrix)
     matrix["a"]["x"] = 100.0
     assert costs.decide({"x": 1.0}) == "a"
-
-
-# --- the classifier -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "params", [*DecidingClassifier._unit_test_params()], ids=lambda p: type(p["rule"]).__name__
-)
-def test_a_deciding_classifier_obeys_rivers_checks(params):
-    checks.check_estimator(DecidingClassifier(**params))
-
-
-def test_learning_and_probabilities_are_those_of_the_classifier():
-    plain = naive_bayes.GaussianNB()
-    model = DecidingClassifier(naive_bayes.GaussianNB(), Thresholds(0.9))
-    answers = set()
-    for x, y in datasets.Phishing().take(300):
-        assert model.predict_proba_one(x) == plain.predict_proba_one(x)
-        assert model.predict_one(x) == model.rule.decide(plain.predict_proba_one(x))
-        answers.add(model.predict_one(x))
-        plain.learn_one(x, y)
-        model.learn_one(x, y)
-    assert answers == {None, True, False, "unsure"}
-
-
-def test_zero_one_costs_change_nothing_about_a_classifier():
-    model = DecidingClassifier(naive_bayes.GaussianNB(), Costs.zero_one([True, False]))
-    for x, y in datasets.Phishing().take(300):
-        assert model.predict_one(x) == model.classifier.predict_one(x)
-        model.learn_one(x, y)
-
-
-def test_costs_that_the_stream_is_charged_by_are_lowered_by_deciding_with_them():
-    costs = Costs.false_positive(20, positive=True, negative=False)
-    model = DecidingClassifier(preprocessing.StandardScaler() | linear_model.LogisticRegression(), costs)
-    paid = {"classifier": 0.0, "decider": 0.0}
-    for x, y in datasets.Phishing():
-        paid["decider"] += costs.cost(model.predict_one(x), y)
-        paid["classifier"] += costs.cost(model.classifier.predict_one(x), y)
-        model.learn_one(x, y)
-    assert paid["decider"] < paid["classifier"] / 2
-
-
-def test_keyword_arguments_reach_the_classifier():
-    model = DecidingClassifier(linear_model.LogisticRegression(), Thresholds(0.5))
-    twin = linear_model.LogisticRegression()
-    model.learn_one({"x": 1.0}, True, w=5.0)
-    twin.learn_one({"x": 1.0}, True, w=5.0)
-    assert model.predict_proba_one({"x": 1.0}) == twin.predict_proba_one({"x": 1.0})
-
-
-def test_a_pipeline_can_be_inside_or_outside():
-    inside = DecidingClassifier(preprocessing.StandardScaler() | naive_bayes.GaussianNB(), Thresholds(0.9))
-    outside = compose.Pipeline(
-        preprocessing.StandardScaler(), DecidingClassifier(naive_bayes.GaussianNB(), Thresholds(0.9))
-    )
-    for x, y in datasets.Phishing().take(100):
-        assert inside.predict_one(x) == outside.predict_one(x)
-        inside.learn_one(x, y)
-        outside.learn_one(x, y)
-    assert inside._multiclass
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_clone_keeps_the_rule_and_forgets_what_was_learned(rule):
-    model = DecidingClassifier(naive_bayes.BernoulliNB(), rule)
-    model.learn_one({"x": 1}, "a")
-    clone = model.clone()
-    assert clone.rule == rule
-    assert clone.predict_proba_one({"x": 1}) == {}
-    assert clone.predict_one({"x": 1}) is None
-
-
-def test_a_label_that_the_costs_do_not_know_is_an_error_of_deciding_not_of_learning():
-    model = DecidingClassifier(naive_bayes.BernoulliNB(), Costs.zero_one(["a", "b"]))
-    model.learn_one({"x": 1}, "c")
-    assert set(model.predict_proba_one({"x": 1})) == {"c"}
-    with pytest.raises(BadLabel, match="label 'c'"):
-        model.predict_one({"x": 1})

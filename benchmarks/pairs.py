@@ -1,0 +1,158 @@
+"""Pairs of features: AODE beside WEKA's, structures from live counts, several readings at once.
+
+Ours learns from dicts of strings, decoded from JSON, or from codes as `CodedColumns`; WEKA's events are instances
+that exist already, and its time is taken inside Java.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache, partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import stream_bayes
+from benchmarks.harness import Case, Contest, Learner, Side, learns, predicts, predicts_learns
+from benchmarks.weka import Shape, codes, weka_side
+from stream_bayes import CodedColumns
+
+__all__ = ["cases"]
+
+TRAINED = 2_000
+STREAM = 5_000
+ROWS = 1_000  # of a batch
+WIDE, WIDER, MANY = Shape(50, 8, 2), Shape(100, 4, 2), Shape(50, 8, 10)
+SHAPES = (Shape(20, 8, 2), WIDE, WIDER)
+
+
+@cache
+def lines(shape: Shape, rows: int, seed: int) -> list[str]:
+    """Events as dicts of strings, a line of JSON each."""
+    drawn, labels = codes(shape, rows, seed)
+    return [
+        json.dumps([{f"feature_{f:03}": f"value_{code}" for f, code in enumerate(row)}, f"class_{label}"])
+        for row, label in zip(drawn.tolist(), labels.tolist(), strict=True)
+    ]
+
+
+def decoded(raw: Any) -> list[Any]:
+    """Each event decoded by itself."""
+    return [json.loads(line) for line in raw]
+
+
+@cache
+def trained(make: Callable[[], Learner], shape: Shape) -> Learner:
+    """A learner that has seen the training events."""
+    model = make()
+    for x, y in decoded(lines(shape, TRAINED, 1)):
+        model.learn_one(x, y)
+    return model
+
+
+def from_dicts(
+    run: Callable[[Learner], Any], make: Callable[[], Learner], shape: Shape, work: str | None
+) -> Contest:
+    """Ours from dicts, maybe beside WEKA's AODE."""
+    ours = Side(STREAM, run(trained(make, shape)), decoded)
+    return Contest(lines(shape, STREAM, 2), ours, weka_side(shape, work) if work else None)
+
+
+def beside(
+    run: Callable[[Learner], Any],
+    make: tuple[Callable[[], Learner], Callable[[], Learner]],
+    shapes: tuple[Shape, Shape],
+) -> Contest:
+    """Ours beside another of ours, maybe on other events: what its events are is made apart."""
+    raw = list(zip(lines(shapes[0], STREAM, 2), lines(shapes[1], STREAM, 2), strict=True))
+
+    def side(place: int) -> Side:
+        model = trained(make[place], shapes[place])
+        return Side(STREAM, run(model), lambda pairs: decoded(pair[place] for pair in pairs))
+
+    return Contest(raw, side(0), side(1))
+
+
+def from_codes(shape: Shape) -> Contest:
+    """Prediction and learning of coded rows in one call, beside WEKA's."""
+    drawn, labels = codes(shape, STREAM, 2)
+    names = tuple(f"feature_{f:03}" for f in range(shape.features))
+    values = tuple(f"value_{code}" for code in range(shape.values))
+    columns = CodedColumns(
+        names=names,
+        codes=np.ascontiguousarray(drawn),
+        vocabularies=(values,) * shape.features,
+        numeric_names=(),
+        numeric=np.zeros((STREAM, 0)),
+        labels=labels,
+        classes=tuple(f"class_{label}" for label in range(shape.classes)),
+    )
+    model = trained(stream_bayes.AODE, shape)
+    batches = [columns.rows(start, start + ROWS) for start in range(0, STREAM, ROWS)]
+
+    def run(events: Any) -> float:
+        start = perf_counter()
+        for batch in events:
+            model.predict_learn_many(batch)
+        return (perf_counter() - start) / ROWS
+
+    return Contest(batches, Side(len(batches), run, list, len(batches)), weka_side(shape, "both"))
+
+
+def structure(shape: Shape) -> Contest:
+    """A tree derived from the counts."""
+    model = trained(partial(stream_bayes.TAN, every=1_000_000), shape)
+
+    def run(events: Any) -> float:
+        start = perf_counter()
+        for _ in events:
+            model.research()
+        return perf_counter() - start
+
+    return Contest([None], Side(20, run, list))
+
+
+def cases() -> list[Case]:
+    """The report's lines."""
+    aode, choice = stream_bayes.AODE, stream_bayes.LiveChoice
+    peer = "WEKA AODE"
+    made = []
+    for shape in SHAPES:
+        target = 2.0 if shape is WIDE else None
+        made += [
+            Case(f"AODE learn, dicts, {shape}", partial(from_dicts, learns, aode, shape, "update"), peer),
+            Case(
+                f"AODE predict, dicts, {shape}", partial(from_dicts, predicts, aode, shape, "predict"), peer
+            ),
+            Case(
+                f"AODE predict_learn_one, dicts, {shape}",
+                partial(from_dicts, predicts_learns, aode, shape, "both"),
+                peer,
+                target,
+            ),
+            Case(
+                f"AODE predict_learn_many, coded rows, {shape}",
+                partial(from_codes, shape),
+                peer,
+                2.86 if shape is WIDE else None,
+            ),
+        ]
+    made += [
+        Case(
+            "AODE predict, dicts, 10 classes, 50 x 8",
+            partial(beside, predicts, (aode, aode), (MANY, WIDE)),
+            "the same with 2 classes",
+            0.25,
+        ),
+        Case(
+            f"LiveChoice of five predict_learn_one, {WIDE}",
+            partial(beside, predicts_learns, (choice, aode), (WIDE, WIDE)),
+            "AODE alone",
+            1 / 1.6,
+        ),
+        Case(f"TAN structure from counts, {WIDE}", partial(structure, WIDE), limit=2.0, unit="ms"),
+        Case(f"TAN structure from counts, {WIDER}", partial(structure, WIDER), limit=4.0, unit="ms"),
+    ]
+    return made

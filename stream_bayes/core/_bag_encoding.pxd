@@ -1,0 +1,9 @@
+from stream_bayes.core._cells cimport is_whole
+from stream_bayes.core._encoding cimport Encoder, Feature, as_dict, as_double, read_weight, whole_products
+from stream_bayes.core._rows cimport Row
+from stream_bayes.core._vocabulary cimport Vocabulary
+
+cdef class BagEncoder(Encoder):
+    cdef public Vocabulary tokens
+    cdef public double threshold
+    cdef public bint binary

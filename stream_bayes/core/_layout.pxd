@@ -1,0 +1,15 @@
+cdef class Layout:
+    cdef public Py_ssize_t classes
+    cdef public Py_ssize_t features
+    cdef public Py_ssize_t positions
+    cdef public Py_ssize_t pairs
+    cdef public Py_ssize_t triples
+    cdef public long long[::1] start
+    cdef public long long[::1] room
+    cdef public long long[::1] used
+    cdef public long long[::1] declared
+    cdef public long long[::1] owner
+    cdef public long long[::1] pair_start
+    cdef public long long[::1] triple_start
+    cpdef long long pair(self, long long high, long long low)
+    cdef long long triple(self, long long high, long long middle, long long low)

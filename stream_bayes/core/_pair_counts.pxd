@@ -1,0 +1,16 @@
+from stream_bayes.core._layout cimport Layout
+from stream_bayes.core._rows cimport Row
+
+cdef class PairCounts:
+    cdef public Layout layout
+    cdef public double[::1] weight
+    cdef public double[::1] beside
+    cdef long long[::1] place
+    cdef put_down(self, Row row)
+    cdef add(self, Row row, double amount)
+    cdef add_chosen(self, Row row, double amount, unsigned char[::1] chosen)
+    cdef forget(self, Row row, double amount, double least)
+    cdef long long beside_cell(self, long long position, long long feature)
+    cdef clear_position(self, long long position, Py_ssize_t label)
+
+cdef lower(double[::1] weight, long long cell, double amount, double least)

@@ -1,0 +1,24 @@
+from stream_bayes.core._kernels cimport log_of
+from stream_bayes.core._layout cimport Layout
+from stream_bayes.core._pair_counts cimport PairCounts
+from stream_bayes.core._rows cimport Row
+from stream_bayes.core._value_counts cimport ValueCounts
+from stream_bayes.core._value_kernels cimport ValueReading, left_share, right_share
+
+cdef class PairReading(ValueReading):
+    cdef Py_ssize_t entries
+    cdef long long[::1] slot
+    cdef long long[::1] place
+    cdef Py_ssize_t gather(self, Row row)
+    cdef bint soft
+    cdef double[::1] left
+    cdef double[::1] right
+    cdef double weight_of(self, Py_ssize_t k, Py_ssize_t y)
+    cdef double weight_together(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t y)
+    cdef double along(self, double[::1] weight, long long cell, Py_ssize_t k, long long step)
+    cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y)
+    cdef double given_parent(self, Py_ssize_t child, Py_ssize_t parent, Py_ssize_t y)
+
+cdef class ParentReading(PairReading):
+    cdef public long long[::1] parent
+    cdef long long[::1] entry_of

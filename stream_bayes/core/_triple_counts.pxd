@@ -1,0 +1,13 @@
+from stream_bayes.core._layout cimport Layout
+from stream_bayes.core._pair_counts cimport lower
+from stream_bayes.core._rows cimport Row
+
+cdef class TripleCounts:
+    cdef public Layout layout
+    cdef public double[::1] weight
+    cdef long long[::1] cells
+    cdef Py_ssize_t cells_of(self, Row row)
+    cdef add(self, Row row, double amount)
+    cdef add_chosen(self, Row row, double amount, unsigned char[::1] chosen)
+    cdef forget(self, Row row, double amount, double least)
+    cdef clear_position(self, long long position, Py_ssize_t label)

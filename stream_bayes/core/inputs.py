@@ -1,0 +1,62 @@
+"""What an event may hold for a feature, a number or a count, and the reason why something else may not."""
+
+from __future__ import annotations
+
+from stream_bayes.core.values import Value, canonical, is_missing
+from stream_bayes.errors import BadValue, KindChanged
+
+__all__ = ["feature_name", "read_count", "read_nominal", "read_number"]
+
+
+def feature_name(name: object) -> Value:
+    """A feature's name as it is kept, or the reason why it cannot be one."""
+    try:
+        return canonical(name)
+    except BadValue as error:
+        raise BadValue(f"the name of a feature: {error}") from None
+
+
+def read_number(name: object, value: object, declared: bool) -> float:
+    """A numeric feature's value as a float, NaN where it is missing."""
+    if is_missing(value):
+        return float("nan")
+    value = _canonical_or_number(name, value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        message = f"feature {name!r} is numeric, but got {value!r} of type {type(value).__name__}"
+        raise BadValue(message) if declared else KindChanged(message)
+    try:
+        return float(value)
+    except OverflowError:
+        raise BadValue(f"feature {name!r}: {value!r} is too large for a float") from None
+
+
+def _canonical_or_number(name: object, value: object) -> Value:
+    """Infinities reach the caller's own check; everything else takes the common path."""
+    return value if isinstance(value, float) else canonical(value, feature=name)
+
+
+def read_nominal(name: object, value: object, declared: bool) -> Value | None:
+    """A nominal feature's value as a dict key, None where it is missing."""
+    if is_missing(value):
+        return None
+    value = canonical(value, feature=name)
+    if not declared and isinstance(value, (int, float)) and type(value) is not bool:
+        raise KindChanged(
+            f"feature {name!r} is nominal (it began with a str, bytes, bool or tuple), but got the number {value!r}; "
+            "declare it in a schema to mix kinds"
+        )
+    return value
+
+
+def read_count(token: object, value: object) -> float:
+    """A token's count as a float, NaN where it is missing."""
+    if is_missing(value):
+        return float("nan")
+    try:
+        value = canonical(value, feature=token)
+    except BadValue:
+        if not isinstance(value, float):
+            raise
+    if isinstance(value, (int, float)):
+        return float(value)
+    raise BadValue(f"token {token!r}: a count must be a number, not {value!r}")

@@ -1,0 +1,1 @@
+"""Networks to and from the files of other tools."""

@@ -1,0 +1,352 @@
+"""Bayesian networks in the Interchange Format (BIF): read and written, exactly.
+
+    network asia { property author = "L & S"; }          properties are kept as they stand
+    variable smoke { type discrete [ 2 ] { yes, no }; }
+    probability ( smoke ) { table 0.5, 0.5; }
+    probability ( lung | smoke ) {
+      (yes) 0.1, 0.9;                                     a row for each combination of the parents' labels,
+      default 0.01, 0.99;                                 and one for all the others
+    }
+
+Blocks come in any order. Commas between names and numbers may be left out, and so may the bar: the first variable is
+the child. A `table` holds all numbers at once, those of the child's first label first. Names and labels with marks or
+spaces stand in quotes. Text between blocks that is no comment is refused, though the format's author would allow it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from stream_bayes.core.dot import spelled
+from stream_bayes.core.network import TOLERANCE, DiscreteNetwork
+from stream_bayes.core.structure import Structure
+from stream_bayes.errors import BadFormat, BadStructure
+from stream_bayes.formats.bif_tables import Distribution, Row, table_of
+from stream_bayes.formats.bif_tokens import Scanner, Token, as_property, as_token, line_and_column
+
+__all__ = ["bif_text", "parse_bif", "read_bif", "write_bif"]
+
+
+def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
+    """Read a network from a `.bif` file, or from one that is compressed, `.bif.gz`.
+
+    Parameters
+    ----------
+    path
+        The file, in UTF-8.
+    tolerance
+        By how much the sum of a row may differ from 1. Rows are kept as they are.
+
+    Raises
+    ------
+    BadFormat
+        If the file is no network; the message begins with file, line and column.
+    """
+    source = os.fspath(path)
+    data = Path(path).read_bytes()
+    if source.endswith(".gz"):
+        try:
+            data = gzip.decompress(data)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise BadFormat(f"{source}: expected a file compressed by gzip: {error}") from None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        readable = data[: error.start].decode("utf-8")
+        raise BadFormat(
+            f"{source}:{line_and_column(readable, len(readable))}: expected UTF-8, got the byte "
+            f"0x{data[error.start]:02x}; convert the file"
+        ) from None
+    return parse_bif(text, source=source, tolerance=tolerance)
+
+
+def write_bif(network: DiscreteNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network to a file, compressed if its name ends in `.gz`; `read_bif` gives it back, to the last bit.
+
+    See `bif_text` for what is written, and for who can read it.
+    """
+    data = bif_text(network).encode("utf-8")
+    # Without the time: the same network makes the same file.
+    Path(path).write_bytes(gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
+
+
+def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:
+    """Read a network from a text in the Interchange Format.
+
+    Names and labels become strings. The tables' axes follow `Structure.parents`, which is by name, whatever order the
+    text has them in.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    source
+        Where it came from, for messages.
+    tolerance
+        By how much the sum of a row may differ from 1. Rows are kept as they are.
+
+    Raises
+    ------
+    BadFormat
+        If the text is no network; the message begins with source, line and column.
+
+    Examples
+    --------
+    >>> network = parse_bif('''
+    ...     network lawn { }
+    ...     variable rain { type discrete [ 2 ] { yes, no }; }
+    ...     variable lawn { type discrete [ 2 ] { wet, dry }; }
+    ...     probability ( rain ) { table 0.2, 0.8; }
+    ...     probability ( lawn | rain ) { (yes) 0.9, 0.1; (no) 0.05, 0.95; }
+    ... ''')
+    >>> network.structure
+    Structure({'lawn': ('rain',), 'rain': ()})
+    >>> network.tables["lawn"].tolist()
+    [[0.9, 0.1], [0.05, 0.95]]
+    >>> parse_bif("network lawn { variable rain", source="lawn.bif")
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadFormat: lawn.bif:1:16: expected a property or '}', got 'variable'
+    """
+    document = _Document(Scanner(text.removeprefix("\ufeff"), source))
+    return document.network(tolerance)
+
+
+def bif_text(network: DiscreteNetwork) -> str:
+    """Write a network as a text in the Interchange Format, from which `parse_bif` makes it again, to the last bit.
+
+    The format knows names and labels as texts only: what is no string is written as its `repr`, and is read as a
+    string. Other tools read less than the format allows: pgmpy 1.1 refuses or misreads names with commas, brackets or
+    quotes in them; pyAgrum 3.3 refuses labels other than words of ASCII letters, digits and underscores, and variables
+    with a single label, and it rounds to single precision.
+
+    Raises
+    ------
+    BadFormat
+        If a name, a label or a property cannot be written so that it is read as it was.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.structure import Structure
+    >>> print(bif_text(DiscreteNetwork(Structure({"x": []}), {"x": ["<5", "5 or more"]}, {"x": [0.25, 0.75]})))
+    network unknown {
+    }
+    variable x {
+      type discrete [ 2 ] { <5, "5 or more" };
+    }
+    probability ( x ) {
+      table 0.25, 0.75;
+    }
+    <BLANKLINE>
+    """
+    structure = network.structure
+    variables = structure.variables
+    name = dict(zip(variables, map(as_token, spelled(variables)), strict=True))
+    labels = {v: [as_token(label) for label in spelled(network.states[v])] for v in variables}
+    lines = [f"network {as_token(network.name)} {{"]
+    lines += [f"  {as_property(text)}" for text in network.properties]
+    lines += ["}"]
+    for v in variables:
+        lines += [
+            f"variable {name[v]} {{",
+            f"  type discrete [ {len(labels[v])} ] {{ {', '.join(labels[v])} }};",
+        ]
+        lines += [f"  {as_property(text)}" for text in network.properties_of.get(v, ())]
+        lines += ["}"]
+    for v in variables:
+        parents = structure.parents(v)
+        lines += [
+            f"probability ( {name[v]}{' | ' * bool(parents)}{', '.join([name[p] for p in parents])} ) {{"
+        ]
+        rows = network.tables[v].reshape(-1, len(labels[v])).tolist()
+        for row, of in zip(rows, product(*[labels[p] for p in parents]), strict=True):
+            lines += [f"  {'(' + ', '.join(of) + ')' if parents else 'table'} {', '.join(map(repr, row))};"]
+        lines += ["}"]
+    return "\n".join([*lines, ""])
+
+
+@dataclass
+class _Variable:
+    name: Token
+    labels: list[str] = field(default_factory=list)
+    properties: list[str] = field(default_factory=list)
+
+
+class _Document:
+    """The blocks of a text, and what they make together."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self.scanner = scanner
+        self.name: str | None = None  # until its block is read
+        self.properties: list[str] = []
+        self.variables: dict[str, _Variable] = {}
+        self.distributions: dict[str, Distribution] = {}
+        while scanner.next.kind != "end":
+            if scanner.at_word("network"):
+                self._read_network()
+            elif scanner.at_word("variable"):
+                self._read_variable()
+            elif scanner.at_word("probability"):
+                self._read_probability()
+            else:
+                scanner.fail(f"expected 'network', 'variable' or 'probability', got {scanner.next}")
+        if self.name is None:
+            scanner.fail("expected a 'network' block, got none to the end of the file")
+
+    def _read_network(self) -> None:
+        scanner = self.scanner
+        keyword = scanner.take()
+        if self.name is not None:
+            scanner.fail("a second network; a file holds one", keyword.start)
+        self.name = scanner.name("the network's name").text
+        scanner.expect("{")
+        while not scanner.accept("}"):
+            if not scanner.at_word("property"):
+                scanner.fail(f"expected a property or '}}', got {scanner.next}")
+            self.properties.append(scanner.property())
+
+    def _read_variable(self) -> None:
+        scanner = self.scanner
+        scanner.take()
+        variable = _Variable(scanner.name("a variable"))
+        if variable.name.text in self.variables:
+            scanner.fail(f"variable {variable.name} is defined twice", variable.name.start)
+        self.variables[variable.name.text] = variable
+        scanner.expect("{")
+        while not scanner.accept("}"):
+            if scanner.at_word("property"):
+                variable.properties.append(scanner.property())
+            elif scanner.at_word("type") and not variable.labels:
+                variable.labels = self._read_type(variable.name)
+            else:
+                scanner.fail(f"expected one type, properties or '}}', got {scanner.next}")
+        if not variable.labels:
+            scanner.fail(f"variable {variable.name} has no type", variable.name.start)
+
+    def _read_type(self, variable: Token) -> list[str]:
+        """`type discrete [ 2 ] { yes, no };`"""
+        scanner = self.scanner
+        scanner.take()
+        if not scanner.at_word("discrete"):
+            scanner.fail(f"expected 'discrete', the only type that is read, got {scanner.next}")
+        scanner.take()
+        scanner.expect("[")
+        count = scanner.name("the number of labels")
+        scanner.expect("]")
+        scanner.expect("{")
+        labels = scanner.names("a label", "}")
+        scanner.expect(";")
+        if count.text != str(len(labels)) or not labels:
+            scanner.fail(
+                f"variable {variable} declares {count.text} labels and lists {len(labels)}; "
+                "a label that holds marks or spaces needs quotes",
+                count.start,
+            )
+        self._refuse_twice(labels, f"label of {variable}")
+        return [label.text for label in labels]
+
+    def _read_probability(self) -> None:
+        scanner = self.scanner
+        scanner.take()
+        scanner.expect("(")
+        child = scanner.name("a variable")
+        scanner.accept("|")
+        parents = scanner.names("a parent", ")")
+        self._refuse_twice(parents, f"parent of {child}")
+        if child.text in self.distributions:
+            scanner.fail(f"the probabilities of {child} are given twice", child.start)
+        block = Distribution(child, parents)
+        self.distributions[child.text] = block
+        scanner.expect("{")
+        while not scanner.accept("}"):
+            self._read_entry(block)
+
+    def _read_entry(self, block: Distribution) -> None:
+        scanner = self.scanner
+        start = scanner.next.start
+        if scanner.at_word("property"):
+            block.properties.append(scanner.property())
+        elif block.table is not None:
+            scanner.fail(f"expected '}}' after a table of all probabilities, got {scanner.next}")
+        elif scanner.accept("("):
+            block.rows.append(Row(start, scanner.names("a label", ")"), scanner.numbers()))
+        elif scanner.at_word("default") and block.default is None:
+            scanner.take()
+            block.default = Row(start, [], scanner.numbers())
+        elif scanner.at_word("table") and block.default is None and not block.rows:
+            scanner.take()
+            block.table = Row(start, [], scanner.numbers())
+        else:
+            scanner.fail(
+                f"expected a row such as '(yes) 0.1, 0.9;', one 'table' or 'default', a property or '}}', "
+                f"got {scanner.next}"
+            )
+
+    def _refuse_twice(self, names: list[Token], what: str) -> None:
+        seen: set[str] = set()
+        for name in names:
+            if name.text in seen:
+                self.scanner.fail(f"{name} is given twice as a {what}", name.start)
+            seen.add(name.text)
+
+    def network(self, tolerance: float) -> DiscreteNetwork:
+        """The network of these blocks, if they fit each other."""
+        structure = self._structure()
+        states = {name: variable.labels for name, variable in self.variables.items()}
+        tables = {}
+        for child, block in self.distributions.items():
+            as_read = [parent.text for parent in block.parents]
+            axes = [as_read.index(str(parent)) for parent in structure.parents(child)]
+            table = table_of(block, states, self.scanner, tolerance)
+            tables[child] = np.transpose(table, (*axes, len(axes)))
+        return DiscreteNetwork(
+            structure,
+            states,
+            tables,
+            name=self.name or "",
+            properties=self.properties,
+            properties_of={
+                name: variable.properties + self.distributions[name].properties
+                for name, variable in self.variables.items()
+            },
+            tolerance=tolerance,
+        )
+
+    def _structure(self) -> Structure:
+        scanner = self.scanner
+        for name, variable in self.variables.items():
+            if name not in self.distributions:
+                scanner.fail(f"variable {variable.name} has no probability block", variable.name.start)
+        for block in self.distributions.values():
+            for used in (block.child, *block.parents):
+                if used.text not in self.variables:
+                    scanner.fail(f"no variable {used} is defined", used.start)
+            for parent in block.parents:
+                if parent.text == block.child.text:
+                    scanner.fail(f"{parent} cannot be its own parent", parent.start)
+        blocks = list(self.distributions.values())
+        if _cycle_among(blocks):
+            closing = bisect_left(
+                range(len(blocks)), True, key=lambda last: _cycle_among(blocks[: last + 1]) != ""
+            )
+            scanner.fail(_cycle_among(blocks[: closing + 1]), blocks[closing].child.start)
+        return Structure({block.child.text: [parent.text for parent in block.parents] for block in blocks})
+
+
+def _cycle_among(blocks: list[Distribution]) -> str:
+    """What is wrong with the edges of these blocks, whose names are known to fit; empty if nothing is."""
+    try:
+        Structure.from_edges(
+            [(parent.text, block.child.text) for block in blocks for parent in block.parents]
+        )
+    except BadStructure as error:
+        return str(error)
+    return ""

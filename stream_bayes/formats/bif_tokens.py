@@ -1,0 +1,219 @@
+r"""The tokens of a BIF text, each with its place.
+
+    mark      { } ( ) [ ] ; , |
+    quoted    "lung cancer"     on one line; \" is a quote and \\ a backslash in it
+    word      anything else up to white space, a mark or a quote: smoke, 0.25, 12+, <5, Asy/Patchy
+
+White space and comments, // to the end of the line and /* to */, stand between tokens and mean nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, NoReturn
+
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadFormat
+
+__all__ = ["Scanner", "Token", "as_property", "as_token", "line_and_column"]
+
+_BETWEEN = re.compile(r"(?:\s+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_WORD = r'(?:[^\s{}()\[\];,|"/]|/(?![/*]))+'  # a slash, unless it begins a comment
+_TOKEN = re.compile(rf'(?P<mark>[{{}}()\[\];,|])|"(?P<quoted>(?:[^"\\\r\n]|\\[^\r\n])*)"|(?P<word>{_WORD})')
+_BARE = re.compile(_WORD)
+_ESCAPE = re.compile(r'\\([\\"])')  # any other backslash stands for itself
+_BREAKS = re.compile(r"[\r\n]")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of a pair, which UTF-8 does not have
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_PLAIN_NUMBERS = re.compile(r"[-+0-9.eE,\s]*+;")
+_PROPERTY = re.compile(r'((?:"[^"\r\n]*"|[^;])*+);')  # a semicolon in quotes does not end it
+
+
+class Token(NamedTuple):
+    """A piece of the text, and the place where it begins."""
+
+    kind: str  # mark, quoted, word; or end, after the last
+    text: str
+    start: int
+
+    def __str__(self) -> str:
+        return "the end of the file" if self.kind == "end" else shown(self.text)
+
+
+class Scanner:
+    """A text read token by token, with the next one always in sight; errors name line and column.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    source
+        The name of the file, for messages.
+
+    Examples
+    --------
+    >>> scanner = Scanner('variable "lung cancer" {', source="asia.bif")
+    >>> scanner.expect_word("variable")
+    >>> scanner.name("a variable").text
+    'lung cancer'
+    >>> scanner.expect(";")
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadFormat: asia.bif:1:24: expected ';', got '{'
+    """
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text = text
+        self.source = source
+        self.next = self._token_at(0)
+
+    def take(self) -> Token:
+        """Go past the next token, and return it."""
+        token = self.next
+        self.next = self._token_at(self._end)
+        return token
+
+    def accept(self, mark: str) -> bool:
+        """Go past the next token if it is this mark; whether it was."""
+        token = self.next
+        if token.text != mark or token.kind != "mark":
+            return False
+        self.next = self._token_at(self._end)
+        return True
+
+    def expect(self, mark: str) -> None:
+        """Go past this mark."""
+        if not self.accept(mark):
+            self.fail(f"expected {mark!r}, got {self.next}")
+
+    def at_word(self, word: str) -> bool:
+        """Whether this keyword comes next; in quotes it would be a name."""
+        return self.next.kind == "word" and self.next.text == word
+
+    def expect_word(self, word: str) -> None:
+        """Go past this keyword."""
+        if not self.at_word(word):
+            self.fail(f"expected {word!r}, got {self.next}")
+        self.take()
+
+    def name(self, what: str) -> Token:
+        """Go past a name, in quotes or not."""
+        if self.next.kind not in ("word", "quoted"):
+            self.fail(f"expected {what}, got {self.next}; a name that holds marks or spaces needs quotes")
+        return self.take()
+
+    def names(self, what: str, close: str) -> list[Token]:
+        """Go past names and the mark that closes them. The format takes commas between names for white space."""
+        found = []
+        while not self.accept(close):
+            if not self.accept(","):
+                found.append(self.name(f"{what} or {close!r}"))
+        return found
+
+    def numbers(self) -> list[float]:
+        """Go past numbers and the semicolon after them, with or without commas between."""
+        # Nearly all of a large file is such lists; token by token it would take five times as long. A list that is
+        # not plain, or not good, is read token by token, to find comments or the error.
+        if plain := _PLAIN_NUMBERS.match(self.text, self.next.start):
+            try:
+                found = list(map(float, plain[0][:-1].replace(",", " ").split()))
+            except ValueError:
+                pass
+            else:
+                self.next = self._token_at(plain.end())
+                return found
+        found = []
+        while not self.accept(";"):
+            if not self.accept(","):
+                if self.next.kind != "word" or not _NUMBER.fullmatch(self.next.text):
+                    self.fail(f"expected a number or ';', got {self.next}")
+                found.append(float(self.take().text))
+        return found
+
+    def property(self) -> str:
+        """Go past the keyword and what it says, and return that as it stands there, up to the semicolon."""
+        found = _PROPERTY.match(
+            self.text, self._end
+        )  # not from the next token, which may be half of something
+        if found is None:
+            self.fail("this property has no end: expected ';'")
+        self.next = self._token_at(found.end())
+        return found[1].strip()
+
+    def fail(self, message: str, start: int | None = None) -> NoReturn:
+        """Raise `BadFormat` at a place; where none is given, at the next token."""
+        start = self.next.start if start is None else start
+        raise BadFormat(f"{self.source}:{line_and_column(self.text, start)}: {message}")
+
+    def _token_at(self, start: int) -> Token:
+        start = _BETWEEN.match(self.text, start).end()  # type: ignore[union-attr]  # it matches nothing, too
+        found = _TOKEN.match(self.text, start)
+        if found is None:
+            if start < len(self.text):
+                what = "comment has no end: expected '*/'"
+                if self.text[start] == '"':
+                    what = "quote has no end on its line: expected '\"'"
+                self.fail(f"this {what}", start)
+            self._end = start
+            return Token("end", "", start)
+        self._end = found.end()
+        kind = found.lastgroup or ""
+        text = found[kind]
+        return Token(kind, _ESCAPE.sub(r"\1", text) if kind == "quoted" else text, start)
+
+
+def line_and_column(text: str, start: int) -> str:
+    r"""A place in a text as people count it, from 1.
+
+    Examples
+    --------
+    >>> line_and_column("network asia {\n}", 15)
+    '2:1'
+    """
+    lines = re.split(r"\r\n|\r|\n", text[:start])
+    return f"{len(lines)}:{len(lines[-1]) + 1}"
+
+
+def as_token(name: str) -> str:
+    r"""A name as it stands in a text: bare where that can be read again, else in quotes.
+
+    Raises
+    ------
+    BadFormat
+        If the name holds a line break or half a surrogate pair, which no token can.
+
+    Examples
+    --------
+    >>> print(as_token("12+"), as_token("lung cancer"), as_token('5"'))
+    12+ "lung cancer" "5\""
+    """
+    if _BREAKS.search(name) or _SURROGATES.search(name):
+        raise BadFormat(
+            f"BIF cannot hold the name {shown(name)}: it has a line break or a lone surrogate; rename it"
+        )
+    if _BARE.fullmatch(name):
+        return name
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def as_property(text: str) -> str:
+    """A property as it stands in a text, its keyword and semicolon included.
+
+    Raises
+    ------
+    BadFormat
+        If the property would not be read again as it was.
+
+    Examples
+    --------
+    >>> as_property("position = (73, 165)")
+    'property position = (73, 165);'
+    """
+    if not _PROPERTY.fullmatch(f"{text};") or text != text.strip() or _SURROGATES.search(text):
+        raise BadFormat(
+            f"BIF cannot hold the property {shown(text)}: it has a semicolon outside quotes, white space at an end or "
+            "a lone surrogate"
+        )
+    return f"property {text};"

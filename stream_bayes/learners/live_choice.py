@@ -1,0 +1,157 @@
+"""Several readings of one store: the one that has predicted best answers, or all of them by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from stream_bayes.core._average_kernels import AverageReading
+from stream_bayes.core._kernels import Reading
+from stream_bayes.core._value_kernels import ValueReading
+from stream_bayes.core.counts import CountStore
+from stream_bayes.core.readings import Choice, Dependences, SpanningTree, SuperParent
+from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.learners.arguments import check_choice, check_number
+from stream_bayes.learners.base import X
+from stream_bayes.learners.intervals import Cumulants
+from stream_bayes.learners.one_dependence import check_average
+from stream_bayes.learners.pairs import PairClassifier
+from stream_bayes.schema import Schema
+
+__all__ = ["READINGS", "Leader", "LiveChoice"]
+
+READINGS = ("nb", "spode", "tan", "kdb", "aode")
+
+
+class Leader(NamedTuple):
+    """Which reading answers, and since which event."""
+
+    reading: str
+    since: int
+
+
+class LiveChoice(PairClassifier):
+    """Naive Bayes, SPODE, TAN, KDB and AODE over one store of counts, chosen live by how well they predict.
+
+    Each event is counted once. Before it is learned every reading predicts it, and minus the logarithm of what it
+    gave the true class is added to the reading's loss, which fades.
+
+    Parameters
+    ----------
+    readings
+        Which of `"nb"`, `"spode"`, `"tan"`, `"kdb"` and `"aode"` to choose among; of equal ones the first leads.
+    combine
+        `"best"`: the reading with the least loss answers. `"mixture"`: all answer, weighted by exp(-loss).
+    loss_half_life
+        The number of learned events after which a loss counts half; None adds up all.
+    min_count
+        A value is a super-parent if it holds at least this weight, in fresh samples.
+    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+        As in `AODE`.
+
+    Notes
+    -----
+    Promises: the counts are those of `AODE`, exactly. The losses depend on the order of events: replaying the same
+    events gives the same bytes; merging adds the counts and starts the losses anew. The readings share one pass over
+    an event's pairs, so that an event costs little more than with the dearest of them.
+
+    Examples
+    --------
+    >>> from stream_bayes import LiveChoice
+    >>> model = LiveChoice(readings=("nb", "aode"), min_count=1)
+    >>> for _ in range(20):
+    ...     for a, b in [("x", "x"), ("x", "o"), ("o", "x"), ("o", "o")]:
+    ...         model.learn_one({"a": a, "b": b}, "same" if a == b else "different")
+    >>> model.predict_one({"a": "x", "b": "o"}), model.leader_.reading
+    ('different', 'aode')
+    """
+
+    _reading: Choice
+
+    def __init__(
+        self,
+        readings: tuple[str, ...] = READINGS,
+        combine: str = "mixture",
+        loss_half_life: float | None = 500.0,
+        min_count: float = 1.0,
+        prior: str = "m-estimate",
+        strength: float = 1.0,
+        class_prior: Any = "counted",
+        half_life: float | None = None,
+        binning: str | None = "quantile",
+        bins: int | None = None,
+        bin_after: int = 5,
+        bin_window: int = 5120,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.readings = readings
+        self.combine = combine
+        self.loss_half_life = loss_half_life
+        self.min_count = min_count
+        self.prior = prior
+        self.strength = strength
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.binning = binning
+        self.bins = bins
+        self.bin_after = bin_after
+        self.bin_window = bin_window
+        self.schema = schema
+        self.max_values = max_values
+        self.memory_budget = memory_budget
+        known = isinstance(readings, (tuple, list)) and all(isinstance(name, str) for name in readings)
+        if (
+            not known
+            or not readings
+            or len(set(readings)) != len(readings)
+            or not set(readings) <= set(READINGS)
+        ):
+            raise BadValue(f"readings must be some of {READINGS!r}, each once, not {readings!r}")
+        check_choice("combine", combine, ("best", "mixture"))
+        if loss_half_life is not None:
+            check_number("loss_half_life", loss_half_life, above=True)
+        check_average(min_count, None, 0.0, half_life)
+        self._begin()
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        settings = self._settings(class_prior)
+        members = {name: self._member(name, store, settings) for name in self.readings}
+        return Choice(
+            store.tables, store.encoder, members, self.combine == "mixture", self.loss_half_life, **settings
+        )
+
+    def _member(self, name: str, store: CountStore, settings: dict[str, Any]) -> Reading:
+        tables, encoder = store.tables, store.encoder
+        if name == "nb":
+            return ValueReading(tables, encoder.labels, **settings)
+        if name == "spode":
+            return SuperParent(
+                tables, encoder, None, self.loss_half_life, min_count=self.min_count, **settings
+            )
+        if name == "tan":
+            return SpanningTree(tables, encoder, None, None, **settings)
+        if name == "kdb":
+            return Dependences(tables, encoder, None, **settings)
+        return AverageReading(tables, encoder.labels, min_count=self.min_count, encoder=encoder, **settings)
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        raise NotSupported(
+            "the answer of LiveChoice is one of several readings', or their mixture, and has no posterior of its own; "
+            "ask a learner of the reading that leads"
+        )
+
+    @property
+    def follows_order(self) -> bool:
+        return True
+
+    @property
+    def leader_(self) -> Leader:
+        """The reading with the least loss, and the event since which it has led."""
+        return Leader(self.readings[self._reading.leader], int(self._reading.since))
+
+    @property
+    def losses_(self) -> dict[str, float]:
+        """Each reading's fading loss, in nats."""
+        return dict(zip(self.readings, [float(loss) for loss in self._reading.loss], strict=True))

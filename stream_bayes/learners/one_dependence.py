@@ -1,0 +1,286 @@
+"""AODE and SPODE: every feature depends on the class and on a super-parent."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from stream_bayes.core._average_kernels import AverageReading
+from stream_bayes.core._kernels import Reading
+from stream_bayes.core.counts import CountStore
+from stream_bayes.core.readings import SuperParent, WeightedAverage, require_features
+from stream_bayes.errors import BadValue, NeverEligible
+from stream_bayes.learners.arguments import check_choice, check_count, check_name, check_number
+from stream_bayes.learners.pairs import SuperParentClassifier
+from stream_bayes.schema import Schema
+
+__all__ = ["AODE", "SPODE", "average_reading"]
+
+
+def average_reading(
+    store: CountStore,
+    settings: dict[str, Any],
+    *,
+    min_count: float,
+    subsumption: float | None,
+    tolerance: float,
+    weights: str | None,
+    every: int | None,
+) -> AverageReading:
+    """The average over the super-parents of a store."""
+    settings = settings | {
+        "min_count": float(min_count),
+        "generality": -1.0 if subsumption is None else float(subsumption),
+        "tolerance": float(tolerance),
+    }
+    if weights is None:
+        return AverageReading(store.tables, store.encoder.labels, encoder=store.encoder, **settings)
+    return WeightedAverage(store.tables, store.encoder, every, **settings)
+
+
+def check_average(
+    min_count: float, subsumption: float | None, tolerance: float, half_life: float | None
+) -> None:
+    """Check the arguments of an average over super-parents."""
+    check_number("min_count", min_count)
+    if subsumption is not None:
+        check_number("subsumption", subsumption)
+    check_number("tolerance", tolerance)
+    if tolerance >= 1.0:
+        raise BadValue(f"tolerance is a share of samples below 1, not {tolerance!r}")
+    if half_life is None:
+        return
+    check_number("half_life", half_life, above=True)
+    # What fades holds no more than the sum of a geometric series.
+    if min_count * -math.expm1(-math.log(2.0) / half_life) > 1.0:
+        warnings.warn(
+            f"with half_life={half_life!r} no value can ever hold min_count={min_count!r} samples of weight 1: naive "
+            "Bayes will always answer; raise half_life or lower min_count",
+            NeverEligible,
+            stacklevel=3,
+        )
+
+
+class AODE(SuperParentClassifier):
+    """Averaged one-dependence estimators: the mean over all super-parents of a model where every other feature
+    depends on the class and on that one (Webb, Boughton and Wang 2005).
+
+    Parameters
+    ----------
+    min_count
+        A value is a super-parent if it holds at least this weight, in fresh samples: 30 as Webb et al., 1 as WEKA.
+        Where none of an event's values does, naive Bayes answers.
+    subsumption
+        Leave a value out of a prediction where another one implies it and holds more than this weight (100 is usual);
+        None never does.
+    tolerance
+        The share of samples by which such an implication may fail and still count, for learners that fade.
+    weights
+        None weighs all super-parents alike, `"mutual-information"` by what they tell of the class.
+    every
+        How often such weights are derived, in events; None: whenever there are a tenth more events. `research()`
+        derives them at once.
+    prior
+        `"m-estimate"` spreads `strength` over the cells, (n + s / V) / (N + s); `"laplace"` adds it to each.
+    strength
+        The weight s of the smoothing, in fresh samples; 0 is maximum likelihood.
+    class_prior
+        `"counted"`, `"uniform"`, or `{label: probability}`, which also declares the classes.
+    half_life
+        The number of learned events after which a sample weighs half; None never forgets.
+    binning
+        How the cut points of numeric features are chosen: `"quantile"`, `"equal-width"`, or `"mdl"`, which looks at the
+        classes. None: numeric features are refused.
+    bins
+        The number of bins of a numeric feature, at most; None: 1.5 times the cube root of the events, from 5 to 20.
+    bin_after
+        Numbers wait until so many events with numbers were learned; then the cuts are set, and what waited is counted.
+    bin_window
+        The cuts are set again, and everything counted anew, at twice as many events, and so on, up to so many. So many
+        events are kept until then.
+    schema
+        What the features are, and the classes; without one they are met as they come.
+    max_values
+        Past so many values of a feature, new ones share one code.
+    memory_budget
+        The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
+
+    Notes
+    -----
+    Promises: with whole weights, no `max_values` and no fading, learning online, in batches, in any order, in shards
+    that are merged, and unlearning give equal counts, exactly; with fractional weights or fading to 1e-9 of the
+    largest magnitude held. Learning and predicting cost time in proportion to the pairs of an event's features;
+    memory is 8 bytes for each class and pair of values of different features.
+
+    Examples
+    --------
+    >>> from stream_bayes import AODE
+    >>> model = AODE(min_count=1)
+    >>> for _ in range(3):
+    ...     model.learn_one({"sky": "grey", "wind": "east"}, "rain")
+    ...     model.learn_one({"sky": "grey", "wind": "west"}, "dry")
+    ...     model.learn_one({"sky": "blue", "wind": "east"}, "dry")
+    >>> model.predict_one({"sky": "grey", "wind": "east"})
+    'rain'
+    """
+
+    def __init__(
+        self,
+        min_count: float = 30.0,
+        subsumption: float | None = None,
+        tolerance: float = 0.0,
+        weights: str | None = None,
+        every: int | None = None,
+        prior: str = "m-estimate",
+        strength: float = 1.0,
+        class_prior: Any = "counted",
+        half_life: float | None = None,
+        binning: str | None = "quantile",
+        bins: int | None = None,
+        bin_after: int = 5,
+        bin_window: int = 5120,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.min_count = min_count
+        self.subsumption = subsumption
+        self.tolerance = tolerance
+        self.weights = weights
+        self.every = every
+        self.prior = prior
+        self.strength = strength
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.binning = binning
+        self.bins = bins
+        self.bin_after = bin_after
+        self.bin_window = bin_window
+        self.schema = schema
+        self.max_values = max_values
+        self.memory_budget = memory_budget
+        check_average(min_count, subsumption, tolerance, half_life)
+        check_choice("weights", weights, (None, "mutual-information"))
+        if every is not None:
+            check_count("every", every)
+        self._begin()
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        return average_reading(
+            store,
+            self._settings(class_prior),
+            min_count=self.min_count,
+            subsumption=self.subsumption,
+            tolerance=self.tolerance,
+            weights=self.weights,
+            every=self.every,
+        )
+
+    @property
+    def weights_(self) -> dict[Any, float]:
+        """What each super-parent weighs."""
+        features = self._store.encoder.nominal
+        importance = self._reading.importance
+        if importance is None:
+            return {feature.name: 1.0 for feature in features}
+        return {
+            feature.name: float(importance[feature.slot]) if feature.slot < len(importance) else 0.0
+            for feature in features
+        }
+
+
+class SPODE(SuperParentClassifier):
+    """A super-parent one-dependence estimator: every other feature depends on the class and on one feature.
+
+    Parameters
+    ----------
+    parent
+        The super-parent's name. None: the feature whose predictions, each before its event was learned, have had the
+        least logarithmic loss.
+    loss_half_life
+        The number of learned events after which a loss counts half in that choice; None adds up all.
+    min_count
+        A value is a super-parent if it holds at least this weight, in fresh samples; otherwise, and where the
+        super-parent's value is missing, naive Bayes answers.
+    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+        As in `AODE`.
+
+    Notes
+    -----
+    Promises: the counts are those of `AODE`, exactly. A live choice depends on the order of events; merging keeps the
+    counts and starts it anew. With a named super-parent a prediction costs time in proportion to the features, with a
+    live choice learning costs what `AODE`'s prediction does.
+
+    Examples
+    --------
+    >>> from stream_bayes import SPODE
+    >>> model = SPODE(parent="sky")
+    >>> for _ in range(3):
+    ...     model.learn_one({"sky": "grey", "wind": "east"}, "rain")
+    ...     model.learn_one({"sky": "grey", "wind": "west"}, "dry")
+    ...     model.learn_one({"sky": "blue", "wind": "east"}, "dry")
+    >>> model.predict_one({"sky": "grey", "wind": "east"}), model.parent_
+    ('rain', 'sky')
+    """
+
+    _reading: SuperParent
+
+    def __init__(
+        self,
+        parent: Any = None,
+        loss_half_life: float | None = 1000.0,
+        min_count: float = 1.0,
+        prior: str = "m-estimate",
+        strength: float = 1.0,
+        class_prior: Any = "counted",
+        half_life: float | None = None,
+        binning: str | None = "quantile",
+        bins: int | None = None,
+        bin_after: int = 5,
+        bin_window: int = 5120,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.parent = parent
+        self.loss_half_life = loss_half_life
+        self.min_count = min_count
+        self.prior = prior
+        self.strength = strength
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.binning = binning
+        self.bins = bins
+        self.bin_after = bin_after
+        self.bin_window = bin_window
+        self.schema = schema
+        self.max_values = max_values
+        self.memory_budget = memory_budget
+        check_average(min_count, None, 0.0, half_life)
+        check_name("parent", parent)
+        if loss_half_life is not None:
+            check_number("loss_half_life", loss_half_life, above=True)
+        self._begin()
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        if self.parent is not None:
+            require_features(store.encoder, [self.parent], "the super-parent")
+        return SuperParent(
+            store.tables,
+            store.encoder,
+            self.parent,
+            self.loss_half_life,
+            min_count=self.min_count,
+            **self._settings(class_prior),
+        )
+
+    @property
+    def follows_order(self) -> bool:
+        return self.parent is None
+
+    @property
+    def parent_(self) -> Any:
+        """The super-parent that answers now; None before any is known."""
+        chosen = self._reading.chosen
+        return None if chosen < 0 else self._store.encoder.nominal[chosen].name

@@ -1,0 +1,1 @@
+"""Where a stream meets the world: files, sockets, clocks and threads."""

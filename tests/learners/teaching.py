@@ -1,0 +1,13 @@
+"""A learner after its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Row = tuple[dict[str, Any], Any]
+
+
+def taught(model: Any, rows: list[Row]) -> Any:
+    for x, y in rows:
+        model.learn_one(x, y)
+    return model

@@ -1,0 +1,398 @@
+"""LiveChoice: what each reading lost, who leads and since when, and what the best one or the mixture answers."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stream_bayes
+from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal, Schema
+from stream_bayes.errors import BadState, BadValue, CannotMerge
+from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.testing.comparing import changes_nothing, same_bytes
+from tests.learners.leaning import leaning_events
+from tests.learners.teaching import taught
+
+ALL = ("nb", "spode", "tan", "kdb", "aode")
+ORDERS = st.one_of(
+    st.just(ALL),
+    st.permutations(ALL).map(tuple),
+    st.lists(st.sampled_from(ALL), min_size=1, unique=True).map(tuple),
+)
+
+
+class Apart:
+    """The same choice among learners that each keep counts of their own: no line of it is the package's."""
+
+    def __init__(
+        self, readings: tuple[str, ...], loss_half_life: float | None, min_count: float, **shared: Any
+    ):
+        make = {
+            "nb": lambda: NaiveBayes(**({"prior": "m-estimate"} | shared)),
+            "spode": lambda: SPODE(loss_half_life=loss_half_life, min_count=min_count, **shared),
+            "tan": lambda: TAN(**shared),
+            "kdb": lambda: KDB(**shared),
+            "aode": lambda: AODE(min_count=min_count, **shared),
+        }
+        self.members: dict[str, Any] = {name: make[name]() for name in readings}
+        self.losses = dict.fromkeys(readings, 0.0)
+        self.decay = 1.0 if loss_half_life is None else 0.5 ** (1.0 / loss_half_life)
+
+    def answers(self, x: dict[str, Any]) -> dict[str, dict[Any, float]]:
+        return {name: member.predict_proba_one(x) for name, member in self.members.items()}
+
+    def mixture(self, x: dict[str, Any]) -> dict[Any, float]:
+        answers, least = self.answers(x), min(self.losses.values())
+        weights = {name: math.exp(least - loss) for name, loss in self.losses.items()}
+        total = math.fsum(weights.values())
+        labels = next(iter(answers.values()))
+        return {y: math.fsum(weights[name] * answers[name][y] for name in answers) / total for y in labels}
+
+    def learn(self, x: dict[str, Any], y: Any, w: float) -> None:
+        for name, answer in self.answers(x).items():
+            if answer and w > 0.0:
+                lost = -math.log(max(answer.get(y, 0.0), 1e-12))
+                self.losses[name] = self.losses[name] * self.decay + w * lost
+        for member in self.members.values():
+            member.learn_one(x, y, w)
+
+    def research(self) -> None:
+        for member in self.members.values():
+            member.research()
+
+
+# -- the formula -----------------------------------------------------------------------------------------------------
+
+complete = st.fixed_dictionaries({name: st.sampled_from("xyz") for name in "abc"})
+gappy = st.fixed_dictionaries({}, optional={name: st.sampled_from(["x", "y", None]) for name in "abcd"})
+weights = st.sampled_from([1.0, 1.0, 1.0, 3.0, 0.5, 0.0])
+streams = st.one_of(
+    *(
+        st.lists(st.tuples(rows, st.sampled_from("uuvw"), weights), min_size=1, max_size=35)
+        for rows in (complete, gappy)
+    )
+)
+
+
+@settings(max_examples=150 if stream_bayes.compiled else 10)
+@given(
+    streams,
+    ORDERS,
+    st.sampled_from([None, 4.0, 500.0]),
+    st.sampled_from([1.0, 3.0]),
+    st.fixed_dictionaries(
+        {
+            "prior": st.sampled_from(["m-estimate", "laplace"]),
+            "strength": st.sampled_from([1.0, 0.25]),
+            "class_prior": st.sampled_from(["counted", "uniform", {"u": 0.5, "v": 0.25, "w": 0.25}]),
+            "half_life": st.sampled_from([None, None, 9.0]),
+        }
+    ),
+)
+def test_it_answers_as_its_readings_apart_would(stream, readings, loss_half_life, min_count, shared):
+    arguments: dict[str, Any] = {"loss_half_life": loss_half_life, "min_count": min_count, **shared}
+    apart = Apart(readings, **arguments)
+    best = LiveChoice(readings, "best", **arguments)
+    mixture = LiveChoice(readings, "mixture", **arguments)
+    leader, since = readings[0], 0
+    for x, y, w in stream:
+        answers = apart.answers(x)
+        # The best answers exactly as the leading reading alone does.
+        assert best.predict_proba_one(x) == answers[best.leader_.reading]
+        assert mixture.predict_proba_one(x) == pytest.approx(apart.mixture(x), abs=1e-12)
+        for model in (best, mixture):
+            assert model.predict_proba_one(x) == model.predict_learn_one(x, y, w)
+        apart.learn(x, y, w)
+        for model in (best, mixture):
+            assert model.losses_ == pytest.approx(apart.losses, rel=1e-11, abs=1e-11)
+            assert list(model.losses_) == list(readings)
+            assert model.losses_[model.leader_.reading] == min(model.losses_.values())
+        if best.leader_.reading != leader:
+            leader, since = best.leader_.reading, best.clock
+        assert best.leader_ == mixture.leader_ == (leader, since)
+    for learner in (best, mixture, apart):
+        learner.research()
+    for x, _, _ in stream[:4]:
+        assert best.predict_proba_one(x) == apart.answers(x)[best.leader_.reading]
+        assert mixture.predict_proba_one(x) == pytest.approx(apart.mixture(x), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_answers_as_its_readings_apart_over_many_events(seed):
+    source = random.Random(seed)
+    apart = Apart(ALL, 40.0, 1.0)
+    best, mixture = (LiveChoice(combine=combine, loss_half_life=40.0) for combine in ("best", "mixture"))
+    leaders = set()
+    for number, (x, y) in enumerate(leaning_events(seed, 240, names="abcde")):
+        if number > 120:
+            x["b"] = x["a"]
+            y = "uv"[(x["a"] == "x") != (x["c"] == "x")] if source.random() < 0.9 else y
+        assert best.predict_learn_one(x, y) == apart.answers(x)[best_before(best, apart)]
+        mixture.learn_one(x, y)
+        apart.learn(x, y, 1.0)
+        assert best.losses_ == mixture.losses_ == pytest.approx(apart.losses, rel=1e-10)
+        leaders.add(best.leader_.reading)
+    assert len(leaders) > 2
+
+
+def best_before(model: LiveChoice, apart: Apart) -> str:
+    """Who led before the event that `model` has just learned, which `apart` has not."""
+    return min(apart.losses, key=apart.losses.__getitem__)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mixture_loses_at_most_the_logarithm_of_their_number_more_than_the_best(seed):
+    model = LiveChoice(loss_half_life=None)
+    lost = 0.0
+    for number, (x, y) in enumerate(leaning_events(seed, 300, names="abcd")):
+        if number % 2:
+            x["d"] = x["a"]
+        answer = model.predict_learn_one(x, y)
+        if y in answer:
+            lost -= math.log(answer[y])
+    # One event of each class came when it was not known yet: every reading lost the same by it.
+    assert lost <= min(model.losses_.values()) + math.log(len(ALL)) + 1e-9
+
+
+def test_the_loss_of_a_class_never_met_is_that_of_a_probability_of_1e_12():
+    model = LiveChoice(loss_half_life=None)
+    model.learn_one({"a": "x"}, "u")
+    assert set(model.losses_.values()) == {0.0}
+    model.learn_one({"a": "x"}, "v", 2.0)
+    assert model.losses_ == pytest.approx(dict.fromkeys(ALL, 2 * 12 * math.log(10)), rel=1e-12)
+
+
+def test_without_a_half_life_losses_are_sums_and_with_one_they_fade():
+    stream = leaning_events(1, 80)
+    summed, faded = LiveChoice(("nb",), loss_half_life=None), LiveChoice(("nb",), loss_half_life=10.0)
+    plain, each = NaiveBayes(prior="m-estimate"), []
+    for x, y in stream:
+        answer = plain.predict_learn_one(x, y)
+        if answer:
+            each.append(-math.log(max(answer.get(y, 0.0), 1e-12)))
+        for model in (summed, faded):
+            model.learn_one(x, y)
+    assert summed.losses_["nb"] == pytest.approx(math.fsum(each), rel=1e-12)
+    ages = range(len(each) - 1, -1, -1)
+    expected = math.fsum(loss * 2 ** (-age / 10) for loss, age in zip(each, ages, strict=True))
+    assert faded.losses_["nb"] == pytest.approx(expected, rel=1e-12)
+
+
+# -- who leads -------------------------------------------------------------------------------------------------------
+
+
+def test_of_equal_readings_the_first_leads():
+    for readings in (("tan", "nb", "kdb"), ("kdb", "tan", "nb"), ("nb", "tan")):
+        model = LiveChoice(readings)
+        for x, y in leaning_events(2, 9):  # before the first structure all three are naive Bayes
+            model.learn_one(x, y)
+        assert len(set(model.losses_.values())) == 1
+        assert model.leader_ == (readings[0], 0)
+
+
+def test_the_leader_follows_a_stream_that_changes_and_says_since_when():
+    source, model = random.Random(3), LiveChoice(("nb", "tan"), loss_half_life=30.0, half_life=300.0)
+    leaders = []
+    for number in range(900):
+        x = {name: source.choice("xy") for name in "abcd"}
+        y = source.random() < 0.5
+        if 300 <= number < 600:
+            x["b"] = "xy"[(x["a"] == "x") != y]  # only a pair tells the class
+        else:
+            x = {n: "xy"[y] if source.random() < 0.7 else v for n, v in x.items()}
+        before = model.leader_
+        model.learn_one(x, y)
+        if model.leader_ != before:
+            assert model.leader_.reading != before.reading
+            assert model.leader_.since == model.clock == number + 1
+        leaders.append(model.leader_.reading)
+    assert set(leaders[400:600]) == {"tan"}
+    assert leaders[299] == leaders[-1] == "nb"
+
+
+def test_a_sample_without_weight_a_prediction_and_time_leave_losses_alone():
+    model = taught(LiveChoice(loss_half_life=5.0), leaning_events(4, 30))
+    losses, leader = model.losses_, model.leader_
+    model.learn_one({"a": "x", "new": "y"}, "new class", 0.0)
+    model.predict_learn_one({"a": "x"}, "u", 0.0)
+    model.predict_proba_one({"a": "x", "b": "z"})
+    model.advance(50)
+    model.unlearn_one(*leaning_events(4, 30)[0])
+    assert model.losses_ == losses
+    assert model.leader_ == leader
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("combine", ["best", "mixture"])
+def test_a_choice_of_one_is_that_reading(name, combine):
+    model, apart = LiveChoice((name,), combine), Apart((name,), 500.0, 1.0)
+    for x, y in leaning_events(5, 60, names="abcd"):
+        assert model.predict_learn_one(x, y) == pytest.approx(apart.answers(x)[name], abs=1e-15)
+        apart.learn(x, y, 1.0)
+    assert model.leader_ == (name, 0)
+
+
+# -- one store -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("readings", [ALL, ("aode", "spode"), ("spode", "nb"), ("tan",)])
+def test_each_event_is_counted_once(readings):
+    stream = leaning_events(6, 40)
+    model, counts = LiveChoice(readings), AODE()
+    for number, (x, y) in enumerate(stream):
+        if number % 2:
+            model.predict_learn_one(x, y)
+        else:
+            model.learn_one(x, y)
+        counts.learn_one(x, y)
+    assert model._store.by_name() == counts._store.by_name()
+    # Besides its counts it holds a few numbers for each reading.
+    assert model.memory_bytes == counts.memory_bytes
+
+
+@pytest.mark.parametrize("combine", ["best", "mixture"])
+@pytest.mark.parametrize("names", ["abc", "abcd"])
+def test_learning_and_predicting_many_is_as_one_by_one_to_the_bit(combine, names):
+    stream = leaning_events(7, 120, classes="uvw")
+    for number, (x, _) in enumerate(stream):
+        if names == "abcd" and number % 4:
+            x["d"] = x["a"]
+    xs, ys = [x for x, _ in stream], [y for _, y in stream]
+    one, learned, tested = (LiveChoice(combine=combine) for _ in range(3))
+    expected = [one.predict_learn_one(x, y) for x, y in stream]
+    learned.learn_many(xs, ys)
+    answers = tested.predict_learn_many(xs[:50], ys[:50]) + tested.predict_learn_many(xs[50:], ys[50:])
+    for got, wanted in zip(answers, expected, strict=True):
+        assert {y: p for y, p in got.items() if p} == {y: p for y, p in wanted.items() if p}
+    assert learned.losses_ == tested.losses_ == one.losses_
+    assert learned.leader_ == tested.leader_ == one.leader_
+    assert learned.predict_proba_many(xs) == [one.predict_proba_one(x) for x in xs]
+
+
+def test_merging_keeps_the_counts_and_starts_the_losses_anew():
+    one, other = taught(LiveChoice(), leaning_events(8, 60)), taught(LiveChoice(), leaning_events(9, 70))
+    counts = AODE() + taught(taught(AODE(), leaning_events(8, 60)), leaning_events(9, 70))
+    assert any(one.losses_.values())
+    losses = other.losses_
+    merged = one + other
+    assert merged._store.by_name() == counts._store.by_name()
+    assert set(merged.losses_.values()) == {0.0}
+    assert merged.leader_ == ("nb", merged.clock)
+    assert other.losses_ == losses
+    merged.learn_one(*leaning_events(10, 1)[0])
+    assert all(merged.losses_.values())
+
+
+def test_choices_among_other_readings_do_not_merge():
+    with pytest.raises(CannotMerge, match="readings"):
+        LiveChoice(("nb", "tan")).merge(LiveChoice(("tan", "nb")))
+    with pytest.raises(CannotMerge, match="combine"):
+        LiveChoice(combine="best").merge(LiveChoice())
+
+
+@pytest.mark.parametrize("combine", ["best", "mixture"])
+@pytest.mark.parametrize("copy", ["state", "pickle"])
+def test_losses_leader_and_structures_come_back(combine, copy):
+    stream, more = leaning_events(11, 77, names="abcd"), leaning_events(12, 90, names="abcde")
+    model = taught(LiveChoice(combine=combine, loss_half_life=20.0), stream)
+    twin = LiveChoice.from_state(model.state()) if copy == "state" else pickle.loads(pickle.dumps(model))
+    assert twin.losses_ == model.losses_
+    assert twin.leader_ == model.leader_
+    same_bytes(twin, model, copy)
+    for x, y in more:
+        assert twin.predict_learn_one(x, y) == model.predict_learn_one(x, y)
+    same_bytes(twin, model, f"{copy}, going on")
+
+
+def test_research_lets_every_reading_derive_what_it_derives():
+    model = LiveChoice(("tan", "kdb"))
+    stream = leaning_events(13, 9)
+    taught(model, stream)
+    x = {"a": "x", "b": "z", "c": "y"}
+    plain = taught(NaiveBayes(prior="m-estimate"), stream)
+    assert model.predict_proba_one(x) == pytest.approx(plain.predict_proba_one(x), abs=1e-12)
+    model.research()
+    tan, kdb = taught(TAN(), stream), taught(KDB(), stream)
+    for one in (tan, kdb):
+        one.research()
+    both = tan.predict_proba_one(x), kdb.predict_proba_one(x)
+    assert both[0] != plain.predict_proba_one(x)
+    expected = {y: (both[0][y] + both[1][y]) / 2 for y in both[0]}  # so far they lost the same
+    assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"readings": ()}, "readings must be some of"),
+        ({"readings": "nb"}, "readings must be some of"),
+        ({"readings": None}, "readings must be some of"),
+        ({"readings": ("nb", "tan", "nb")}, "each once"),
+        ({"readings": ("nb", "forest")}, "'forest'"),
+        ({"readings": ("nb", 3)}, "3"),
+        ({"readings": ("nb", ["tan"])}, "tan"),
+        ({"combine": "worst"}, "combine must be one of 'best', 'mixture'"),
+        ({"combine": None}, "combine"),
+        ({"loss_half_life": 0}, "loss_half_life must be a finite number above 0"),
+        ({"loss_half_life": math.inf}, "loss_half_life"),
+        ({"min_count": -1}, "min_count"),
+        ({"prior": "uniform"}, "prior"),
+    ],
+    ids=repr,
+)
+def test_a_choice_that_is_none_is_refused(arguments, words):
+    with pytest.raises(BadValue, match=words):
+        LiveChoice(**arguments)
+
+
+def test_readings_can_be_given_as_a_list_and_come_back():
+    model = taught(LiveChoice(["nb", "tan"]), leaning_events(14, 20))  # type: ignore[arg-type]  # what a user may write
+    twin = LiveChoice.from_state(model.state())
+    assert twin.losses_ == model.losses_
+    assert pickle.loads(pickle.dumps(model)).leader_ == model.leader_
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"losses": [0.0, 0.0]},
+        {"losses": [0.0, math.nan, 0.0]},
+        {"losses": [0.0, -1.0, 0.0]},
+        {"losses": "abc"},
+        {"leader": 3},
+        {"leader": -1},
+        {"leader": True},
+        {"since": -1},
+        {"due": None},
+        {"members": []},
+        {"members": [{}, {}, {}, {}]},
+        {"members": [{}, {}, {}]},
+    ],
+    ids=repr,
+)
+def test_a_choice_that_fits_no_readings_is_bad_state(change):
+    state = taught(LiveChoice(("nb", "tan", "spode")), leaning_events(15, 20)).state()
+    state["reading"] = state["reading"] | change
+    state["checksum"] = checksum(text_of(state), state["arrays"])
+    with pytest.raises(BadState):
+        LiveChoice.from_state(state)
+
+
+def test_a_refused_event_leaves_losses_and_leader_alone():
+    schema = Schema({"a": Nominal(["x", "y"], closed=True)}, classes=["u", "v"])
+    model = taught(LiveChoice(schema=schema), [({"a": "x"}, "u"), ({"a": "y"}, "v")] * 6)
+    with changes_nothing(model, "refused events"):
+        for x, y in [({"a": "z"}, "u"), ({"a": "x"}, "w"), ({"a": "x"}, None)]:
+            with pytest.raises(ValueError):
+                model.learn_one(x, y)
+            with pytest.raises(ValueError):
+                model.predict_learn_one(x, y)

@@ -1,0 +1,212 @@
+"""What classifiers over pairs share: many rows at once, tables by name, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from stream_bayes import AODE, KDB, ODE, SPODE, TAN, LiveChoice, Nominal, Schema
+from stream_bayes.errors import (
+    BadLabel,
+    BadValue,
+    BudgetExceeded,
+    NotSupported,
+    UnknownFeature,
+)
+from stream_bayes.testing.comparing import changes_nothing, same_bytes
+from tests.learners.leaning import leaning_events
+from tests.learners.teaching import taught
+
+FAMILY = pytest.mark.parametrize(
+    "kind", [AODE, SPODE, ODE, TAN, KDB, LiveChoice], ids=lambda kind: kind.__name__
+)
+
+
+# -- many at once -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", ["uv", "uvw", "uvwxy"])
+@pytest.mark.parametrize("whole", [True, False], ids=["every feature", "some missing"])
+def test_many_rows_in_any_form_are_answered_and_learned_as_one_by_one(classes, whole):
+    stream = leaning_events(20, 90, classes=classes)
+    if not whole:
+        stream = [
+            ({n: v for k, (n, v) in enumerate(x.items()) if (i + k) % 5}, y)
+            for i, (x, y) in enumerate(stream)
+        ]
+    xs, ys = [x for x, _ in stream], [y for _, y in stream]
+    columns = {name: [x.get(name) for x in xs] for name in "abc"}
+    schema = Schema(dict.fromkeys("abc", Nominal()), target="class")
+    forms: dict[str, Callable[[slice], tuple[Any, Any]]] = {
+        "dicts": lambda part: (xs[part], ys[part]),
+        "pandas": lambda part: (pd.DataFrame(columns).iloc[part], pd.Series(ys[part])),
+        "polars": lambda part: (pl.DataFrame(columns)[part], pl.Series(ys[part])),
+        "coded": lambda part: (
+            schema.encode({n: c[part] for n, c in columns.items()} | {"class": ys[part]}),
+            None,
+        ),
+    }
+    one = AODE(min_count=3)
+    expected = [one.predict_learn_one(x, y) for x, y in stream]
+    for form, part in forms.items():
+        model = AODE(min_count=3)
+        answers: list[dict[Any, float]] = []
+        for piece in (slice(0, 40), slice(40, 90)):
+            given = part(piece)
+            answer = model.predict_learn_many(*given)
+            if form == "coded":
+                answers += [dict(zip(answer.labels, row, strict=True)) for row in answer.values.tolist()]
+            elif form == "dicts":
+                answers += answer
+            else:
+                answers += answer.to_dict("records") if form == "pandas" else answer.to_dicts()
+        for got, wanted in zip(answers, expected, strict=True):
+            # A frame's columns may come in another order than the features of the first events, and so may factors.
+            assert {y: p for y, p in got.items() if p} == pytest.approx(wanted, rel=1e-12, abs=0.0), form
+        assert model._store.by_name() == one._store.by_name(), form
+        assert model.predict_proba_one(xs[0]) == pytest.approx(one.predict_proba_one(xs[0]), rel=1e-12), form
+
+
+def test_learning_many_and_then_asking_is_as_learning_each():
+    stream = leaning_events(21, 60)
+    one, many = taught(AODE(min_count=1), stream), AODE(min_count=1)
+    many.learn_many([x for x, _ in stream], [y for _, y in stream])
+    same_bytes(one, many, "learned as a batch")
+    assert many.predict_many([x for x, _ in stream]) == [one.predict_one(x) for x, _ in stream]
+
+
+# -- tables by name ---------------------------------------------------------------------------------------------------
+
+
+@FAMILY
+def test_tables_given_another_features_value_are_the_shares_of_a_dict(kind):
+    stream = leaning_events(40, 50)
+    stream += [({"a": "x"}, "u"), ({"b": "y", "c": "z"}, "v")]
+    model = taught(kind(prior="laplace", strength=0.5), stream)
+    for child, other in itertools.permutations("abc", 2):
+        for y in "uv":
+            for value in "xyz":
+                table = model.conditional(child, {"class": y, other: value})
+                held = [x for x, label in stream if label == y and x.get(other) == value and child in x]
+                expected = {v: (sum(x[child] == v for x in held) + 0.5) / (len(held) + 1.5) for v in "xyz"}
+                assert table == pytest.approx(expected, abs=1e-15)
+        assert model.conditional(child, {other: "x"}) == {
+            y: model.conditional(child, {"class": y, other: "x"}) for y in model.classes_
+        }
+
+
+def test_tables_refuse_what_they_do_not_hold():
+    model = taught(AODE(), leaning_events(41, 20))
+    with pytest.raises(NotSupported, match="pairs"):
+        model.conditional("a", {"class": "u", "b": "x", "c": "y"})
+    with pytest.raises(NotSupported, match="itself"):
+        model.conditional("a", {"class": "u", "a": "x"})
+    with pytest.raises(BadLabel, match="never met"):
+        model.conditional("a", {"class": "u", "b": "never met"})
+    with pytest.raises(BadLabel, match="the classes are"):
+        model.conditional("a", {"class": "w", "b": "x"})
+    with pytest.raises(UnknownFeature, match="'never'"):
+        model.conditional("a", {"class": "u", "never": "x"})
+    with pytest.raises(UnknownFeature, match="'never'"):
+        model.conditional("never", {"class": "u", "a": "x"})
+
+
+def test_an_interval_holds_the_probability_that_is_answered():
+    source, model = random.Random(42), AODE(min_count=1)
+    for _ in range(400):
+        y, odd = source.random() < 0.5, source.random() < 0.5
+        model.learn_one({"a": str(odd), "b": str(odd != y)}, y)
+    for a, b in itertools.product(("True", "False"), repeat=2):
+        answer = model.predict_proba_one({"a": a, "b": b})
+        for label, (low, high) in model.predict_interval_one({"a": a, "b": b}).items():
+            assert low <= answer[label] <= high
+
+
+# -- refused ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "words"),
+    [
+        (AODE, {"min_count": -1}, "min_count must be a finite number of at least 0"),
+        (AODE, {"min_count": math.nan}, "min_count"),
+        (AODE, {"min_count": True}, "min_count"),
+        (AODE, {"subsumption": -0.5}, "subsumption"),
+        (AODE, {"subsumption": "100"}, "subsumption"),
+        (AODE, {"tolerance": 1.0}, "tolerance is a share of samples below 1"),
+        (AODE, {"tolerance": -0.1}, "tolerance"),
+        (AODE, {"weights": "information"}, "weights must be one of None, 'mutual-information'"),
+        (AODE, {"every": 0}, "every must be a whole number of at least 1"),
+        (AODE, {"every": 2.0}, "every"),
+        (AODE, {"prior": "jeffreys"}, "prior must be one of 'laplace', 'm-estimate'"),
+        (AODE, {"strength": -1}, "strength"),
+        (SPODE, {"loss_half_life": 0}, "loss_half_life must be a finite number above 0"),
+        (SPODE, {"loss_half_life": -3}, "loss_half_life"),
+        (SPODE, {"min_count": math.inf}, "min_count"),
+    ],
+)
+def test_arguments_out_of_range_are_refused_by_name(kind, arguments, words):
+    with pytest.raises(BadValue, match=words):
+        kind(**arguments)
+
+
+def test_a_super_parent_that_the_schema_does_not_declare_is_refused():
+    with pytest.raises(UnknownFeature, match=r"super-parent 'wind'.*'sky'"):
+        SPODE(parent="wind", schema=Schema({"sky": Nominal()}))
+    SPODE(parent="sky", schema=Schema({"sky": Nominal()}))
+
+
+@pytest.mark.parametrize("parent", [["a"], {"a": 1}, 3.5j])
+def test_a_super_parent_that_can_be_no_name_is_refused(parent):
+    with pytest.raises(BadValue):
+        SPODE(parent=parent)
+
+
+@FAMILY
+def test_a_number_without_bins_is_refused_and_nothing_changes(kind):
+    model = taught(kind(binning=None), leaning_events(50, 20))
+    with changes_nothing(model, "a number"), pytest.raises(BadValue, match=r"'heat'.*bins"):
+        model.learn_one({"a": "x", "new": "y", "heat": 20.5}, "new class")
+    with changes_nothing(model, "a number in a batch"), pytest.raises(BadValue, match=r"'heat'.*bins"):
+        model.learn_many([{"a": "x"}, {"heat": 20.5}], ["u", "v"])
+
+
+@FAMILY
+def test_a_budget_too_small_for_the_pairs_is_refused_and_nothing_changes(kind):
+    model = taught(kind(memory_budget=6000), leaning_events(51, 20, names="ab"))
+    wide_event = {f"f{i}": "x" for i in range(30)}
+    with changes_nothing(model, "too wide an event"):
+        with pytest.raises(BudgetExceeded, match="6,000"):
+            model.learn_one(wide_event, "u")
+        with pytest.raises(BudgetExceeded):
+            model.predict_learn_one(wide_event, "u")
+        with pytest.raises(BudgetExceeded):
+            model.learn_many([{"a": "x"}, wide_event], ["u", "v"])
+    taught(model, leaning_events(52, 5, names="ab"))
+    assert model.memory_bytes <= 6000
+
+
+@FAMILY
+def test_a_budget_too_small_for_the_declared_pairs_is_refused_at_once(kind):
+    schema = Schema({f"f{i}": Nominal(range(8)) for i in range(20)}, classes=["u", "v"])
+    pairs = 8 * 2 * 64 * 190
+    with pytest.raises(BudgetExceeded, match="memory_budget"):
+        kind(schema=schema, memory_budget=pairs)
+    assert kind(schema=schema, memory_budget=3 * pairs).memory_bytes >= pairs
+
+
+@FAMILY
+def test_values_past_max_values_share_a_code_and_its_pairs(kind):
+    model = kind(max_values=2, strength=0.0)
+    for value in "xyzw":
+        model.learn_one({"a": value, "b": "o"}, "u")
+    shares = model.conditional("a", {"class": "u", "b": "o"})
+    assert sorted(shares.values()) == [0.25, 0.25, 0.5]
+    assert model.predict_proba_one({"a": "z", "b": "o"}) == model.predict_proba_one({"a": "new", "b": "o"})

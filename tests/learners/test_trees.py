@@ -1,0 +1,506 @@
+"""ODE, TAN and KDB: whose parent is whom, found by brute force, got back from samples, and when it is derived."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from collections.abc import Callable
+from itertools import combinations, pairwise
+from typing import Any
+
+import pytest
+
+from stream_bayes import KDB, ODE, TAN, NaiveBayes, Nominal, Schema
+from stream_bayes.core.readings import Dependences, SpanningTree
+from stream_bayes.errors import BadState, BadValue, UnknownFeature
+from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.testing.comparing import same_bytes
+from tests.learners.leaning import Event, leaning_events
+from tests.learners.teaching import taught
+from tests.oracles.aode import OneDependenceOracle
+from tests.oracles.random_trees import random_tree, tree_events, undirected
+
+DERIVED = pytest.mark.parametrize("kind", [TAN, KDB], ids=lambda kind: kind.__name__)
+
+
+def known(stream: list[Event]) -> OneDependenceOracle:
+    oracle = OneDependenceOracle()
+    for x, y in stream:
+        oracle.learn(x, y)
+    return oracle
+
+
+def shuffled(source: random.Random, stream: list[Event]) -> list[Event]:
+    """The same events in another order, the features of each too."""
+    return [(dict(source.sample(list(x.items()), len(x))), y) for x, y in source.sample(stream, len(stream))]
+
+
+# -- a structure of the user's own -----------------------------------------------------------------------------------
+
+
+def test_given_parents_are_taken_as_soon_as_their_features_are_met():
+    model = ODE(parents={"wind": "sky", "rain": "wind"})
+    for x, expected in [
+        ({"moon": "new"}, {"moon": None}),
+        ({"wind": "west"}, {"moon": None, "wind": None}),
+        ({"sky": "grey"}, {"moon": None, "sky": None, "wind": "sky"}),
+        ({"rain": "yes"}, {"moon": None, "rain": "wind", "sky": None, "wind": "sky"}),
+    ]:
+        model.learn_one(x, "u")
+        assert model.parents_ == expected
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.parents_ == model.parents_
+    same_bytes(twin, model, "pickled")
+
+
+def test_given_parents_are_found_again_after_merging():
+    empty, full = ODE(parents={"b": "a"}), taught(ODE(parents={"b": "a"}), leaning_events(1, 30))
+    assert empty.parents_ == {}
+    merged = empty + full
+    assert merged.parents_ == {"a": None, "b": "a", "c": None}
+    x = {"a": "x", "b": "y"}
+    assert merged.predict_proba_one(x) == pytest.approx(full.predict_proba_one(x), abs=1e-15)
+
+
+@pytest.mark.parametrize("parents", [None, {}, {"a": None, "b": None}])
+def test_without_parents_it_is_naive_bayes_to_the_bit(parents):
+    model, plain = ODE(parents=parents), NaiveBayes(prior="m-estimate")
+    for x, y in leaning_events(2, 40):
+        assert model.predict_learn_one(x, y) == plain.predict_learn_one(x, y)
+
+
+def test_a_derived_structure_given_as_ones_own_answers_to_the_bit():
+    stream = leaning_events(3, 60, names="abcd")
+    tan = taught(TAN(), stream)
+    tan.research()
+    model = taught(ODE(parents=tan.parents_), stream)
+    assert model.parents_ == tan.parents_
+    for x, _ in stream[:10]:
+        assert model.predict_proba_one(x) == tan.predict_proba_one(x)
+
+
+def test_names_of_any_kind_can_be_parents_and_come_back():
+    parents = {("a", 1): "größe", True: ("a", 1), b"x": True}
+    model = ODE(parents=parents)
+    model.learn_one({"größe": "x", ("a", 1): "y", True: "z", b"x": "w"}, "u")
+    twin = ODE.from_state(model.state())
+    assert twin.parents == parents
+    assert twin.parents_ == model.parents_ == parents | {"größe": None}
+
+
+@pytest.mark.parametrize(
+    ("parents", "words"),
+    [
+        ({"a": "a"}, "'a' -> 'a'"),
+        ({"a": "b", "b": "a"}, "circle: 'a' -> 'b' -> 'a'"),
+        ({"x": "a", "a": "b", "b": "c", "c": "a"}, "circle"),
+        ({True: 1}, "circle"),  # Python's dict says that they are the same
+        (["a"], r"\{feature: its parent\}"),
+        ("ab", r"\{feature: its parent\}"),
+        ({"a": ["b"]}, "list"),
+        ({"a": 3.5j}, "complex"),
+        ({"a": math.nan}, "finite"),
+    ],
+)
+def test_parents_that_make_no_forest_are_refused(parents, words):
+    with pytest.raises(BadValue, match=words):
+        ODE(parents=parents)
+
+
+@pytest.mark.parametrize("parents", [{"wind": "sky"}, {"sky": "wind"}])
+def test_parents_that_the_schema_does_not_declare_are_refused(parents):
+    with pytest.raises(UnknownFeature, match="'wind' is not declared"):
+        ODE(parents=parents, schema=Schema({"sky": Nominal()}))
+
+
+# -- the tree --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_tree_behind_samples_is_got_back_and_led_away_from_its_root(seed):
+    source = random.Random(seed)
+    names = list("abcdefg")
+    source.shuffle(names)
+    tree = random_tree(source, names)
+    stream = tree_events(source, tree, 3, 500)
+    for root in (None, names[0], names[-1]):
+        model = taught(TAN(root=root), stream)
+        model.research()
+        assert undirected(model.parents_) == undirected(tree)
+        assert [name for name, parent in model.parents_.items() if parent is None] == [root or "a"]
+        if root == names[0]:
+            assert model.parents_ == tree
+        assert {frozenset(edge) for edge in model.edges_} == undirected(tree)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_edges_come_strongest_first_and_no_other_tree_tells_more(seed):
+    stream = leaning_events(seed, 90, names="abcde")
+    for number, (x, _) in enumerate(stream):
+        if number % 3 == 0:
+            del x["abcde"[number % 5]]
+    model, oracle = taught(TAN(), stream), known(stream)
+    model.research()
+    told = {
+        frozenset(pair): oracle.conditional_mutual_information(*pair) for pair in combinations("abcde", 2)
+    }
+    mine = [told[frozenset(edge)] for edge in model.edges_]
+    assert all(first >= second - 1e-12 for first, second in pairwise(mine))
+    assert all(edge == tuple(sorted(edge)) for edge in model.edges_)
+    trees = (some for some in combinations(told, 4) if spans(some, "abcde"))
+    assert math.fsum(mine) == pytest.approx(max(math.fsum(told[edge] for edge in tree) for tree in trees))
+
+
+def spans(edges: tuple[frozenset[str], ...], names: str) -> bool:
+    reached, grown = {names[0]}, True
+    while grown:
+        more = {name for edge in edges if edge & reached for name in edge}
+        grown, reached = not more <= reached, reached | more
+    return reached == set(names)
+
+
+def test_a_root_that_is_not_met_yet_leaves_the_first_by_name():
+    stream = leaning_events(7, 40)
+    model = taught(TAN(root="late"), stream)
+    model.research()
+    assert model.parents_["a"] is None
+    for x, y in stream:
+        model.learn_one({**x, "late": x["b"]}, y)
+    model.research()
+    assert [name for name, parent in model.parents_.items() if parent is None] == ["late"]
+
+
+def test_the_root_decides_directions_and_not_edges():
+    stream = leaning_events(8, 60, names="abcde")
+    models = [taught(TAN(root=root), stream) for root in "abcde"]
+    for model in models:
+        model.research()
+        assert model.edges_ == models[0].edges_
+        assert undirected(model.parents_) == undirected(models[0].parents_)
+
+
+@pytest.mark.parametrize("root", ["wind", ["sky"], 3.5j])
+def test_a_root_that_the_schema_does_not_declare_is_refused(root):
+    with pytest.raises((UnknownFeature, BadValue)):
+        TAN(root=root, schema=Schema({"sky": Nominal()}))
+
+
+# -- k-dependence ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_class(seed):
+    stream = leaning_events(seed, 80, names="abcde", classes="uvw")
+    oracle = known(stream)
+    model = taught(KDB(), stream)
+    model.research()
+    of_class = {name: oracle.mutual_information(name) for name in "abcde"}
+    for name, parent in model.parents_.items():
+        above = [other for other in "abcde" if of_class[other] > of_class[name]]
+        told = {other: oracle.conditional_mutual_information(name, other) for other in above}
+        assert parent == max(told, key=told.__getitem__, default=None)
+
+
+def test_with_k_0_no_feature_has_a_parent_and_naive_bayes_answers_to_the_bit():
+    model, plain = KDB(k=0), NaiveBayes(prior="m-estimate")
+    for x, y in leaning_events(9, 60):
+        assert model.predict_learn_one(x, y) == plain.predict_learn_one(x, y)
+    assert model.parents_ == {"a": None, "b": None, "c": None}
+
+
+@pytest.mark.parametrize("k", [-1, True, 1.0, "1", None])
+def test_a_k_that_is_no_number_of_parents_is_refused(k):
+    with pytest.raises(BadValue, match="k must be"):
+        KDB(k=k)
+
+
+# -- a function of the counts ----------------------------------------------------------------------------------------
+
+
+@DERIVED
+@pytest.mark.parametrize("seed", range(3))
+def test_any_order_and_any_shards_give_the_same_structure(kind, seed):
+    source = random.Random(seed)
+    names: list[Any] = ["a", "größe", True, b"a", ("a", 1)]
+    stream: list[Event] = []
+    for x, y in leaning_events(seed, 60, names="vwxyz"):
+        renamed = dict(zip(names, x.values(), strict=True))
+        stream.append(({n: v for n, v in renamed.items() if source.random() < 0.9}, y))
+    model = taught(kind(), stream)
+    shards = [kind() for _ in range(3)]
+    for x, y in shuffled(source, stream):
+        shards[source.randrange(3)].learn_one(x, y)
+    merged = shards[0] + shards[1] + shards[2]
+    detour = taught(taught(kind(), leaning_events(seed + 50, 30)), shuffled(source, stream))
+    for x, y in leaning_events(seed + 50, 30):
+        detour.unlearn_one(x, y)
+    for one in (model, merged, detour):
+        one.research()
+    found = {name: parent for name, parent in detour.parents_.items() if name in names}
+    assert model.parents_ == merged.parents_ == found
+    if kind is TAN:
+        assert model.edges_ == merged.edges_ == detour.edges_
+
+
+@DERIVED
+def test_of_equal_features_all_hang_on_the_first_by_name(kind):
+    model = kind()
+    for value, y in [("x", "u"), ("y", "v"), ("x", "v"), ("x", "u"), ("y", "u")]:
+        model.learn_one(dict.fromkeys(["d", "b", "a", "c"], value), y)
+    model.research()
+    assert model.parents_ == {"a": None, "b": "a", "c": "a", "d": "a"}
+
+
+@DERIVED
+def test_features_that_tell_nothing_hang_on_the_first_by_name(kind):
+    # What is 0 comes out of sums of logarithms, whose rounding must not choose.
+    source = random.Random(10)
+    for classes in ("u", "uvw", "uvwxyz"):
+        model = kind()
+        for _ in range(70):
+            model.learn_one({"c": "o", "a": "same", "b": "same"}, source.choice(classes), 0.7)
+        model.research()
+        assert model.parents_ == {"a": None, "b": "a", "c": "a"}
+
+
+@DERIVED
+def test_a_structure_is_derived_from_a_state_alone(kind):
+    # No event is kept: what a loaded model derives it derives from counts.
+    stream = leaning_events(11, 300, names="abcde")
+    model = taught(kind(every=1000), stream)
+    assert set(model.parents_.values()) == {None}
+    twin = kind.from_state(model.state())
+    size = twin.memory_bytes
+    for one in (model, twin):
+        one.research()
+    assert model.parents_ == twin.parents_
+    assert set(model.parents_.values()) != {None}
+    assert taught(twin, stream).memory_bytes == size
+
+
+# -- when it is derived ----------------------------------------------------------------------------------------------
+
+Times = list[int]
+
+
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> Times:
+    """What the clock said whenever a structure was derived."""
+    seen: Times = []
+    for reading in (SpanningTree, Dependences):
+        monkeypatch.setattr(reading, "research", noting(reading.research, seen))
+    return seen
+
+
+def noting(method: Callable[[Any], None], seen: Times) -> Callable[[Any], None]:
+    def research(self: Any) -> None:
+        seen.append(int(self.tables.clock))
+        method(self)
+
+    return research
+
+
+def checks(last: int, half_life: float | None = None) -> Times:
+    """When the order of the edges is looked at: whenever there are a tenth more events, at first every tenth."""
+    found = [10]
+    while found[-1] < last:
+        step = max(10, found[-1] // 10)
+        found.append(found[-1] + (step if half_life is None else min(step, max(10, int(half_life)))))
+    return [time for time in found if time <= last]
+
+
+@DERIVED
+@pytest.mark.parametrize("every", [1, 7, 64])
+def test_every_so_many_events_means_at_exactly_those(kind, every, times):
+    taught(kind(every=every), leaning_events(12, 70))
+    assert times == list(range(every, 71, every))
+
+
+@DERIVED
+def test_deriving_on_call_leaves_the_schedule_alone(kind, times):
+    model = kind(every=10)
+    for number, (x, y) in enumerate(leaning_events(13, 45), 1):
+        model.learn_one(x, y)
+        if number in (3, 25):
+            model.research()
+    assert times == [3, 10, 20, 25, 30, 40]
+
+
+@DERIVED
+def test_before_the_first_ten_events_nothing_is_derived_and_naive_bayes_answers_to_the_bit(kind, times):
+    model, plain = kind(), NaiveBayes(prior="m-estimate")
+    for number, (x, y) in enumerate(leaning_events(14, 10), 1):
+        assert times == []
+        assert model.predict_learn_one(x, y) == plain.predict_learn_one(x, y), number
+    assert times == [10]
+
+
+@pytest.mark.parametrize("half_life", [None, 5.0, 15.5, 100.0])
+def test_a_k_dependence_is_derived_whenever_there_are_a_tenth_more_events(half_life, times):
+    taught(KDB(half_life=half_life), leaning_events(15, 400))
+    assert times == checks(400, half_life)
+
+
+def test_the_tree_is_looked_at_when_there_are_a_tenth_more_and_derived_when_its_order_broke_or_events_doubled(
+    times,
+):
+    reasons = {"order": 0, "doubled": 0, "new feature": 0, "none": 0}
+    for seed in range(4):
+        times.clear()
+        # Dependences move from one pair of features to the next; a new one comes late.
+        source = random.Random(seed)
+        model, stream = TAN(), []
+        expected: list[Any] = []
+        for number in range(1, 261):
+            x = {name: source.choice("xyz") for name in "abcd"}
+            pair = ("ab", "bc", "cd")[number // 60 % 3]
+            if source.random() < 0.6:
+                x[pair[1]] = x[pair[0]]
+            if number > 180:
+                x["late"] = x["a"] if source.random() < 0.5 else source.choice("xyz")
+            stream.append((x, source.choice("uv")))
+            edges = model.edges_
+            model.learn_one(*stream[-1])
+            if number not in checks(260):
+                assert times == expected
+                continue
+            last = expected[-1] if expected else 0
+            oracle = known(stream)
+            told = [oracle.conditional_mutual_information(a, b) for a, b in edges]
+            if number >= 2 * last:
+                reason = "doubled"
+            elif number > 180 and not any("late" in edge for edge in edges):
+                reason = "new feature"
+            elif any(first < second - 1e-12 for first, second in pairwise(told)):
+                reason = "order"
+            else:
+                reason = "none"
+            reasons[reason] += 1
+            if reason != "none":
+                expected.append(number)
+            assert times == expected, reason
+    assert all(reasons.values()), reasons
+
+
+def test_the_trees_edges_are_looked_at_once_a_half_life_when_counts_fade(times):
+    # Every look derives, as no tree has an edge.
+    taught(TAN(half_life=20.0), [({"a": "x"}, y) for _, y in leaning_events(16, 400)])
+    assert times == checks(400, 20.0)
+
+
+def test_predicting_unlearning_time_and_merging_derive_nothing(times):
+    stream = leaning_events(17, 55)
+    model, other = taught(TAN(every=50), stream), taught(TAN(every=50), stream)
+    times.clear()
+    parents = model.parents_
+    model.predict_proba_one(stream[0][0])
+    model.predict_proba_many([x for x, _ in stream])
+    model.unlearn_one(*stream[0])
+    model.advance(100)
+    model.merge(other)
+    assert times == []
+    assert model.parents_ == parents
+    model.learn_one(*stream[0])  # its time has come meanwhile
+    assert times == [model.clock]
+
+
+@DERIVED
+def test_a_batch_derives_at_the_same_events(kind, times):
+    stream = leaning_events(18, 130, names="abcd")
+    one = taught(kind(), stream)
+    expected = times.copy()
+    xs, ys = [x for x, _ in stream], [y for _, y in stream]
+    for verb in ("learn_many", "predict_learn_many"):
+        times.clear()
+        many = kind()
+        for part in (slice(0, 33), slice(33, 130)):
+            getattr(many, verb)(xs[part], ys[part])
+        assert times == expected
+        assert many.parents_ == one.parents_
+        same_bytes(one, many, verb)
+
+
+@DERIVED
+@pytest.mark.parametrize("every", [None, 7])
+@pytest.mark.parametrize("copy", ["state", "pickle"])
+def test_structure_and_schedule_come_back(kind, every, copy, times):
+    stream, more = leaning_events(19, 57, names="abcd"), leaning_events(20, 150, names="abcde")
+    model = taught(kind(every=every), stream)
+    twin = kind.from_state(model.state()) if copy == "state" else pickle.loads(pickle.dumps(model))
+    assert twin.parents_ == model.parents_
+    same_bytes(twin, model, copy)
+    times.clear()
+    taught(model, more)
+    expected = times.copy()
+    times.clear()
+    taught(twin, more)
+    assert times == expected
+    same_bytes(twin, model, f"{copy}, going on")
+
+
+@DERIVED
+def test_a_feature_wholly_unlearned_leaves_the_structure_at_the_next_look(kind):
+    stream = leaning_events(21, 100, names="ab")
+    model = taught(kind(), stream)
+    model.learn_one({"a": "x", "b": "y", "gone": "z"}, "u")
+    model.research()
+    assert "gone" in model.parents_
+    model.unlearn_one({"a": "x", "b": "y", "gone": "z"}, "u")
+    for x, y in leaning_events(22, 40, names="ab"):
+        model.learn_one({**x, "new": x["a"]}, y)
+    assert model.parents_["gone"] is None
+    assert "gone" not in model.parents_.values()
+    assert model.parents_["new"] == "a" or model.parents_["a"] == "new"
+
+
+def test_without_features_or_with_one_there_is_nothing_to_derive():
+    for x in ({}, {"a": "x"}):
+        model = taught(TAN(), [(x, "u"), (x, "v")] * 30)
+        model.research()
+        assert model.edges_ == ()
+        assert model.parents_ == dict.fromkeys(x)
+        assert model.predict_proba_one(x) == pytest.approx({"u": 0.5, "v": 0.5})
+
+
+# -- states that cannot be -------------------------------------------------------------------------------------------
+
+
+@DERIVED
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parents": [[0, 3]]},
+        {"parents": [[3, 0]]},
+        {"parents": [[-1, 0]]},
+        {"parents": [[0, -1]]},
+        {"parents": [[1, 1]]},
+        {"parents": [[True, 0]]},
+        {"parents": [[0.0, 1]]},
+        {"parents": [[0]]},
+        {"parents": None},
+        {"due": -1},
+        {"due": 2.0},
+        {"due": 2**63},
+    ],
+    ids=repr,
+)
+def test_a_structure_that_fits_no_counts_is_bad_state(kind, change):
+    refuse(taught(kind(), leaning_events(23, 30)), change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"derived_at": -1}, {"derived_at": "x"}, {"edges": [["a", "never met"]]}, {"edges": [["a"]]}],
+    ids=repr,
+)
+def test_a_tree_that_fits_no_counts_is_bad_state(change):
+    refuse(taught(TAN(), leaning_events(24, 30)), change)
+
+
+def refuse(model: Any, change: dict[str, Any]) -> None:
+    state = model.state()
+    state["reading"] = state["reading"] | change
+    state["checksum"] = checksum(text_of(state), state["arrays"])
+    with pytest.raises(BadState):
+        type(model).from_state(state)
