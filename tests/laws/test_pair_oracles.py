@@ -231,7 +231,8 @@ DECLARED = {
     "größe": ("red", "green"),
     "d": ("x", "y", "z"),
 }
-SCHEMA = Schema({name: Nominal(known or None) for name, known in DECLARED.items()}, classes=[*LABELS, "none"])
+CLASSES: list[Any] = [*LABELS, "none"]
+SCHEMA = Schema({name: Nominal(known or None) for name, known in DECLARED.items()}, classes=CLASSES)
 declared_probes = st.fixed_dictionaries(
     {}, optional={"a": st.sampled_from(DECLARED["a"]), "b": values, "d": st.sampled_from("xyz")}
 )
