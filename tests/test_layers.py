@@ -45,6 +45,7 @@ core._value_kernels
 core._bag_kernels
 core._pair_kernels
 core._average_kernels
+core._triple_kernels
 core._choice_kernels
 core._information
 core._search

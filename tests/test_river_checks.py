@@ -12,6 +12,7 @@ import sklearn
 from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
 from stream_bayes import (
+    A2DE,
     AODE,
     KDB,
     ODE,
@@ -37,6 +38,7 @@ MODELS: tuple[BayesClassifier, ...] = (
     BernoulliNB(half_life=100.0),
     AODE(),
     AODE(min_count=1.0, weights="mutual-information", binning="mdl"),
+    A2DE(),
     SPODE(),
     ODE(parents={"x0": "x1"}),
     TAN(),

@@ -335,6 +335,8 @@ class AverageReading(PairReading):
             if not self.tables.exact:
                 return 1
             smallest = 1.0
+        if self.largest <= smallest:
+            return 1000
         bits: cython.double = log2(self.largest / smallest)
         if bits * 1000.0 < SAFE_BITS:
             return 1000

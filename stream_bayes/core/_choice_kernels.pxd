@@ -1,6 +1,7 @@
 from stream_bayes.core._kernels cimport Reading, log_of
 from stream_bayes.core._average_kernels cimport AverageReading
 from stream_bayes.core._rows cimport Row
+from stream_bayes.core._triple_kernels cimport PairAverageReading
 
 cdef double loss_of(double share) noexcept
 

@@ -14,6 +14,7 @@ if not cython.compiled:
     from stream_bayes.core._average_kernels import AverageReading
     from stream_bayes.core._kernels import Reading, log_of
     from stream_bayes.core._rows import Row
+    from stream_bayes.core._triple_kernels import PairAverageReading
 
 LEAST = cython.declare(cython.double, 1e-12)  # no probability counts as less, lest one event decide for good
 
@@ -162,7 +163,7 @@ class ChoiceReading(Reading):
         for member in self.members:
             if isinstance(member, SuperParentReading):
                 self.super_parents = member
-            elif isinstance(member, AverageReading):
+            elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
                 self.average = member
         self.shares = np.zeros((len(self.members), 2))
         self.forget_losses()

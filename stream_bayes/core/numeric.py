@@ -216,8 +216,8 @@ class Discretizer:
         self.bins.strip(row, bare)
         n, m = bare.entries, bare.numbers
         return Kept(
-            bare.label,
-            bare.weight,
+            int(bare.label),
+            float(bare.weight),
             clock,
             tuple(np.asarray(bare.feature)[:n].tolist()),
             tuple(np.asarray(bare.code)[:n].tolist()),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core._average_kernels import AverageReading
 from stream_bayes.core._kernels import Reading
+from stream_bayes.core._triple_kernels import PairAverageReading
 from stream_bayes.core._value_kernels import ValueReading
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.readings import Choice, Dependences, SpanningTree, SuperParent
@@ -20,7 +21,8 @@ from stream_bayes.schema import Schema
 
 __all__ = ["READINGS", "Leader", "LiveChoice"]
 
-READINGS = ("nb", "spode", "tan", "kdb", "aode")
+READINGS = ("nb", "spode", "tan", "kdb", "aode")  # what is chosen among unless told otherwise
+ALL_READINGS = (*READINGS, "a2de")
 
 
 class Leader(NamedTuple):
@@ -39,7 +41,8 @@ class LiveChoice(PairClassifier):
     Parameters
     ----------
     readings
-        Which of `"nb"`, `"spode"`, `"tan"`, `"kdb"` and `"aode"` to choose among; of equal ones the first leads.
+        Which of `"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"` and `"a2de"` to choose among; of equal ones the first
+        leads. `"a2de"` makes it a store of triples, whose memory grows with the cube of the features.
     combine
         `"best"`: the reading with the least loss answers. `"mixture"`: all answer, weighted by exp(-loss).
     loss_half_life
@@ -106,14 +109,18 @@ class LiveChoice(PairClassifier):
             not known
             or not readings
             or len(set(readings)) != len(readings)
-            or not set(readings) <= set(READINGS)
+            or not set(readings) <= set(ALL_READINGS)
         ):
-            raise BadValue(f"readings must be some of {READINGS!r}, each once, not {readings!r}")
+            raise BadValue(f"readings must be some of {ALL_READINGS!r}, each once, not {readings!r}")
         check_choice("combine", combine, ("best", "mixture"))
         if loss_half_life is not None:
             check_number("loss_half_life", loss_half_life, above=True)
         check_average(min_count, None, 0.0, half_life)
         self._begin()
+
+    @property
+    def order(self) -> int:  # type: ignore[override]  # what is counted depends on who reads
+        return 3 if "a2de" in self.readings else 2
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         settings = self._settings(class_prior)
@@ -134,6 +141,10 @@ class LiveChoice(PairClassifier):
             return SpanningTree(tables, encoder, None, None, **settings)
         if name == "kdb":
             return Dependences(tables, encoder, None, **settings)
+        if name == "a2de":
+            return PairAverageReading(
+                tables, encoder.labels, min_count=self.min_count, encoder=encoder, **settings
+            )
         return AverageReading(tables, encoder.labels, min_count=self.min_count, encoder=encoder, **settings)
 
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:

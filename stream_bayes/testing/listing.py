@@ -8,7 +8,7 @@ from typing import Any
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
-from stream_bayes.learners.one_dependence import AODE, SPODE
+from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import KDB, ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
@@ -31,9 +31,8 @@ GIVEN = {"spam": 0.25, "ham": 0.5, "never met": 0.25}
 
 PAIRED = Schema({"colour": ["red", "green"], "mixed": Nominal([1, "1", (True, 2.5)]), "wet": Nominal()})
 CUT = Schema({"wet": Nominal(), "size": Numeric(cuts=[0.0, 1.5]), "heat": Numeric(cuts=[2.0])})
-# What every learner over pairs of features takes.
+# What every learner over pairs takes; they share a store and an encoder, and one goes through all of it.
 PAIRS: list[dict[str, Any]] = [
-    {},
     {"prior": "laplace", "strength": 0.5},
     {"strength": 0.0},
     {"class_prior": GIVEN},
@@ -43,6 +42,11 @@ PAIRS: list[dict[str, Any]] = [
     {"schema": CUT},
     {"bins": 4, "binning": "mdl", "bin_window": 40},
     {"binning": None},
+]
+SOME_PAIRS: list[dict[str, Any]] = [
+    {},
+    {"prior": "laplace", "strength": 0.0, "class_prior": GIVEN},
+    {"half_life": 50.0, "max_values": 3},
 ]
 
 SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
@@ -76,19 +80,18 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"weights": "mutual-information", "min_count": 1.0},
         {"weights": "mutual-information", "min_count": 1.0, "every": 7},
     ],
-    SPODE: [*PAIRS, {"parent": "colour"}, {"loss_half_life": None}],
-    ODE: [
-        {"parents": {"wet": "colour", "größe": "wet"}} | settings
-        for settings in PAIRS
-        if "schema" not in settings
-    ],
-    TAN: [*PAIRS, {"root": "wet", "every": 5}],
-    KDB: [*PAIRS, {"k": 0}, {"every": 5}],
+    A2DE: [*SOME_PAIRS, {"schema": CUT}, {"subsumption": 3.0, "min_count": 2.0}],
+    SPODE: [*SOME_PAIRS, {"schema": PAIRED}, {"parent": "colour"}, {"loss_half_life": None}],
+    ODE: [{"parents": {"wet": "colour", "größe": "wet"}} | settings for settings in SOME_PAIRS],
+    TAN: [*SOME_PAIRS, {"schema": CUT}, {"root": "wet", "every": 5}],
+    KDB: [*SOME_PAIRS, {"schema": PAIRED}, {"k": 0}, {"every": 5}],
     LiveChoice: [
-        *PAIRS,
+        *SOME_PAIRS,
+        {"schema": CUT},
         {"combine": "best"},
         {"combine": "best", "readings": ("tan", "aode"), "loss_half_life": None},
         {"readings": ("spode", "nb")},
+        {"readings": ("a2de", "tan", "aode")},
     ],
     **{
         kind: [

@@ -259,6 +259,22 @@ def test_merging_counts_what_stands_beside_anew(many, other):
         assert beside(store) == counted_beside(many + other)
 
 
+@HIGHER
+@pytest.mark.parametrize("gone", ["a", "b", "c"])
+@pytest.mark.parametrize("weights", [[1e9, 1e-3, 0.1], [0.1, 1e9, 1 / 3], [1e-3, 0.7, 1e6]])
+def test_no_rounding_is_left_of_a_value_whose_samples_are_all_gone(order, gone, weights):
+    # The other values of its events stay, and what was rounded in their pairs with it must not.
+    usual = {"a": "x", "b": "x", "c": "x", "d": "x"}
+    store = learned([(usual, "u", 3.0), ({"a": "x"}, "u", 1.0), (usual, "v", 1.0)], order)
+    odd = usual | {gone: "odd"}
+    for w in weights:
+        store.learn(odd, "u", w)
+    for w in weights:
+        store.unlearn(odd, "u", w)
+    assert not [key for key in store.by_name() if "odd" in key]
+    assert not [key for key in beside(store) or {} if "odd" in key]
+
+
 def test_two_complete_stores_with_other_features_merge_into_one_with_gaps():
     one: list[Sample] = [({"a": "x", "b": "y"}, "u", 1.0)] * 2
     other: list[Sample] = [({"b": "y", "c": "z"}, "u", 3.0)]

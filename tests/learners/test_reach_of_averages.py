@@ -107,10 +107,33 @@ def test_heavy_and_light_weights_do_not_underflow(laplace):
     assert max(joint.values()) < -1.5 * features
 
 
-def test_heavy_whole_weights_do_not_underflow_on_the_way():
+@pytest.mark.parametrize("laplace", [False, True])
+def test_heavy_whole_weights_do_not_underflow_on_the_way(laplace):
     features = 300 if stream_bayes.compiled else 80
     held = each_class("uv", features, [2.0**39, 2.0**41, 2.0**40])
-    assert max(assert_reaches(held).values()) < -5 * features
+    assert max(assert_reaches(held, laplace=laplace).values()) < -5 * features
+
+
+@pytest.mark.parametrize("features", [*range(250, 262)] if stream_bayes.compiled else [254, 255, 256])
+def test_super_parents_of_any_size_are_averaged_by_their_size(features):
+    # One super-parent's joint probability halves with each feature, the other's shrinks five times as fast: here the one
+    # comes near the end of the range in which products are kept while the other has just been brought back into it, twice.
+    model = AODE(min_count=2)
+    children = [f"f{i:03}" for i in range(features)]
+    rare, usual = dict.fromkeys(children, "rare"), dict.fromkeys(children, "usual")
+    held = [
+        ({"one": "x", "two": "o", **rare}, "u", 1.0),
+        ({"one": "x", "two": "o", **usual}, "u", 1.0),
+        ({"one": "o", "two": "x", **usual}, "u", 15.25),
+    ]
+    for sample in held:
+        model.learn_one(*sample)
+    x = {"one": "x", "two": "x", **rare}
+    # By hand: the value of each of the others weighs 1, so it is no super-parent.
+    one = math.log((2 + 1 / 2) / 18.25) + math.log((0 + 1 / 2) / 3) + features * math.log((1 + 1 / 2) / 3)
+    two = math.log((15.25 + 1 / 2) / 18.25) + math.log((0 + 1 / 2) / 16.25) + features * math.log(0.5 / 16.25)
+    expected = float(np.logaddexp(one, two)) - math.log(2)
+    assert model.joint_log_likelihood(x)["u"] == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("strength", [1e-9, 1e-3, 1e6])
@@ -121,7 +144,7 @@ def test_little_and_much_smoothing_does_not_underflow(strength):
 
 def test_events_that_lack_features_do_not_underflow():
     features = 200 if stream_bayes.compiled else 80
-    held = each_class("uv", features, [2.0**20, 2.0**21, 2.0**22])
+    held = each_class("uv", features, [2.0**40, 2.0**41, 2.0**42])
     model = AODE(min_count=0)
     for number, (x, y, w) in enumerate(held):
         model.learn_one(x | {"late": "x"} if number else x, y, w)

@@ -147,6 +147,23 @@ def test_a_live_choice_is_by_what_the_learner_would_answer_under_its_own_prior(s
             assert losses[model.parent_] <= min(losses.values()) + 1e-9
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_feature_met_late_has_lost_what_naive_bayes_lost_till_then(copied):
+    source, model, plain = random.Random(40), SPODE(loss_half_life=None), NaiveBayes(prior="m-estimate")
+    lost = 0.0
+    for number in range(60):
+        a, b = source.choice("xy"), source.choice("xy")
+        x, y = {"a": a, "b": b} | ({"late": a} if number == 59 else {}), a == b
+        if number == 40 and copied:
+            model = SPODE.from_state(model.state())
+        answer = plain.predict_learn_one(x, y)
+        lost -= math.log(max(answer.get(y, 0.0), 1e-12)) if number else 0.0
+        model.learn_one(x, y)
+    slot = model._store.encoder.features["late"].slot
+    assert model._reading.loss[slot] == pytest.approx(lost, rel=1e-12)
+    assert model.parent_ in ("a", "b")  # which lost less, as only a pair of values tells the class
+
+
 def test_the_super_parent_follows_a_stream_that_changes():
     source = random.Random(32)
     model, parents = SPODE(loss_half_life=30.0, half_life=200.0), []
