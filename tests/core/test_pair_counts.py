@@ -261,7 +261,7 @@ def test_merging_counts_what_stands_beside_anew(many, other):
 
 @HIGHER
 @pytest.mark.parametrize("gone", ["a", "b", "c"])
-@pytest.mark.parametrize("weights", [[1e9, 1e-3, 0.1], [0.1, 1e9, 1 / 3], [1e-3, 0.7, 1e6]])
+@pytest.mark.parametrize("weights", [[1e6, 1e-3, 0.1], [0.1, 1e6, 1 / 3], [1e-3, 0.7, 1e6]])
 def test_no_rounding_is_left_of_a_value_whose_samples_are_all_gone(order, gone, weights):
     # The other values of its events stay, and what was rounded in their pairs with it must not.
     usual = {"a": "x", "b": "x", "c": "x", "d": "x"}

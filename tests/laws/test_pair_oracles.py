@@ -83,7 +83,10 @@ class OtherPrior(OneDependenceOracle):
 
 @dataclass(kw_only=True)
 class Averaged(OtherPrior, AodeOracle):
-    pass
+    def members(self, x: Values) -> list[Member]:
+        """Without those that weigh exactly nothing: where all others are impossible, so is the mean."""
+        members = super().members(x)
+        return [member for member in members if member.weight > 0.0] or members
 
 
 @dataclass(kw_only=True)

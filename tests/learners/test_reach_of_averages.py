@@ -116,8 +116,8 @@ def test_heavy_whole_weights_do_not_underflow_on_the_way(laplace):
 
 @pytest.mark.parametrize("features", [*range(250, 262)] if stream_bayes.compiled else [254, 255, 256])
 def test_super_parents_of_any_size_are_averaged_by_their_size(features):
-    # One super-parent's joint probability halves with each feature, the other's shrinks five times as fast: here the one
-    # comes near the end of the range in which products are kept while the other has just been brought back into it, twice.
+    # One super-parent's joint probability halves with each feature, the other's shrinks five times as fast. Here the
+    # one is near the end of the range in which products are kept, the other has just been brought back to its top.
     model = AODE(min_count=2)
     children = [f"f{i:03}" for i in range(features)]
     rare, usual = dict.fromkeys(children, "rare"), dict.fromkeys(children, "usual")
