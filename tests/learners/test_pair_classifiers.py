@@ -118,15 +118,36 @@ def test_tables_refuse_what_they_do_not_hold():
         model.conditional("never", {"class": "u", "a": "x"})
 
 
-def test_an_interval_holds_the_probability_that_is_answered():
-    source, model = random.Random(42), AODE(min_count=1)
+@pytest.mark.parametrize(
+    "make",
+    [
+        AODE,
+        lambda: AODE(min_count=1, weights="mutual-information", class_prior="uniform"),
+        lambda: AODE(min_count=1, subsumption=10),
+        SPODE,
+        lambda: SPODE(parent="c"),
+        lambda: ODE(parents={"b": "a"}),
+        lambda: TAN(prior="laplace"),
+        KDB,
+    ],
+)
+def test_an_interval_holds_the_probability_that_is_answered(make):
+    source, model = random.Random(42), make()
     for _ in range(400):
-        y, odd = source.random() < 0.5, source.random() < 0.5
-        model.learn_one({"a": str(odd), "b": str(odd != y)}, y)
-    for a, b in itertools.product(("True", "False"), repeat=2):
-        answer = model.predict_proba_one({"a": a, "b": b})
-        for label, (low, high) in model.predict_interval_one({"a": a, "b": b}).items():
-            assert low <= answer[label] <= high
+        y, a, c = (source.random() < 0.5 for _ in range(3))
+        model.learn_one({"a": str(a), "b": str(a != y), "c": str(c)}, y)
+    for values in itertools.product(("True", "False", None), repeat=3):
+        x = dict(zip("abc", values, strict=True))
+        answer = model.predict_proba_one(x)
+        for label, (low, high) in model.predict_interval_one(x).items():
+            assert 0.0 <= low <= answer[label] <= high <= 1.0
+            assert low < high or not any(values)  # a given prior is beyond doubt
+
+
+def test_a_live_choice_has_no_interval():
+    model = taught(LiveChoice(), leaning_events(42, 30))
+    with pytest.raises(NotSupported, match="no posterior of its own"):
+        model.predict_interval_one({"a": "x"})
 
 
 # -- refused ----------------------------------------------------------------------------------------------------------

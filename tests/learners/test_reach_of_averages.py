@@ -114,7 +114,7 @@ def test_heavy_whole_weights_do_not_underflow_on_the_way(laplace):
     assert max(assert_reaches(held, laplace=laplace).values()) < -5 * features
 
 
-@pytest.mark.parametrize("features", [*range(250, 262)] if stream_bayes.compiled else [254, 255, 256])
+@pytest.mark.parametrize("features", [*range(246, 254)] if stream_bayes.compiled else [250])
 def test_super_parents_of_any_size_are_averaged_by_their_size(features):
     # One super-parent's joint probability halves with each feature, the other's shrinks five times as fast. Here the
     # one is near the end of the range in which products are kept, the other has just been brought back to its top.
@@ -124,14 +124,14 @@ def test_super_parents_of_any_size_are_averaged_by_their_size(features):
     held = [
         ({"one": "x", "two": "o", **rare}, "u", 1.0),
         ({"one": "x", "two": "o", **usual}, "u", 1.0),
-        ({"one": "o", "two": "x", **usual}, "u", 15.25),
+        ({"one": "o", "two": "x", **usual}, "u", 16.1875),
     ]
     for sample in held:
         model.learn_one(*sample)
     x = {"one": "x", "two": "x", **rare}
     # By hand: the value of each of the others weighs 1, so it is no super-parent.
-    one = math.log((2 + 1 / 2) / 18.25) + math.log((0 + 1 / 2) / 3) + features * math.log((1 + 1 / 2) / 3)
-    two = math.log((15.25 + 1 / 2) / 18.25) + math.log((0 + 1 / 2) / 16.25) + features * math.log(0.5 / 16.25)
+    one = math.log((2 + 1 / 2) / 19.1875) + math.log((0 + 1 / 2) / 3) + features * math.log((1 + 1 / 2) / 3)
+    two = math.log(16.6875 / 19.1875) + (features + 1) * math.log((0 + 1 / 2) / 17.1875)
     expected = float(np.logaddexp(one, two)) - math.log(2)
     assert model.joint_log_likelihood(x)["u"] == pytest.approx(expected, rel=1e-13)
 

@@ -164,6 +164,27 @@ def test_a_feature_met_late_has_lost_what_naive_bayes_lost_till_then(copied):
     assert model.parent_ in ("a", "b")  # which lost less, as only a pair of values tells the class
 
 
+def test_losses_over_hundreds_of_features_are_those_of_the_named_super_parents():
+    features = 300 if stream_bayes.compiled else 90
+    weights = [2.0**30, 1.0, 2.0**31, 2.0**20, 1.0, 3.0]
+    stream = [
+        ({f"f{i:03}": f"v{number % (2 + i % 3)}" for i in range(features)}, "uvw"[number % 3])
+        for number in range(len(weights))
+    ]
+    model = SPODE(loss_half_life=None, min_count=1)
+    chosen = [f"f{i:03}" for i in range(0, features, 29)]
+    alone = {name: SPODE(parent=name, min_count=1) for name in chosen}
+    losses = dict.fromkeys(chosen, 0.0)
+    for (x, y), w in zip(stream, weights, strict=True):
+        for name, one in alone.items():
+            answer = one.predict_learn_one(x, y, w)
+            losses[name] -= w * math.log(max(answer.get(y, 0.0), 1e-12)) if answer else 0.0
+        model.learn_one(x, y, w)
+    got = {name: model._reading.loss[model._store.encoder.features[name].slot] for name in chosen}
+    assert got == pytest.approx(losses, rel=1e-9)
+    assert len({round(loss, 3) for loss in losses.values()}) > 1
+
+
 def test_the_super_parent_follows_a_stream_that_changes():
     source = random.Random(32)
     model, parents = SPODE(loss_half_life=30.0, half_life=200.0), []
@@ -201,6 +222,9 @@ def test_losses_and_choice_come_back_with_state_and_pickle():
         same_bytes(twin, taught(SPODE.from_state(model.state()), more), "going on")
     taught(model, more)
     same_bytes(twin, model, "going on")
+    features = len(model._store.encoder.nominal)
+    losses = [np.asarray(one._reading.loss)[:features].tolist() for one in (model, twin)]
+    assert losses[0] == losses[1]
 
 
 def test_learning_many_chooses_as_learning_each():
