@@ -53,6 +53,7 @@ core._inference
 core.counts_state
 core.merging
 core.naming
+core.cutting
 core.numeric
 core.counts
 core.graphs

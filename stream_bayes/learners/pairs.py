@@ -10,7 +10,8 @@ from stream_bayes.core._binning import Bins
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.numeric import METHODS, MOST_BINS
+from stream_bayes.core.cutting import METHODS
+from stream_bayes.core.numeric import MOST_BINS
 from stream_bayes.core.values import canonical
 from stream_bayes.errors import BadLabel, NotSupported
 from stream_bayes.learners.arguments import check_choice, check_count, check_number

@@ -1,0 +1,142 @@
+"""Where to cut a numeric feature into bins, from numbers seen so far: by quantiles, by widths, or by the classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["METHODS", "bin_names", "cut_quantiles", "cut_supervised", "cut_widths", "outer_edges"]
+
+Numbers = NDArray[np.float64]
+
+
+def cut_quantiles(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bins: int) -> list[float]:
+    """Cuts that leave about equal weight between them, in the gaps between distinct values; one in every gap if there
+    are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cut_quantiles(np.array([1.0, 2, 3, 4]), np.ones(4), np.zeros(4, np.int32), 2)
+    [2.5]
+    """
+    distinct, inverse = np.unique(values, return_inverse=True)
+    gaps = _gaps(distinct)
+    if len(distinct) <= bins:
+        return [float(gap) for gap in gaps]
+    below = np.cumsum(np.bincount(inverse, weights=weights))[:-1]
+    wanted = weights.sum() * np.arange(1, bins) / bins
+    nearest = np.abs(below[:, None] - wanted).argmin(axis=0)
+    cuts: list[float] = gaps[np.unique(nearest)].tolist()
+    return cuts
+
+
+def cut_widths(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bins: int) -> list[float]:
+    """Cuts at equal distances between the least and the greatest value; one in every gap if there are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cut_widths(np.array([0.0, 1, 2, 3, 8]), np.ones(5), np.zeros(5, np.int32), 4)
+    [2.0, 4.0, 6.0]
+    """
+    distinct = np.unique(values)
+    if len(distinct) <= bins:
+        return [float(gap) for gap in _gaps(distinct)]
+    inner = np.linspace(distinct[0], distinct[-1], bins + 1)[1:-1]
+    return [float(cut) for cut in np.unique(inner)]
+
+
+def cut_supervised(values: Numbers, weights: Numbers, labels: NDArray[np.int32], bins: int) -> list[float]:
+    """Fayyad and Irani's cuts: the best split of the classes, again in both parts, as long as it pays its description.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values, labels = np.arange(20.0), np.repeat([0, 1], 10).astype(np.int32)
+    >>> cut_supervised(values, np.ones(20), labels, 8)
+    [9.5]
+    """
+    distinct, inverse = np.unique(values, return_inverse=True)
+    gaps = _gaps(distinct)
+    counts = np.zeros((len(distinct), int(labels.max(initial=0)) + 1))
+    np.add.at(counts, (inverse, labels), weights)
+    found: list[tuple[float, int]] = []  # what the split gains in all, and its gap
+    parts = [(0, len(distinct))]
+    while parts:
+        first, last = parts.pop()
+        split = _best_split(counts[first:last])
+        if split is not None:
+            gain, place = split
+            found.append((gain, first + place))
+            parts += [(first, first + place + 1), (first + place + 1, last)]
+    best = sorted(found, key=lambda split: (-split[0], split[1]))[: bins - 1]
+    return sorted(float(gaps[place]) for _, place in best)
+
+
+def _best_split(counts: NDArray[np.float64]) -> tuple[float, int] | None:
+    """The gain, times the weight, and the place of the best split of values in order, None where none pays."""
+    if len(counts) < 2:
+        return None
+    left = np.cumsum(counts, axis=0)[:-1]
+    whole = counts.sum(axis=0)
+    right = whole - left
+    weight = whole.sum()
+    inside = (left.sum(axis=1) * _entropy(left) + right.sum(axis=1) * _entropy(right)) / weight
+    place = int(inside.argmin())
+    entropy = float(_entropy(whole[None])[0])
+    gain = entropy - float(inside[place])
+    kinds = int((whole > 0).sum())
+    parts = [(int((part[place] > 0).sum()), float(_entropy(part[place][None])[0])) for part in (left, right)]
+    delta = math.log2(3.0**kinds - 2.0) - kinds * entropy + sum(k * e for k, e in parts)
+    if weight < 2.0 or gain <= (math.log2(weight - 1.0) + delta) / weight:
+        return None
+    return gain * float(weight), place
+
+
+def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """In bits, of each row."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    entropy: NDArray[np.float64] = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    return entropy
+
+
+def _gaps(distinct: Numbers) -> Numbers:
+    """The middles between neighbours; where rounding puts a middle on the lower one, the upper one."""
+    middles: Numbers = distinct[:-1] / 2.0 + distinct[1:] / 2.0
+    return np.where(middles > distinct[:-1], middles, distinct[1:])
+
+
+METHODS: Mapping[str, Callable[[Numbers, Numbers, NDArray[np.int32], int], list[float]]] = {
+    "quantile": cut_quantiles,
+    "equal-width": cut_widths,
+    "mdl": cut_supervised,
+}
+
+
+def outer_edges(values: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
+    """Where the end bins end for a reading between bins: their medians are their middles."""
+    if not cuts:
+        return float(values.min()), float(values.max())
+    below, above = values[values < cuts[0]], values[values >= cuts[-1]]
+    low = 2.0 * float(np.median(below)) - cuts[0] if len(below) else cuts[0]
+    high = 2.0 * float(np.median(above)) - cuts[-1] if len(above) else cuts[-1]
+    return low, high
+
+
+def bin_names(cuts: Sequence[float]) -> list[str]:
+    """What the bins are called: `[low, high)`.
+
+    Examples
+    --------
+    >>> bin_names([0.5, 2.0])
+    ['(-inf, 0.5)', '[0.5, 2.0)', '[2.0, inf)']
+    """
+    edges = [-math.inf, *map(float, cuts), math.inf]
+    names = [f"[{low!r}, {high!r})" for low, high in pairwise(edges)]
+    names[0] = "(" + names[0][1:]
+    return names
