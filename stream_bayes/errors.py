@@ -18,6 +18,7 @@ __all__ = [
     "BrokenSnapshotWarning",
     "BudgetExceeded",
     "CannotMerge",
+    "Exhausted",
     "KindChanged",
     "MissingPackage",
     "NeverEligible",
@@ -27,6 +28,7 @@ __all__ = [
     "NotSupported",
     "SchemaError",
     "SnapshotNotWritten",
+    "SourceError",
     "StreamBayesError",
     "UnknownFeature",
 ]
@@ -109,6 +111,14 @@ class NotOwner(StreamBayesError, RuntimeError):
 
 class SnapshotNotWritten(StreamBayesError, OSError):
     """A snapshot that is too large, or that the disk did not take. Those written before it are untouched."""
+
+
+class Exhausted(StreamBayesError):
+    """A source has reached its end: nothing will come any more."""
+
+
+class SourceError(StreamBayesError, RuntimeError):
+    """A source that cannot be read as it was promised: it repeats or skips a position, or cannot go back to one."""
 
 
 class BrokenSnapshotWarning(UserWarning):

@@ -14,7 +14,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-__all__ = ["CORRECTION", "LABEL", "SAMPLE", "TOMBSTONE", "Event", "Kind", "Partition", "Position"]
+__all__ = [
+    "CORRECTION",
+    "LABEL",
+    "SAMPLE",
+    "TOMBSTONE",
+    "BadRecord",
+    "Event",
+    "Kind",
+    "Partition",
+    "Position",
+    "Slice",
+]
 
 Position: TypeAlias = int  # the next to read
 
@@ -37,6 +48,24 @@ class Partition(NamedTuple):
 
     source: str
     partition: int = 0
+
+
+class Slice(NamedTuple):
+    """A run of one partition that was read without another partition's events in between.
+
+    The slices of a stream, in their order, say in which order its partitions were read.
+
+    Parameters
+    ----------
+    partition
+        Of which partition.
+    start, stop
+        The first position, and the next to read after the last.
+    """
+
+    partition: Partition
+    start: Position
+    stop: Position
 
 
 class Kind(Enum):
@@ -123,4 +152,39 @@ class Event(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
     @property
     def after(self) -> Position:
         """The position to go on from once this event is done."""
+        return self.position + self.length
+
+
+class BadRecord(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
+    """A record that could not be decoded. It stands in its place in the stream, and goes to the dead letters.
+
+    Parameters
+    ----------
+    reason
+        Why, in a word of `stream_bayes.streams.decode`, for counting.
+    detail
+        Why, for people: what was expected, and what came. It holds nothing of the record.
+    raw
+        The record's beginning, as it came.
+    key, time, position, partition, length
+        As those of an `Event`, where they could be told.
+
+    Examples
+    --------
+    >>> BadRecord("not_json", "expected a JSON object, the text ends after 7 bytes", b'{"sky":', position=7).after
+    8
+    """
+
+    reason: str
+    detail: str
+    raw: bytes = b""
+    key: Any = None
+    time: float | None = None
+    position: Position = 0
+    partition: Partition = SOMEWHERE
+    length: int = 1
+
+    @property
+    def after(self) -> Position:
+        """The position to go on from once this record is done."""
         return self.position + self.length
