@@ -30,6 +30,7 @@ __all__ = [
     "SnapshotNotWritten",
     "SourceError",
     "StreamBayesError",
+    "TooManyDeadLetters",
     "UnknownFeature",
 ]
 
@@ -119,6 +120,10 @@ class Exhausted(StreamBayesError):
 
 class SourceError(StreamBayesError, RuntimeError):
     """A source that cannot be read as it was promised: it repeats or skips a position, or cannot go back to one."""
+
+
+class TooManyDeadLetters(StreamBayesError, RuntimeError):
+    """More than the allowed share of a stream's records could not be used."""
 
 
 class BrokenSnapshotWarning(UserWarning):

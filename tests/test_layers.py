@@ -115,6 +115,7 @@ streams.file_system
 streams.decode
 streams.source
 streams.sink
+streams.journal
 streams.files
 streams.mailbox
 streams.kafka.transport
@@ -126,6 +127,9 @@ streams.store
 streams.saving
 streams.background
 streams.ops
+streams.served
+streams.step
+streams.signals
 streams.engine
 streams.config
 streams.pipeline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 from stream_bayes.errors import BadValue, SnapshotNotWritten
@@ -125,10 +126,11 @@ class SnapshotWriter:
         """Whether snapshots are being written, but for a few failures."""
         return self.failures_in_a_row < self.most_failures
 
-    def write(self, snapshot: Snapshot) -> bool:
+    def write(self, snapshot: Snapshot | Callable[[], Snapshot]) -> bool:
         """Begin to write a snapshot; False, without doing anything, while another is being written.
 
-        The snapshot must not change any more: see `Snapshot.take`.
+        The snapshot must not change any more: see `Snapshot.take`. What makes one is called in the other thread, and
+        must hold only what does not change.
         """
         if self.busy:
             return False
@@ -156,9 +158,9 @@ class SnapshotWriter:
             if self._own_executor is not None:
                 self._own_executor.shutdown()
 
-    def _save(self, snapshot: Snapshot) -> None:
+    def _save(self, snapshot: Snapshot | Callable[[], Snapshot]) -> None:
         try:
-            self.generation = self.store.save(snapshot)
+            self.generation = self.store.save(snapshot() if callable(snapshot) else snapshot)
         except SnapshotNotWritten as error:
             self.failures += 1
             self.failures_in_a_row += 1

@@ -148,6 +148,10 @@ class Sink(Protocol):
         """
         ...
 
+    def sync(self) -> None:
+        """Return once everything committed outlasts a power cut; a snapshot that counts on it comes next."""
+        ...
+
     def abort(self) -> None:
         """Drop what was written since `begin`."""
         ...

@@ -1,0 +1,303 @@
+"""The loop: poll, predict, score, learn, emit, commit; and state and position saved as one thing.
+
+    poll -> [ Step: predict -> score -> learn | hold ] -> sinks: write, commit -> snapshot, when due
+
+A snapshot holds the state after some event, the position after the same event in every partition, and how long the
+outputs were then. A start loads it, seeks there, cuts the outputs back to that length, and goes on. So whatever
+happens in between, every event counts once, in the model and in the outputs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.errors import BadSnapshot, BadValue, Exhausted, SourceError
+from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.journal import Journal
+from stream_bayes.streams.saving import Schedule, SnapshotWriter
+from stream_bayes.streams.sink import Sink
+from stream_bayes.streams.source import Record, Source
+from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
+
+__all__ = ["Engine", "Progress"]
+
+BATCH = 1000  # events between two commits, at most
+IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come.
+
+    Parameters
+    ----------
+    taken
+        How many records were taken since the pipeline began, this run or an earlier one.
+    in_this_run
+        How many of them in this run, replayed ones included.
+    replayed
+        How many were only replayed: their results had been written before.
+    seconds
+        How long this run has lasted.
+    """
+
+    taken: int
+    in_this_run: int
+    replayed: int
+    seconds: float
+
+
+class Engine:
+    """Runs a stream through a step, and keeps what came of it.
+
+    With a source and sinks of one medium every event has exactly one result, whatever dies and is started again; see
+    `delivery` for others. State and results depend on the sequence of events alone, not on batches or times.
+
+    Parameters
+    ----------
+    step
+        The model, and what scores it and holds its events.
+    source
+        Where events come from.
+    predictions, dead_letters
+        Where results go: answers to the one, what could not be used to the other. Either may be missing.
+    journal
+        What knows the order in which partitions were read, where that order is not the source's own.
+    store
+        Where snapshots are kept. None: nothing is kept, and every run starts anew.
+    schedule
+        When a snapshot is due.
+    configuration
+        A digest of all settings that later state depends on; a snapshot of others is not gone on from.
+    batch
+        How many events there are between two commits, at most.
+    watch
+        Called after every commit, with the progress; for bars and metrics.
+    clock, sleep
+        The seconds that pass, and waiting; only snapshots every so many seconds depend on them.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        source: Source,
+        *,
+        predictions: Sink | None = None,
+        dead_letters: Sink | None = None,
+        journal: Journal | None = None,
+        store: SnapshotStore | None = None,
+        schedule: Schedule | None = None,
+        configuration: str | None = None,
+        batch: int = BATCH,
+        watch: Callable[[Progress], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if type(batch) is not int or batch < 1:
+            raise BadValue(f"batch: expected a whole number of events of at least 1, got {batch!r}")
+        self.step = step
+        self.source = source
+        self.predictions = predictions
+        self.dead_letters = dead_letters
+        self.journal = journal
+        self.store = store
+        self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
+        self.configuration = step.model.configuration() if configuration is None else configuration
+        self.batch = batch
+        self.positions: dict[Partition, Position] = {}
+        self.replayed = 0
+        self._sinks = [sink for sink in (predictions, dead_letters) if sink is not None]
+        self._watch = watch
+        self._clock = clock
+        self._sleep = sleep
+        self._writer: SnapshotWriter | None = None
+        self._stopping = False
+        self._began = (0, 0.0)
+
+    @property
+    def delivery(self) -> str:
+        """How often an event has a result: `"exactly once"` or `"at least once"`."""
+        media = {sink.medium for sink in self._sinks if sink.medium != "none"}
+        return "exactly once" if media <= {self.source.medium} else "at least once"
+
+    def stop(self) -> None:
+        """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
+        self._stopping = True
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    def run(self, most: int | None = None) -> Progress:
+        """Take events until the source ends, `stop` is called, or `most` more were taken."""
+        self._start()
+        until = None if most is None else self.step.taken + most
+        try:
+            while not self._stopping and self.step.taken != until:
+                room = self.batch if until is None else min(self.batch, until - self.step.taken)
+                try:
+                    records = self.source.poll(room)
+                except Exhausted:
+                    break
+                if records:
+                    self._take(records)
+                else:
+                    self._sleep(IDLE_SECONDS)
+                self._save_when_due()
+            self._finish()
+        finally:
+            self._close()
+        return self.progress
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run has come."""
+        taken, began = self._began
+        return Progress(self.step.taken, self.step.taken - taken, self.replayed, self._clock() - began)
+
+    def _take(self, records: Sequence[Record]) -> None:
+        """One batch, from events to results that last."""
+        slices = self._slices(records)
+        for sink in self._sinks:
+            sink.begin()
+        try:
+            self.step.take(records)
+            self._write()
+            for sink in self._sinks:
+                sink.commit(slices)
+        except BaseException:
+            for sink in self._sinks:
+                sink.abort()
+            raise
+        if self._watch is not None:
+            self._watch(self.progress)
+
+    def _write(self) -> None:
+        step = self.step
+        if self.predictions is not None:
+            self.predictions.write(step.outputs)
+        if self.dead_letters is not None and step.letters:
+            self.dead_letters.write(step.letters)
+        self._forget_results()
+
+    def _forget_results(self) -> None:
+        self.step.outputs.clear()
+        self.step.letters.clear()
+
+    def _slices(self, records: Iterable[Record]) -> list[Slice]:
+        """In which order positions are read; every one of them once, and none left out."""
+        slices = []
+        positions, may_skip = self.positions, self.source.may_skip
+        partition, start, stop = None, 0, 0
+        for record in records:
+            if record.partition is not partition and record.partition != partition:
+                if partition is not None:
+                    slices.append(Slice(partition, start, stop))
+                    positions[partition] = stop
+                partition = record.partition
+                start = stop = positions.get(partition, record.position)
+            if record.position != stop and (record.position < stop or not may_skip):
+                what = "repeats" if record.position < stop else "skips"
+                raise SourceError(
+                    f"{partition.source}, partition {partition.partition}, {what} positions: {stop} was to come "
+                    f"next, and {record.position} came; nothing of this batch was learned"
+                )
+            stop = record.after
+        if partition is not None:
+            slices.append(Slice(partition, start, stop))
+            positions[partition] = stop
+        return slices
+
+    # -- beginning and ending -----------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        self._stopping = False
+        lengths: Mapping[str, int] | None = None
+        if self.store is not None:
+            self.store.take_over()
+            self._writer = SnapshotWriter(self.store)
+            found = self.store.latest()
+            if found is not None:
+                self._load(found.snapshot)
+                lengths = found.snapshot.outputs
+        self._began = (self.step.taken, self._clock())
+        if lengths is None:
+            self.positions = dict(self.source.positions)
+        for sink in self._sinks:
+            sink.open(None if lengths is None else lengths.get(sink.name))
+        if self._writer is not None:
+            if lengths is None:
+                self._save()  # before the first commit: so a start finds either this, or nothing done
+                self._writer.wait()
+            else:
+                self.schedule.taken(self.step.taken, self._clock())
+        if self.journal is not None:
+            self._replay(self.journal.replay(None if lengths is None else lengths.get(self.journal.name)))
+
+    def _load(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot."""
+        if snapshot.configuration != self.configuration:
+            raise BadSnapshot(
+                f"the snapshot was taken with the configuration {snapshot.configuration!r}, this one is "
+                f"{self.configuration!r}: start with the settings it was taken with, or anew in another directory"
+            )
+        self.step.load(snapshot.sections)
+        self.positions = dict(snapshot.positions)
+        self.source.seek(self.positions)
+
+    def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
+        """Take again what was committed after the snapshot: the identical step, but nothing is written twice."""
+        for records in batches:
+            self._slices(records)
+            self.step.take(records)
+            self._forget_results()
+            self.replayed += len(records)
+
+    def _finish(self) -> None:
+        """A last snapshot; one that is being written is waited for."""
+        if self._writer is None:
+            return
+        self._writer.wait()
+        if self.schedule.due_at_end(self.step.taken):
+            self._save()
+            self._writer.wait()
+
+    def _close(self) -> None:
+        for sink in self._sinks:
+            sink.close()
+        self.source.close()
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+    def _lasting(self) -> list[Sink | Journal]:
+        return [*self._sinks, *([] if self.journal is None else [self.journal])]
+
+    # -- snapshots ----------------------------------------------------------------------------------------------------
+
+    def _save_when_due(self) -> None:
+        writer = self._writer
+        if writer is None or writer.busy:
+            return
+        writer.check()
+        if self.schedule.due(self.step.taken, self._clock()):
+            self._save()
+
+    def _save(self) -> None:
+        """Freeze what is to be kept; it is written while the stream goes on."""
+        assert self._writer is not None
+        for sink in self._sinks:
+            sink.sync()
+        frozen: dict[str, Any] = {
+            "learner": self.step.model.name,
+            "configuration": self.configuration,
+            "positions": dict(self.positions),
+            "clock": self.step.taken,
+            "outputs": {part.name: part.length for part in self._lasting() if part.length is not None},
+        }
+        sections = self.step.freeze()
+        self.schedule.taken(self.step.taken, self._clock())
+        self._writer.write(lambda: Snapshot(sections=sections(), **frozen))

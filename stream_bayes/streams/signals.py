@@ -1,0 +1,42 @@
+"""SIGTERM and Ctrl-C: the first asks a run to end after its batch, the second ends the process at once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["stopping_on_signals"]
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """While this lasts, call `stop` at the first signal; the second does what it did before. Main thread only.
+
+    Examples
+    --------
+    >>> told = []
+    >>> with stopping_on_signals(lambda: told.append("stop")):
+    ...     signal.raise_signal(signal.SIGTERM)
+    >>> told
+    ['stop']
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        restore()
+        stop()
+
+    for number in SIGNALS:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        restore()

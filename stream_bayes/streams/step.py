@@ -1,0 +1,319 @@
+"""What happens to each event: predict, score, learn, hold. Everything that a snapshot must keep of it is here.
+
+A step does nothing but change its state and return results: no file, no clock. So the same events lead to the same
+state and the same results, live or in a replay, in batches of any size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from stream_bayes.core.actions import Action, Learn, Predict, Reason, Refuse, Relearn
+from stream_bayes.core.counts_state import expect, refusing_bad_state
+from stream_bayes.core.event import SAMPLE, BadRecord, Event
+from stream_bayes.core.losses import Losses
+from stream_bayes.core.payloads import plain, tagged_payload
+from stream_bayes.core.pending import Pending
+from stream_bayes.errors import BadValue, StreamBayesError, TooManyDeadLetters
+from stream_bayes.streams.served import Answer, Served
+from stream_bayes.streams.sink import DeadLetter, ModelVersion, Output
+from stream_bayes.streams.source import Record
+
+__all__ = ["Step"]
+
+DEAD_HALF_LIFE = 1000.0  # records after which a dead letter weighs half in their share
+LEAST_RECORDS = 100  # a share of fewer says little
+
+MOST_RAW = 65_536  # bytes of a record that a dead letter carries
+
+SAID = {
+    Reason.NO_KEY: "it names no key, and has no label or is one: nothing could ever be joined to it",
+    Reason.BAD_KEY: "its key is of a type that cannot be one",
+    Reason.BAD_LABEL: "its label is missing, or of a type that cannot be one",
+    Reason.BAD_WEIGHT: "its weight is not a number from 0 on",
+    Reason.BAD_FEATURES: "its features are of types that cannot be held until its label comes",
+    Reason.KEY_IS_WAITING: "another sample with this key waits for its label",
+    Reason.LABEL_TOO_LATE: "the sample with this key was given up, or withdrawn",
+    Reason.LABEL_WITHOUT_SAMPLE: "no sample with this key came in time",
+    Reason.CORRECTION_TOO_LATE: "the sample with this key is not remembered any more, or never came",
+    Reason.TOMBSTONE_TOO_LATE: "the sample with this key is not remembered any more, or never came",
+}
+
+NO_PENDING = "no_pending"  # a label or correction came, and nothing waits for any
+REFUSED = "refused"  # by the learner
+
+
+class Step:
+    """Predict, score, learn, for one event after the other.
+
+    A record that cannot be used changes nothing but counters, and becomes a dead letter.
+
+    Parameters
+    ----------
+    model
+        What learns and predicts.
+    name
+        What the outputs call the model.
+    losses
+        What scores the predictions.
+    pending
+        What holds events that wait for their labels. None: a sample without label is predicted and forgotten, and
+        labels, corrections and tombstones are dead letters.
+    most_dead
+        The share of dead letters, of the last thousand records or so, at which to stop with `TooManyDeadLetters`. 1
+        never stops.
+
+    Attributes
+    ----------
+    taken
+        How many records were taken.
+    learned
+        How many samples were learned.
+    dead
+        How many dead letters there were of each reason.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.streams.served import served
+    >>> step = Step(served(NaiveBayes()))
+    >>> step.take([Event({"sky": "grey"}, "rain"), Event({"sky": "grey"}, position=1)])
+    >>> [(output.prediction, output.probabilities) for output in step.outputs]
+    [(None, {}), ('rain', {'rain': 1.0})]
+    """
+
+    def __init__(
+        self,
+        model: Served,
+        name: str = "model",
+        losses: Losses | None = None,
+        pending: Pending | None = None,
+        most_dead: float = 1.0,
+    ) -> None:
+        if not 0.0 < most_dead <= 1.0:
+            raise BadValue(f"most_dead: expected a share above 0 and at most 1, got {most_dead!r}")
+        self.model = model
+        self.name = name
+        self.losses = Losses() if losses is None else losses
+        self.pending = pending
+        self.most_dead = most_dead
+        self.outputs: list[Output] = []
+        self.letters: list[DeadLetter] = []
+        self.taken = 0
+        self.learned = 0
+        self.dead: dict[str, int] = {}
+        self._dead_weight = 0.0  # of the dead letters so far, each fading
+        self._dead_at = 0  # when it was worked out
+        self._names = _Names()
+        self._texts: set[str] = set()  # labels that are their own names
+        self._version = ModelVersion(name, model.generation, model.configuration())
+
+    # -- taking events ------------------------------------------------------------------------------------------------
+
+    def take(self, records: Iterable[Record]) -> None:
+        """Take records in their order; what comes of them is added to `outputs` and `letters`."""
+        if self.pending is not None:
+            for record in records:
+                self.taken += 1
+                if isinstance(record, Event):
+                    self._hold(record, self.pending)
+                else:
+                    self._reject(record)
+            return
+        # The rest of this method is the loop in which a service spends its time.
+        answer_and_learn, score = self.model.answer_and_learn, self.losses.update
+        for record in records:
+            self.taken += 1
+            if not isinstance(record, Event):
+                self._reject(record)
+            elif record.kind is not SAMPLE:
+                self._refuse(record, NO_PENDING, f"a {record.kind.value}, but this pipeline holds no samples")
+            elif record.y is None:
+                self._answer(record)
+            else:
+                try:
+                    answer = answer_and_learn(record.x, record.y, record.weight)
+                except StreamBayesError as error:
+                    self._refuse(record, REFUSED, str(error))
+                    continue
+                self.learned += 1
+                score(record.y, answer, ..., record.weight)
+                self._put(record, answer)
+
+    def _answer(self, event: Event) -> None:
+        """Predict what has no label, and never will."""
+        try:
+            answer = self.model.answer(event.x)
+        except StreamBayesError as error:
+            self._refuse(event, REFUSED, str(error))
+        else:
+            self._put(event, answer)
+
+    def _put(self, event: Event, answer: Answer) -> None:
+        source, partition = event.partition
+        self.outputs.append(
+            Output(
+                event.key,
+                source,
+                partition,
+                event.position,
+                event.time,
+                self.model.decide(answer),
+                # Most labels are their own names, and copying the answer would cost as much as writing it.
+                answer if answer.keys() <= self._texts else self._named(answer),
+                self._version,
+            )
+        )
+
+    def _named(self, answer: Answer) -> Mapping[str, float]:
+        self._texts.update(label for label in answer if isinstance(label, str))
+        return {self._names[label]: p for label, p in answer.items()}
+
+    # -- holding events until their labels come -----------------------------------------------------------------------
+
+    def _hold(self, event: Event, pending: Pending) -> None:
+        for action in pending.advance(event):
+            self._do(action, action.event, pending)
+        for action in pending.arrive(event):
+            self._do(action, event, pending)
+
+    def _do(self, action: Action, cause: Event, pending: Pending) -> None:
+        """Do what the pending store asks for. If the learner refuses, `cause` goes to the dead letters."""
+        try:
+            if isinstance(action, Predict):
+                self._predict(action, pending)
+            elif isinstance(action, Learn):
+                event = action.event
+                self.model.learn(event.x, action.label, event.weight)
+                self._note(action, event.x, pending)
+            elif isinstance(action, Relearn):
+                self._relearn(action, pending)
+            elif isinstance(action, Refuse):
+                self._refuse(action.event, action.reason.value, SAID[action.reason])
+            else:
+                was = action.was
+                self.model.unlearn(was.content, was.label, was.weight, was.clock)
+                self.learned -= 1
+        except StreamBayesError as error:
+            self._refuse(cause, REFUSED, str(error))
+
+    def _predict(self, action: Predict, pending: Pending) -> None:
+        event = action.event
+        if event.y is None:
+            answer = self.model.answer(event.x)
+            todo = pending.predicted(action, answer)
+            if not any(isinstance(next_action, Refuse) for next_action in todo):
+                self._put(event, answer)
+            for next_action in todo:
+                self._do(next_action, event, pending)
+            return
+        answer = self.model.answer_and_learn(event.x, event.y, event.weight)
+        self._put(event, answer)
+        for learn in pending.predicted(action, answer):
+            assert isinstance(learn, Learn)
+            self._note(learn, event.x, pending)
+
+    def _note(self, learn: Learn, x: Any, pending: Pending) -> None:
+        """A sample was learned: score what was said of it, and remember it for corrections."""
+        self.learned += 1
+        self.losses.update(learn.label, learn.prediction, ..., learn.event.weight)
+        pending.learned(learn, self.model.content(x), self.model.clock)
+
+    def _relearn(self, action: Relearn, pending: Pending) -> None:
+        was, model = action.was, self.model
+        model.relearn(was.content, action.label, was.weight)  # first: if it is refused, nothing has changed
+        clock = model.clock
+        model.unlearn(was.content, was.label, was.weight, was.clock)
+        pending.learned(action, was.content, clock)
+
+    # -- what changes nothing -----------------------------------------------------------------------------------------
+
+    def _refuse(self, event: Event, reason: str, detail: str) -> None:
+        """Put an event that was decoded, but cannot be used, with the dead letters."""
+        self._bury(event, reason, detail, _written(event))
+
+    def _reject(self, record: BadRecord) -> None:
+        self._bury(record, record.reason, record.detail, record.raw)
+
+    def _bury(self, record: Record, reason: str, detail: str, raw: bytes) -> None:
+        source, partition = record.partition
+        place = (record.key, source, partition, record.position, record.time)
+        self.letters.append(DeadLetter(*place, reason, detail, raw[:MOST_RAW]))
+        self.dead[reason] = self.dead.get(reason, 0) + 1
+        if self.most_dead < 1.0:
+            self._weigh_dead(record, detail)
+
+    def _weigh_dead(self, record: Record, detail: str) -> None:
+        fade = 0.5 ** (1.0 / DEAD_HALF_LIFE)
+        self._dead_weight = self._dead_weight * fade ** (self.taken - self._dead_at) + 1.0
+        self._dead_at = self.taken
+        share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.taken)
+        if self.taken >= LEAST_RECORDS and share > self.most_dead:
+            raise TooManyDeadLetters(
+                f"{share:.0%} of the last records could not be used, more than most_dead={self.most_dead:g}; the last "
+                f"of {sum(self.dead.values()):,}, at position {record.position} of {record.partition}: {detail}"
+            )
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def freeze(self) -> Callable[[], dict[str, dict[str, Any]]]:
+        """All that is kept, as it is now. The sections themselves may be made later, and by another thread.
+
+        What is copied now is all that the stream waits for.
+        """
+        own = {
+            "taken": self.taken,
+            "learned": self.learned,
+            "dead": dict(sorted(self.dead.items())),
+            "dead_weight": self._dead_weight,
+            "dead_at": self._dead_at,
+        }
+        model, losses = self.model.state(), self.losses.state()
+        held = None if self.pending is None else self.pending.content()
+
+        def sections() -> dict[str, dict[str, Any]]:
+            states = {"step": own, "model": model, "losses": losses}
+            return states if held is None else states | {"pending": held.state()}
+
+        return sections
+
+    def load(self, sections: Mapping[str, Mapping[str, Any]]) -> None:
+        """Go on from sections; `BadState` for whatever is wrong with them."""
+        kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
+        with refusing_bad_state():
+            expect(set(sections) == kept, f"it has the sections {sorted(sections)}, expected {sorted(kept)}")
+            own = sections["step"]
+            for name in ("taken", "learned", "dead_at"):
+                expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
+            weight, dead = own["dead_weight"], own["dead"]
+            expect(type(weight) is float and 0.0 <= weight < math.inf, f"dead_weight is {weight!r}")
+            for reason, count in dead.items():
+                sound = isinstance(reason, str) and type(count) is int and count > 0
+                expect(sound, f"it counts {count!r} dead letters of {reason!r}")
+        self.model.load(sections["model"])
+        self.losses.load(sections["losses"])
+        if self.pending is not None:
+            self.pending.load(sections["pending"])
+        self.taken, self.learned, self._dead_at = own["taken"], own["learned"], own["dead_at"]
+        self._dead_weight, self.dead = weight, dict(dead)
+
+
+class _Names(dict[Any, str]):
+    """What each label is called in JSON, where names are strings."""
+
+    def __missing__(self, label: Any) -> str:
+        name = label if isinstance(label, str) else msgspec.json.encode(label).decode()
+        self[label] = name
+        return name
+
+
+def _written(event: Event) -> bytes:
+    """An event as JSON, to be read by people."""
+    try:
+        return msgspec.json.encode({"y": tagged_payload(plain(event.y)), "x": tagged_payload(plain(event.x))})
+    except BadValue:
+        return b""  # it holds objects of a program, which only that program can show

@@ -1,0 +1,236 @@
+"""A step does to each event what its parts, called by hand, would do; and a replay of it leaves the same bytes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from stream_bayes import AODE, BernoulliNB, Costs, DecidingClassifier, NaiveBayes, Nominal, Schema
+from stream_bayes.core.event import BadRecord, Event, Kind
+from stream_bayes.core.losses import Losses
+from stream_bayes.core.pending import Pending
+from stream_bayes.errors import BadState, TooManyDeadLetters
+from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.served import served
+from stream_bayes.streams.source import Record
+from stream_bayes.streams.step import Step
+
+
+def days(count: int, seed: int = 1) -> Iterator[Event]:
+    """Weather that depends on the sky."""
+    rng = random.Random(seed)
+    for position in range(count):
+        sky = rng.choice(["grey", "blue", "red"])
+        label = "rain" if rng.random() < {"grey": 0.8, "blue": 0.1, "red": 0.5}[sky] else "sun"
+        yield Event({"sky": sky, "wind": rng.choice([True, False])}, label, position=position)
+
+
+def bytes_of(step: Step) -> bytes:
+    return Snapshot(learner=step.model.name, sections=step.freeze()()).to_bytes()
+
+
+def taken(records: Iterable[Record], **settings: Any) -> Step:
+    step = Step(served(NaiveBayes()), **settings)
+    step.take(records)
+    return step
+
+
+def test_each_event_is_predicted_then_scored_then_learned() -> None:
+    step = taken(days(50))
+    model, losses = NaiveBayes(), Losses()
+    for event, output in zip(days(50), step.outputs, strict=True):
+        answer = model.predict_proba_one(event.x)
+        assert (output.probabilities, output.prediction) == (answer, model.predict_one(event.x))
+        losses.update(event.y, answer)
+        model.learn_one(event.x, event.y)
+    assert json.dumps(step.losses.state()["labels"]) == json.dumps(losses.state()["labels"])
+    assert step.losses.cumulative.log_loss == losses.cumulative.log_loss
+    assert step.model.answer({"sky": "red"}) == model.predict_proba_one({"sky": "red"})
+    assert (step.taken, step.learned, step.dead) == (50, 50, {})
+
+
+def test_an_output_carries_the_coordinates_and_the_time_of_its_event() -> None:
+    event = Event({"sky": "grey"}, "rain", key="k", time=12.5, position=7)
+    (output,) = taken([event], name="weather").outputs
+    assert (output.key, output.source, output.partition, output.position) == ("k", "stream", 0, 7)
+    assert (output.time, output.model.name, output.version) == (12.5, "weather", 1)
+
+
+def test_the_size_of_batches_leaves_no_trace() -> None:
+    whole = taken(days(300))
+    parts = Step(served(NaiveBayes()))
+    stream = list(days(300))
+    for start in range(0, 300, 7):
+        parts.take(stream[start : start + 7])
+    assert bytes_of(parts) == bytes_of(whole)
+    assert parts.outputs == whole.outputs
+
+
+def test_a_sample_without_label_is_predicted_and_not_learned() -> None:
+    step = taken([*days(20), Event({"sky": "grey"}, position=20)])
+    assert len(step.outputs) == 21
+    assert (step.learned, step.model.clock) == (20, 20)
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (BadRecord("not_json", "expected an object", b"]"), "not_json"),
+        (Event({"sky": "grey"}, y=[1]), "refused"),
+        (Event({"sky": {"a": 1}}, "rain"), "refused"),
+        (Event({"sky": "grey"}, "rain", weight=-1.0), "refused"),
+        (Event({}, "rain", key="k", kind=Kind.LABEL), "no_pending"),
+        (Event({}, key="k", kind=Kind.TOMBSTONE), "no_pending"),
+    ],
+)
+def test_what_cannot_be_used_is_a_dead_letter_and_changes_nothing_else(record: Record, reason: str) -> None:
+    step = taken(days(20))
+    model = bytes_of(step)
+    step.take([record])
+    (letter,) = step.letters
+    assert (letter.reason, step.dead) == (reason, {reason: 1})
+    assert len(step.outputs) == 20
+    step.taken, step.dead = 20, {}
+    assert bytes_of(step) == model
+
+
+def test_the_dead_letter_of_a_decoded_event_shows_its_features() -> None:
+    (letter,) = taken([Event({"sky": "grey"}, ("a",) * 2, weight=-1.0)]).letters
+    assert json.loads(letter.raw) == {"y": {"tuple": ["a", "a"]}, "x": {"dict": {"sky": "grey"}}}
+    assert "-1" in letter.detail
+
+
+def test_too_many_dead_letters_stop_the_stream_and_name_the_last() -> None:
+    step = Step(served(NaiveBayes()), most_dead=0.1)
+    step.take(days(200))
+    with pytest.raises(TooManyDeadLetters, match=r"position 220 .*: no sense"):
+        step.take(BadRecord("bad", "no sense", position=200 + n) for n in range(200))
+
+
+def test_few_dead_letters_do_not_stop_a_stream() -> None:
+    step = Step(served(NaiveBayes()), most_dead=0.1)
+    for event in days(2000):
+        step.take([BadRecord("bad", "no sense") if event.position % 20 == 0 else event])
+    assert step.dead == {"bad": 100}
+
+
+def test_labels_of_any_kind_have_names_in_json() -> None:
+    labels = [True, 2, 1.5, "text", b"raw", ("a", 1)]
+    step = taken(Event({"sky": "grey"}, label, position=n) for n, label in enumerate([*labels, "text"]))
+    assert list(step.outputs[-1].probabilities) == ["true", "2", "1.5", "text", '"cmF3"', '["a",1]']
+
+
+def test_what_is_said_follows_the_costs() -> None:
+    model = DecidingClassifier(BernoulliNB(), Costs.false_positive(9, unsure=0.5))
+    step = Step(served(model))
+    step.take([Event({"offer": 1}, "spam"), Event({"lunch": 1}, "ham")])
+    step.take([Event({"offer": 1}), Event({"lunch": 1})])
+    assert [output.prediction for output in step.outputs] == [None, "spam", "unsure", "ham"]
+
+
+# -- late labels and corrections ---------------------------------------------------------------------------------------
+
+
+def held(event: Event) -> Event:
+    return Event(event.x, key=f"k{event.position}", position=2 * event.position)
+
+
+def label(event: Event, says: str | None = None, kind: Kind = Kind.LABEL) -> Event:
+    return Event({}, says or event.y, key=f"k{event.position}", position=2 * event.position + 1, kind=kind)
+
+
+def test_late_labels_teach_and_score_what_was_predicted_then() -> None:
+    stream = list(days(40))
+    late = taken([*map(held, stream), *map(label, stream)], pending=Pending())
+    assert [output.prediction for output in late.outputs] == [None] * 40
+    assert late.losses.cumulative.accuracy == 0.0
+    assert late.learned == 40
+    assert late.model.answer({"sky": "red"}) == taken(stream).model.answer({"sky": "red"})
+
+
+def test_a_correction_leaves_what_the_right_label_would_have() -> None:
+    stream = list(days(40))
+    wrong = {"rain": "sun", "sun": "rain"}
+    pairs = [(held(e), label(e, wrong[e.y]) if e.position == 3 else label(e)) for e in stream]
+    step = taken([record for pair in pairs for record in pair], pending=Pending())
+    step.take([label(stream[3], kind=Kind.CORRECTION)])
+    for x in ({"sky": "red"}, {"sky": "grey", "wind": True}):
+        assert step.model.answer(x) == taken(stream).model.answer(x)
+    assert step.pending is not None and step.pending.counts["corrected"] == 1
+
+
+def test_a_label_that_the_learner_refuses_is_a_dead_letter_and_the_sample_waits_on() -> None:
+    model = NaiveBayes(schema=Schema({"sky": Nominal()}, classes=["rain", "sun"]))
+    pending = Pending()
+    step = Step(served(model), pending=pending)
+    step.take([Event({"sky": "grey"}, key="a"), Event({}, "snow", key="a", kind=Kind.LABEL, position=1)])
+    assert [(letter.reason, letter.position) for letter in step.letters] == [("refused", 1)]
+    assert (step.learned, pending.waiting) == (0, 1)
+    step.take([Event({}, "rain", key="a", kind=Kind.LABEL, position=2)])
+    assert (step.learned, pending.waiting) == (1, 0)
+
+
+def test_every_sample_has_one_result_whatever_comes() -> None:
+    rng = random.Random(5)
+    kinds = [*Kind, Kind.SAMPLE, Kind.SAMPLE]
+    records = [
+        Event(
+            {"sky": rng.choice(["grey", "blue"])},
+            rng.choice(["rain", "sun", None]),
+            key=rng.choice([None, "a", "b", "c", "d"]),
+            time=float(n),
+            position=n,
+            kind=rng.choice(kinds),
+        )
+        for n in range(2000)
+    ]
+    step = taken(records, pending=Pending(wait_for=10))
+    samples = {record.position for record in records if record.kind is Kind.SAMPLE}
+    answered = [output.position for output in step.outputs]
+    refused = [letter.position for letter in step.letters if letter.position in samples]
+    assert sorted(answered + refused) == sorted(samples)
+
+
+# -- keeping -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("holding", [False, True])
+def test_going_on_from_sections_leaves_the_same_bytes(holding: bool) -> None:
+    def pending() -> Pending | None:
+        return Pending(wait_for=50) if holding else None
+
+    stream: list[Event] = list(days(200))
+    if holding:
+        stream = [record for event in stream for record in (held(event), label(event))]
+    whole = taken(stream, pending=pending())
+    first = taken(stream[:77], pending=pending())
+    snapshot = Snapshot.from_bytes(Snapshot(learner="NaiveBayes", sections=first.freeze()()).to_bytes())
+    second = Step(served(NaiveBayes()), pending=pending())
+    second.load(snapshot.sections)
+    second.take(stream[77:])
+    assert bytes_of(second) == bytes_of(whole)
+
+
+def test_what_is_frozen_does_not_change_with_what_comes_after() -> None:
+    step = taken(days(100))
+    before = bytes_of(step)
+    sections = step.freeze()
+    step.take(days(100, seed=2))
+    assert Snapshot(learner="NaiveBayes", sections=sections()).to_bytes() == before
+
+
+def test_a_state_of_another_model_or_other_parts_is_refused() -> None:
+    sections = taken(days(10)).freeze()()
+    with pytest.raises(BadState, match="AODE"):
+        Step(served(AODE())).load(sections)
+    with pytest.raises(BadState, match="strength"):
+        Step(served(NaiveBayes(strength=0.5))).load(sections)
+    with pytest.raises(BadState, match="pending"):
+        Step(served(NaiveBayes()), pending=Pending()).load(sections)
+    for name, value in [("taken", -1), ("dead", {"x": 0}), ("dead_weight", float("nan")), ("learned", True)]:
+        with pytest.raises(BadState, match="altered|" + name):
+            Step(served(NaiveBayes())).load(sections | {"step": sections["step"] | {name: value}})
