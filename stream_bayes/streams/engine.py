@@ -19,6 +19,7 @@ from stream_bayes.errors import BadSnapshot, BadValue, Exhausted, SourceError
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.journal import Journal
 from stream_bayes.streams.saving import Schedule, SnapshotWriter
+from stream_bayes.streams.served import digest
 from stream_bayes.streams.sink import Sink
 from stream_bayes.streams.source import Record, Source
 from stream_bayes.streams.step import Step
@@ -28,6 +29,7 @@ __all__ = ["Engine", "Progress"]
 
 BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
+SETTINGS = "settings"  # the section they are kept in
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class Engine:
         Where snapshots are kept. None: nothing is kept, and every run starts anew.
     schedule
         When a snapshot is due.
-    configuration
-        A digest of all settings that later state depends on; a snapshot of others is not gone on from.
+    settings
+        All that later state depends on, as JSON: a snapshot of other settings is not gone on from. The model's, if not
+        given.
     batch
         How many events there are between two commits, at most.
     watch
@@ -92,7 +95,7 @@ class Engine:
         journal: Journal | None = None,
         store: SnapshotStore | None = None,
         schedule: Schedule | None = None,
-        configuration: str | None = None,
+        settings: Mapping[str, Any] | None = None,
         batch: int = BATCH,
         watch: Callable[[Progress], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -107,7 +110,7 @@ class Engine:
         self.journal = journal
         self.store = store
         self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
-        self.configuration = step.model.configuration() if configuration is None else configuration
+        self.settings = dict({"model": step.model.settings()} if settings is None else settings)
         self.batch = batch
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
@@ -239,12 +242,14 @@ class Engine:
 
     def _load(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot."""
-        if snapshot.configuration != self.configuration:
+        sections = dict(snapshot.sections)
+        changed = differences(sections.pop(SETTINGS, {}), self.settings)
+        if changed:
             raise BadSnapshot(
-                f"the snapshot was taken with the configuration {snapshot.configuration!r}, this one is "
-                f"{self.configuration!r}: start with the settings it was taken with, or anew in another directory"
+                f"the newest snapshot was taken with other settings: {'; '.join(changed)}. "
+                "Start with those it was taken with, or anew in another directory"
             )
-        self.step.load(snapshot.sections)
+        self.step.load(sections)
         self.positions = dict(snapshot.positions)
         self.source.seek(self.positions)
 
@@ -293,11 +298,30 @@ class Engine:
             sink.sync()
         frozen: dict[str, Any] = {
             "learner": self.step.model.name,
-            "configuration": self.configuration,
+            "configuration": digest(self.settings),
             "positions": dict(self.positions),
             "clock": self.step.taken,
             "outputs": {part.name: part.length for part in self._lasting() if part.length is not None},
         }
         sections = self.step.freeze()
         self.schedule.taken(self.step.taken, self._clock())
-        self._writer.write(lambda: Snapshot(sections=sections(), **frozen))
+        self._writer.write(lambda: Snapshot(sections=sections() | {SETTINGS: self.settings}, **frozen))
+
+
+def differences(saved: Mapping[str, Any], own: Mapping[str, Any], path: str = "") -> list[str]:
+    """What differs between two settings, a text for each.
+
+    Examples
+    --------
+    >>> differences({"model": {"learner": "TAN"}}, {"model": {"learner": "AODE", "strength": 1.0}})
+    ["model.learner was 'TAN', is 'AODE'", 'model.strength was not given, is 1.0']
+    """
+    told = []
+    for key in [*saved, *(key for key in own if key not in saved)]:
+        before, now = saved.get(key, ...), own.get(key, ...)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            told += differences(before, now, f"{path}{key}.")
+        elif before != now:
+            texts = ["not given" if value is ... else repr(value) for value in (before, now)]
+            told.append(f"{path}{key} was {texts[0]}, is {texts[1]}")
+    return told

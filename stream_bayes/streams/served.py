@@ -75,8 +75,8 @@ class Served(Protocol):
         """Take back what was learned."""
         ...
 
-    def configuration(self) -> str:
-        """A digest of its settings: two models of the same can go on from one another's states."""
+    def settings(self) -> dict[str, Any]:
+        """Its class and arguments, as JSON: two models of the same can go on from one another's states."""
         ...
 
     def state(self) -> dict[str, Any]:
@@ -136,8 +136,8 @@ class ServedLearner:
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         self.learner.unlearn_one(content, y, w, clock if self.learner.half_life is not None else None)
 
-    def configuration(self) -> str:
-        return digest(self._settings)
+    def settings(self) -> dict[str, Any]:
+        return self._settings
 
     def state(self) -> dict[str, Any]:
         return self.learner.state()

@@ -19,7 +19,7 @@ from stream_bayes.core.losses import Losses
 from stream_bayes.core.payloads import plain, tagged_payload
 from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadValue, StreamBayesError, TooManyDeadLetters
-from stream_bayes.streams.served import Answer, Served
+from stream_bayes.streams.served import Answer, Served, digest
 from stream_bayes.streams.sink import DeadLetter, ModelVersion, Output
 from stream_bayes.streams.source import Record
 
@@ -110,7 +110,7 @@ class Step:
         self._dead_at = 0  # when it was worked out
         self._names = _Names()
         self._texts: set[str] = set()  # labels that are their own names
-        self._version = ModelVersion(name, model.generation, model.configuration())
+        self._version = ModelVersion(name, model.generation, digest(model.settings()))
 
     # -- taking events ------------------------------------------------------------------------------------------------
 
