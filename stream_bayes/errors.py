@@ -8,6 +8,7 @@ already catches `ValueError` or `TypeError` keeps working. Warnings derive from 
 from __future__ import annotations
 
 __all__ = [
+    "BadConfig",
     "BadFormat",
     "BadLabel",
     "BadSnapshot",
@@ -37,6 +38,10 @@ __all__ = [
 
 class StreamBayesError(Exception):
     """The base of every error of this package."""
+
+
+class BadConfig(StreamBayesError, ValueError):
+    """A pipeline file with keys that are missing, unknown or wrong: a line for each."""
 
 
 class BadFormat(StreamBayesError, ValueError):

@@ -99,6 +99,7 @@ learners.one_dependence
 learners.trees
 learners.bayes_net
 learners.live_choice
+learners.catalogue
 learners.drift_log
 learners.adaptive
 learners.decision

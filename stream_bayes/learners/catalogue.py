@@ -1,0 +1,118 @@
+"""The learners by the short names that configuration files and the command line know them by.
+
+A name here is all that such a file can say: it never holds a path to import.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.live_choice import LiveChoice
+from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.learners.trees import KDB, ODE, TAN
+from stream_bayes.schema import Schema
+
+__all__ = ["LEARNERS", "arguments_of", "closest", "make_learner", "summary_of"]
+
+LEARNERS: dict[str, type[BayesClassifier]] = {
+    "nb": NaiveBayes,
+    "gaussian-nb": GaussianNB,
+    "multinomial-nb": MultinomialNB,
+    "complement-nb": ComplementNB,
+    "bernoulli-nb": BernoulliNB,
+    "spode": SPODE,
+    "aode": AODE,
+    "a2de": A2DE,
+    "ode": ODE,
+    "tan": TAN,
+    "kdb": KDB,
+    "live-choice": LiveChoice,
+}
+
+
+def make_learner(
+    name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
+) -> BayesClassifier:
+    """The learner of a name, with arguments by name.
+
+    Parameters
+    ----------
+    name
+        One of `LEARNERS`.
+    arguments
+        As its class takes them.
+    schema
+        The schema of the stream, if it has one.
+
+    Raises
+    ------
+    BadValue
+        If the name or an argument is none; it says which there are.
+
+    Examples
+    --------
+    >>> make_learner("aode", {"min_count": 1}).min_count
+    1
+    >>> make_learner("aodee")
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are nb, gaussian-nb, ...
+    """
+    if name not in LEARNERS:
+        raise BadValue(f"there is no model {name!r}{closest(name, LEARNERS)} There are {', '.join(LEARNERS)}")
+    made = LEARNERS[name]
+    given = dict(arguments or {})
+    known = arguments_of(made)
+    for argument in given:
+        if argument not in known:
+            hint = closest(argument, known)
+            raise BadValue(f"{name} has no argument {argument!r}{hint} It takes {', '.join(known)}")
+    if schema is not None:
+        given["schema"] = schema
+    try:
+        return made(**given)
+    except StreamBayesError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise BadValue(f"{name} cannot be made with {given!r}: {error}") from error
+
+
+def arguments_of(learner: type[BayesClassifier]) -> list[str]:
+    """The arguments a learner takes, but for the schema, which belongs to the stream.
+
+    Examples
+    --------
+    >>> arguments_of(NaiveBayes)[:2]
+    ['prior', 'strength']
+    """
+    return [name for name in inspect.signature(learner).parameters if name != "schema"]
+
+
+def summary_of(learner: type[BayesClassifier]) -> str:
+    """The first sentence of a learner's documentation.
+
+    Examples
+    --------
+    >>> summary_of(NaiveBayes)
+    'Naive Bayes over nominal and numeric features ...'
+    """
+    return inspect.cleandoc(learner.__doc__ or "").split("\n\n", 1)[0].replace("\n", " ")
+
+
+def closest(name: str, names: Any) -> str:  # any iterable of names
+    """A question after a name that may have been meant, or a full stop.
+
+    Examples
+    --------
+    >>> closest("aodee", ["nb", "aode"]), closest("x", ["nb", "aode"])
+    ("; did you mean 'aode'?", '.')
+    """
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f"; did you mean {near[0]!r}?" if near else "."

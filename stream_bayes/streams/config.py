@@ -1,0 +1,373 @@
+"""A pipeline file: TOML, checked key by key, in which things have registered names and secrets have names too.
+
+    name = "weather"
+
+    [source]
+    kind = "csv"
+    path = "weather.csv"
+    target = "rain"
+
+    [model]
+    kind = "aode"
+    arguments = { min_count = 1 }
+
+    [predictions]
+    kind = "jsonl"
+    path = "answers.jsonl"
+
+    [snapshots]
+    directory = "state"
+
+Nothing in a file can name code. A secret is written as `${NAME}`, which is read from the environment, or as
+`{ file = "path" }`; it is never printed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+
+from stream_bayes.errors import BadConfig
+from stream_bayes.features import Nominal, Numeric
+from stream_bayes.learners.catalogue import LEARNERS, closest
+from stream_bayes.schema import Schema
+
+__all__ = [
+    "CSVConfig",
+    "JSONLinesConfig",
+    "LabelsConfig",
+    "ModelConfig",
+    "PipelineConfig",
+    "SnapshotsConfig",
+    "load_config",
+    "parse_config",
+]
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+Written: TypeAlias = str | bool | int | float  # what TOML writes of values and labels
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
+
+
+def _secret(given: object) -> object:
+    """What a secret stands for."""
+    if isinstance(given, str):
+        named = VARIABLE.fullmatch(given)
+        if named is None:
+            raise ValueError(
+                "a secret is not written here, but as ${NAME} of an environment variable, or as { file = ... }"
+            )
+        if named[1] not in os.environ:
+            raise ValueError(f"the environment has no variable {named[1]}")
+        return os.environ[named[1]]
+    if isinstance(given, Mapping) and set(given) == {"file"}:
+        try:
+            return Path(given["file"]).read_text("utf-8").strip()
+        except (OSError, TypeError, UnicodeError) as error:
+            raise ValueError(f"its file cannot be read: {error}") from error
+    raise ValueError("expected ${NAME} of an environment variable, or { file = ... }")
+
+
+Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
+
+
+class Part(BaseModel):
+    """A table of the file: it holds the keys below and no others, and does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
+
+
+class FeatureConfig(Part):
+    """What a feature is declared as."""
+
+    kind: Literal["nominal", "numeric"]
+    values: list[Written] | None = None
+    closed: bool = False
+    max_values: int | None = Field(None, ge=1)
+    cuts: list[float] | None = None
+
+    def declared(self) -> Nominal | Numeric:
+        if self.kind == "nominal":
+            return Nominal(self.values, self.max_values, self.closed)
+        return Numeric() if self.cuts is None else Numeric(cuts=self.cuts)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        nominal = self.values is not None or self.closed or self.max_values is not None
+        if self.kind == "numeric" and nominal:
+            raise ValueError("values, closed and max_values are for nominal features")
+        if self.kind == "nominal" and self.cuts is not None:
+            raise ValueError("cuts are for numeric features")
+        return self
+
+
+class SchemaConfig(Part):
+    """What the stream holds."""
+
+    features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
+    classes: list[Written] | None = None
+    unknown: Literal["ignore", "refuse"] = "ignore"
+
+
+class FieldsConfig(Part):
+    """Which field of a record is what."""
+
+    target: str | None = None
+    key: str | None = None
+    time: str | None = None
+    time_unit: Literal["s", "ms", "us", "ns", "iso"] = "s"
+    weight: str | None = None
+    type: str | None = Field(None, description="the field that says sample, label, correction or tombstone")
+    ignore: list[str] = []
+    only: list[str] | None = None
+
+
+class CSVConfig(FieldsConfig):
+    """A CSV file, plain or gzipped."""
+
+    kind: Literal["csv"]
+    path: Path = Field(strict=False)
+    delimiter: str = Field(",", min_length=1, max_length=1)
+    follow: bool = False
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+
+class JSONLinesConfig(FieldsConfig):
+    """A file of JSON objects, a line each, plain or gzipped."""
+
+    kind: Literal["jsonl"]
+    path: Path = Field(strict=False)
+    follow: bool = False
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+
+SourceConfig: TypeAlias = Annotated[CSVConfig | JSONLinesConfig, Field(discriminator="kind")]
+
+
+class ModelConfig(Part):
+    """What learns: a registered name, and the arguments its class takes."""
+
+    kind: str
+    arguments: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.kind not in LEARNERS:
+            raise ValueError(
+                f"there is no model {self.kind!r}{closest(self.kind, LEARNERS)} There are {', '.join(LEARNERS)}"
+            )
+        return self
+
+
+class FileSinkConfig(Part):
+    """A file of results."""
+
+    kind: Literal["jsonl", "csv"]
+    path: Path = Field(strict=False)
+
+
+class LabelsConfig(Part):
+    """How long samples wait for labels, and what can be corrected."""
+
+    wait_for: float | None = Field(None, ge=0)
+    most_waiting: int = Field(100_000, ge=1)
+    on_expiry: Literal["drop", "negative", "assume"] = "drop"
+    assumed: Written | None = None
+    correct_within: float | None = Field(None, ge=0)
+    most_correctable: int = Field(100_000, ge=0)
+    on_tombstone: Literal["skip", "unlearn"] = "skip"
+    max_skew: float | None = Field(None, gt=0)
+    clock: Literal["time", "events"] = "time"
+
+
+class SnapshotsConfig(Part):
+    """Where state is kept, and when."""
+
+    directory: Path = Field(strict=False)
+    keep: int = Field(3, ge=1)
+    every_events: int | None = Field(None, ge=1)
+    every_seconds: float | None = Field(60.0, gt=0)
+    key: Secret | None = None
+
+
+class PipelineConfig(Part):
+    """A pipeline file."""
+
+    name: str = Field(pattern=NAME)
+    source: SourceConfig
+    model: ModelConfig
+    record: SchemaConfig | None = Field(None, alias="schema")
+    labels: LabelsConfig | None = None
+    predictions: FileSinkConfig | None = None
+    dead_letters: FileSinkConfig | None = None
+    snapshots: SnapshotsConfig | None = None
+    batch: int = Field(1000, ge=1)
+    most_dead: float = Field(0.5, gt=0, le=1)
+
+    def schema_of_stream(self) -> Schema | None:
+        """The schema, if one is declared."""
+        if self.record is None:
+            return None
+        features = {
+            name: declared.declared()
+            if isinstance(declared, FeatureConfig)
+            else FeatureConfig.model_validate({"kind": declared}).declared()
+            for name, declared in self.record.features.items()
+        }
+        target = self.source.target or "class"
+        return Schema(features, classes=self.record.classes, target=target, unknown=self.record.unknown)
+
+    def settings(self) -> dict[str, Any]:
+        """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
+        kept = self.model_dump(mode="json", by_alias=True, include={"name", "model", "record", "labels"})
+        fields = set(FieldsConfig.model_fields) | {"kind"}
+        return kept | {"source": self.source.model_dump(mode="json", include=fields)}
+
+
+def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
+    """The pipeline that a file describes; paths in it are relative to it.
+
+    Raises
+    ------
+    BadConfig
+        For whatever is wrong, a line for each key.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        raise BadConfig(f"{path}: cannot be read: {error}") from error
+    try:
+        return parse_config(text)
+    except BadConfig as error:
+        raise BadConfig(f"{path}: {error}") from None
+
+
+def parse_config(text: str) -> PipelineConfig:
+    r"""The pipeline that a text describes.
+
+    Examples
+    --------
+    >>> config = parse_config('''
+    ...     name = "weather"
+    ...     source = { kind = "csv", path = "weather.csv", target = "rain" }
+    ...     model = { kind = "aode" }
+    ... ''')
+    >>> config.model.kind, config.source.target
+    ('aode', 'rain')
+    >>> parse_config('name = "weather"\nmodle = { kind = "aode" }')
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadConfig: source: is missing
+    model: is missing
+    modle: is not a key here; did you mean 'model'? There are name, source, model, ...
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfig(f"not TOML: {error}") from error
+    return checked(table)
+
+
+def checked(table: Mapping[str, Any]) -> PipelineConfig:
+    """The pipeline that a table describes; `BadConfig` with a line for each key that is wrong."""
+    variables = list(_misplaced(table, ()))
+    if variables:
+        raise BadConfig("\n".join(variables))
+    try:
+        return PipelineConfig.model_validate(table)
+    except ValidationError as error:
+        lines = [_line(problem, table) for problem in error.errors(include_url=False, include_input=False)]
+        raise BadConfig("\n".join(dict.fromkeys(lines))) from None
+
+
+SECRETS = {("snapshots", "key")}
+
+
+def _misplaced(part: object, path: tuple[str, ...]) -> Any:
+    """Complaints about variables where no secret is expected: a pipeline must be what its file says."""
+    if isinstance(part, str) and VARIABLE.search(part) and path not in SECRETS:
+        yield f"{'.'.join(path)}: only secrets are read from the environment, and this is none"
+    elif isinstance(part, Mapping):
+        for key, value in part.items():
+            yield from _misplaced(value, (*path, str(key)))
+    elif isinstance(part, list):
+        for value in part:
+            yield from _misplaced(value, path)
+
+
+def _line(problem: Any, table: Mapping[str, Any]) -> str:
+    """One problem as a line: the key, what is wrong, what is allowed."""
+    place = [str(part) for part in problem["loc"]]
+    given: Any = table
+    model: Any = PipelineConfig
+    shown: list[str] = []
+    for part in place:
+        if isinstance(given, Mapping) and part in given:
+            shown.append(part)
+            given = given[part]
+            model = _inner(model, part, given)
+        elif part not in ("csv", "jsonl", "nominal", "numeric") and not part.startswith(
+            ("literal", "FeatureConfig")
+        ):
+            shown.append(part)
+    key = ".".join(shown)
+    if problem["type"] == "extra_forbidden":
+        parent = _model_at(place[:-1], table)
+        names = _keys(parent)
+        return f"{key}: is not a key here{closest(place[-1], names)} There are {', '.join(names)}"
+    if problem["type"] == "missing":
+        return f"{key}: is missing"
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"{key}: {said[0].lower()}{said[1:]}"
+
+
+def _keys(model: Any) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_at(place: Sequence[str], table: Mapping[str, Any]) -> Any:
+    """The class of the table at a place of the file."""
+    model: Any = PipelineConfig
+    given: Any = table
+    for part in place:
+        if isinstance(given, Mapping) and part in given:
+            given = given[part]
+            model = _inner(model, part, given)
+    return model
+
+
+def _inner(model: Any, key: str, given: Any) -> Any:
+    """The class of the table under a key; of several, the one of its kind."""
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return model
+    for name, field in model.model_fields.items():
+        if (field.alias or name) == key:
+            return _choice(field.annotation, given)
+    return model
+
+
+def _choice(annotation: Any, given: Any) -> Any:
+    """The class that an annotation holds, of several the one for the kind that was given."""
+    if isinstance(annotation, type):
+        return annotation
+    found = [choice for part in get_args(annotation) if isinstance(choice := _choice(part, given), type)]
+    models = [choice for choice in found if issubclass(choice, BaseModel)]
+    kind = given.get("kind") if isinstance(given, Mapping) else None
+    for choice in models:
+        field = choice.model_fields.get("kind")
+        if field is not None and kind in get_args(field.annotation):
+            return choice
+    return models[0] if models else None
