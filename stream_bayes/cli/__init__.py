@@ -1,0 +1,1 @@
+"""The command line: `stream-bayes ...`, a file a group of commands."""

@@ -1,0 +1,35 @@
+"""`stream-bayes models`: every learner of the package has a name there, and its arguments."""
+
+from __future__ import annotations
+
+import json
+
+import stream_bayes
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.catalogue import LEARNERS, make_learner
+from tests.cli.test_snapshots import run
+
+
+def test_every_public_learner_has_a_name() -> None:
+    public = {getattr(stream_bayes, name) for name in stream_bayes.__all__}
+    learners = {item for item in public if isinstance(item, type) and issubclass(item, BayesClassifier)}
+    assert set(LEARNERS.values()) == learners
+
+
+def test_each_can_be_made_by_its_name() -> None:
+    needed = {"ode": {"parents": {"wind": "sky"}}}
+    for name, made in LEARNERS.items():
+        assert type(make_learner(name, needed.get(name))) is made
+
+
+def test_the_list_names_all_and_one_shows_its_arguments() -> None:
+    assert [row["name"] for row in json.loads(run("models", "--json").stdout)] == list(LEARNERS)
+    (row,) = json.loads(run("models", "aode", "--json").stdout)
+    assert "min_count" in row["arguments"]
+    assert "min_count" in run("models", "aode").stdout
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    result = run("models", "aodee")
+    assert result.exit_code == 3
+    assert "did you mean 'aode'?" in result.stderr
