@@ -63,8 +63,11 @@ core.structure_input
 core.structure
 core.network
 core.scores
+core.sample
+core.family_scores
 core.window
 core.search
+core.hill_climbing
 core.inference
 core.em
 core.readings
