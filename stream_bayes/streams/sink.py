@@ -2,6 +2,7 @@
 
     begin -> write, write, ... -> commit     the outputs of one batch of events, all of them or none
                                -> abort
+    sync                                     before a snapshot, between batches
 
 A sink that is no longer whole after a crash is cut back to where the last snapshot left it, and the events after that
 are played again; so each event has one output. Where that cannot be done, outputs come at least once.
@@ -154,6 +155,14 @@ class Sink(Protocol):
 
     def abort(self) -> None:
         """Drop what was written since `begin`."""
+        ...
+
+    def sync(self) -> None:
+        """Return once what was committed outlasts a power cut.
+
+        To be called before a snapshot that holds `length` is written: a length that a power cut took back could not
+        be gone on from.
+        """
         ...
 
     def close(self) -> None:
