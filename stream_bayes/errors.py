@@ -28,10 +28,12 @@ __all__ = [
     "NotOwner",
     "NotSupported",
     "SchemaError",
+    "SinkError",
     "SnapshotNotWritten",
     "SourceError",
     "StreamBayesError",
     "TooManyDeadLetters",
+    "Undecodable",
     "UnknownFeature",
 ]
 
@@ -129,6 +131,28 @@ class SourceError(StreamBayesError, RuntimeError):
 
 class TooManyDeadLetters(StreamBayesError, RuntimeError):
     """More than the allowed share of a stream's records could not be used."""
+class SinkError(StreamBayesError, RuntimeError):
+    """A sink that cannot be written as it was promised: it holds something else, or does not take what is written."""
+
+
+class Undecodable(StreamBayesError, ValueError):
+    """A record that is no event. A decoder raises it; it never leaves the source, which keeps a `BadRecord` for it.
+
+    Parameters
+    ----------
+    reason
+        Why, in a word, for counting: one of `stream_bayes.streams.decode.Reason`, or a decoder's own.
+    detail
+        Why, for people. It holds nothing of the record but names of fields.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class BrokenSnapshotWarning(UserWarning):

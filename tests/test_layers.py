@@ -116,11 +116,31 @@ archive
 sections
 snapshot
 streams.file_system
-streams.decode
 streams.source
 streams.sink
 streams.journal
 streams.files
+streams.bad_records
+streams.fields
+streams.decoder
+streams.json_decoder
+streams.framed_decoder
+streams.decode
+streams.iterables
+streams.replay
+streams.byte_file
+streams.window
+streams.following
+streams.file_source
+streams.csv_rows
+streams.csv_columns
+streams.csv_source
+streams.csv_types
+streams.json_lines
+streams.file_sink
+streams.json_sink
+streams.csv_sink
+streams.other_sinks
 streams.mailbox
 streams.kafka.transport
 streams.kafka.source
@@ -424,7 +444,7 @@ def test_the_front_of_core_is_pure_too() -> None:
         ("core.search", "import numpy as np\ndef f(rng: np.random.Generator): ..."),
         ("learners.text", "from stream_bayes.learners.base import BayesClassifier\nimport river"),
         ("mail.filter", "from stream_bayes.mail.tokens import tokens"),
-        ("streams.files", "import os, time\nfrom stream_bayes.streams.source import Source"),
+        ("streams.file_source", "import os, time\nfrom stream_bayes.streams.source import Source"),
         ("demo", "import time\nfrom stream_bayes import NaiveBayes"),
         ("snapshot", "from stream_bayes._build import VERSION"),
     ],

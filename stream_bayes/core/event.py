@@ -95,7 +95,9 @@ class Kind(Enum):
 # For code that compares kinds often: looking a member up in its class takes as long as making an event.
 SAMPLE, LABEL, CORRECTION, TOMBSTONE = Kind
 
+# The very objects that are left out of an event's repr.
 SOMEWHERE = Partition("stream")
+ONE = 1.0
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
@@ -144,7 +146,7 @@ class Event(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
     key: Any = None
     time: float | None = None
     position: Position = 0
-    weight: float = 1.0
+    weight: float = ONE
     kind: Kind = Kind.SAMPLE
     partition: Partition = SOMEWHERE
     length: int = 1

@@ -1,0 +1,306 @@
+"""Bytes become an event or a bad record, and nothing else: no exception, and no memory beyond the record's own."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_bayes.core.event import BadRecord, Event, Kind, Partition
+from stream_bayes.errors import BadValue, SchemaError, Undecodable
+from stream_bayes.schema import Nominal, Numeric, Schema
+from stream_bayes.streams.decode import (
+    ConfluentJSONDecoder,
+    Decoder,
+    Fields,
+    JSONDecoder,
+    RawDecoder,
+    Reason,
+    decoder_names,
+    make_decoder,
+    register_decoder,
+)
+
+SCHEMA = Schema({"sky": Nominal(), "wind": Numeric()}, target="rain")
+SECRET = "s3cret"
+
+
+def decoded(decoder: Decoder, content: object) -> Event | BadRecord:
+    return decoder.decode(json.dumps(content, ensure_ascii=False).encode())
+
+
+def event(decoder: Decoder, content: object) -> Event:
+    found = decoded(decoder, content)
+    assert isinstance(found, Event), found
+    return found
+
+
+def refused(decoder: Decoder, content: object, reason: Reason) -> str:
+    """The detail of a bad record, after a look at what must be true of each."""
+    raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+    place = Partition("log", 3)
+    found = decoder.decode(raw, 7, place, 11, "k", 1.5)
+    assert isinstance(found, BadRecord), found
+    assert found.reason == reason.value
+    assert (found.position, found.partition, found.length, found.key, found.time) == (7, place, 11, "k", 1.5)
+    assert found.raw == raw[:4096]
+    assert SECRET not in found.detail and "\n" not in found.detail and len(found.detail) < 250
+    return found.detail
+
+
+def test_fields_without_a_role_are_features_and_keep_the_types_of_json():
+    found = event(
+        JSONDecoder(Fields(target="y")), {"größe": 1.5, "n": 3, "b": True, "t": "ü", "none": None, "y": 0}
+    )
+    assert found == Event({"größe": 1.5, "n": 3, "b": True, "t": "ü", "none": None}, 0)
+    assert [type(value) for value in found.x.values()] == [float, int, bool, str, type(None)]
+
+
+def test_roles_are_taken_out_of_the_features():
+    fields = Fields(target="y", key="id", time="at", weight="w", kind="what")
+    content = {"a": "x", "y": "no", "id": 5, "at": 12, "w": 2, "what": "sample"}
+    assert event(JSONDecoder(fields), content) == Event({"a": "x"}, "no", 5, 12.0, weight=2.0)
+
+
+def test_a_label_has_no_features_and_a_tombstone_no_label_either():
+    fields = Fields(target="y", key="id", kind="what")
+    content = {"a": "x", "y": "no", "id": 5, "what": "label"}
+    assert event(JSONDecoder(fields), content) == Event({}, "no", 5, kind=Kind.LABEL)
+    content["what"] = "tombstone"
+    assert event(JSONDecoder(fields), content) == Event({}, None, 5, kind=Kind.TOMBSTONE)
+    of_labels = Fields(target="y", key="id", default_kind=Kind.LABEL)
+    assert event(JSONDecoder(of_labels), {"y": "no", "id": 5}).kind is Kind.LABEL
+
+
+def test_key_and_time_of_the_source_are_for_records_that_name_none():
+    decoder = JSONDecoder(Fields(key="id", time="at"))
+    raw = b'{"a": 1}'
+    found = decoder.decode(raw, key="k", time=2.5)
+    assert (found.key, found.time) == ("k", 2.5)
+    found = decoder.decode(b'{"a": 1, "id": "other", "at": 1}', key="k", time=2.5)
+    assert (found.key, found.time) == ("other", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "given", "seconds"),
+    [
+        ("s", 1.5, 1.5),
+        ("ms", 1500, 1.5),
+        ("us", 1_500_000, 1.5),
+        ("ns", 1_500_000_000, 1.5),
+        ("s", "1970-01-01T01:00:00+01:00", 0.0),
+        ("iso", "1970-01-01T00:00:10Z", 10.0),
+        ("iso", "1970-01-02", 86400.0),  # without an offset it is UTC
+    ],
+)
+def test_event_time_is_seconds_since_1970_whatever_it_was(unit, given, seconds):
+    assert event(JSONDecoder(Fields(time="at", time_unit=unit)), {"at": given}).time == seconds
+
+
+@pytest.mark.parametrize("given", [True, "yesterday", "9" * 400, 10**400, "0000-01-01"])
+def test_what_is_no_time_is_a_bad_record(given):
+    detail = refused(JSONDecoder(Fields(time="at")), {"at": given}, Reason.WRONG_TYPE)
+    assert detail.startswith("field 'at': expected a finite number of s since 1970, or a date and time")
+
+
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        ({"sky": [SECRET]}, "field 'sky': expected text, a number, true or false, got an array of 1 items"),
+        (
+            {"sky": {"a": SECRET}},
+            "field 'sky': expected text, a number, true or false, got an object of 1 fields",
+        ),
+        ({"wind": SECRET}, "field 'wind': expected a number, got text of 6 characters"),
+        ({"wind": True}, "field 'wind': expected a number, got true or false"),
+        ({"wind": 10**400}, "field 'wind': expected a number, got one beyond all bounds"),
+        ([SECRET], "Expected `object`, got `array`"),
+        (b'{"wind": 1e999}', "Number out of range - at `$[...]`"),
+        (b'{"sky": %s}' % (b"9" * 5000), "Integer value out of range - at `$[...]`"),
+    ],
+)
+def test_a_wrong_type_is_told_by_field_type_and_size_and_never_by_content(content, detail):
+    assert refused(JSONDecoder(schema=SCHEMA), content, Reason.WRONG_TYPE) == detail
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", Reason.NOT_JSON),
+        (b"\x00", Reason.NOT_JSON),
+        (b'{"sky": "a\x00b"}', Reason.NOT_JSON),
+        (b'{"sky": "grey"', Reason.NOT_JSON),
+        (b'{"sky": "grey"} x', Reason.NOT_JSON),
+        (b'{"sky": NaN}', Reason.NOT_JSON),
+        (b'{"sky": "\\ud800"}', Reason.NOT_JSON),
+        (b'\xef\xbb\xbf{"sky": 1}', Reason.NOT_JSON),
+        (b'{"sky": "\xff"}', Reason.NOT_UTF8),
+        (b'{"sky": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", Reason.TOO_DEEP),
+        (b'{"else": ' + b'{"a":' * 10**5 + b"1" + b"}" * 10**5 + b"}", Reason.TOO_DEEP),
+        (b'{"sky": "%s"}' % (b"x" * 2**20), Reason.TOO_LONG),
+    ],
+)
+def test_what_is_no_record_is_a_bad_record(raw, reason):
+    refused(JSONDecoder(schema=SCHEMA), raw, reason)
+
+
+def test_a_nul_that_is_escaped_is_text_like_any_other():
+    assert event(JSONDecoder(), {"sky": "a\0b"}).x == {"sky": "a\0b"}
+
+
+def test_a_schema_drops_what_it_does_not_declare_and_turns_whole_numbers_into_floats():
+    found = event(JSONDecoder(schema=SCHEMA), {"sky": 3, "wind": 4, "rain": "no", "more": [SECRET]})
+    assert found == Event({"sky": 3, "wind": 4.0}, "no")
+    assert type(found.x["sky"]) is int and type(found.x["wind"]) is float
+
+
+def test_a_schema_that_refuses_unknown_features_refuses_unknown_fields():
+    strict = Schema({"sky": Nominal(), "wind": Numeric()}, target="rain", unknown="refuse")
+    decoder = JSONDecoder(Fields(ignore=["note"], key="id"), strict)
+    assert event(decoder, {"sky": "grey", "wind": 1, "rain": "no", "note": [1], "id": 5}) == Event(
+        {"sky": "grey", "wind": 1.0}, "no", 5
+    )
+    assert refused(decoder, {"sky": "grey", "more": SECRET}, Reason.UNKNOWN_FIELD).endswith(
+        "the field 'more'"
+    )
+    assert "expected a number" in refused(decoder, {"wind": SECRET}, Reason.WRONG_TYPE)
+
+
+def test_a_required_field_must_hold_a_value():
+    decoder = JSONDecoder(Fields(key="id", required=["id", "sky"]))
+    assert event(decoder, {"id": 1, "sky": ""}).x == {"sky": ""}
+    for content in ({"id": 1}, {"id": 1, "sky": None}):
+        assert refused(decoder, content, Reason.MISSING_FIELD) == "expected a field 'sky' with a value in it"
+
+
+def test_ignored_fields_may_be_anything_and_only_those_asked_for_are_features():
+    assert event(JSONDecoder(Fields(ignore=["b"])), {"a": 1, "b": [SECRET]}).x == {"a": 1}
+    assert event(JSONDecoder(Fields(only=["a"])), {"a": 1, "b": [SECRET]}).x == {"a": 1}
+    assert event(JSONDecoder(Fields(ignore=["wind"]), SCHEMA), {"sky": 1, "wind": [SECRET]}).x == {"sky": 1}
+
+
+def test_objects_in_objects_become_fields_if_they_are_flattened():
+    decoder = JSONDecoder(Fields(target="to.y", flatten=True))
+    assert event(decoder, {"a": {"b": {"c": 1}, "d": 2}, "to": {"y": 3}}) == Event({"a.b.c": 1, "a.d": 2}, 3)
+    assert "an array of 1 items" in refused(decoder, {"a": {"b": [1]}}, Reason.WRONG_TYPE)
+    assert refused(decoder, {"a": {"b": 1}, "a.b": 2}, Reason.WRONG_TYPE) == "two fields are named 'a.b'"
+    deep: object = 1
+    for _ in range(33):
+        deep = {"x" * 1000: deep}
+    refused(decoder, deep, Reason.TOO_DEEP)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Fields(target="a", key="a"), "each field has one role"),
+        (lambda: Fields(time_unit="h"), "time_unit: expected one of s, ms, us, ns, iso, got 'h'"),
+        (lambda: Fields(ignore="abc"), "ignore: expected a list of fields, got the text 'abc'"),  # type: ignore[arg-type]
+        (lambda: Fields(target="a", only=["a"]), "only: 'a' is ignored or has a role"),
+        (lambda: Fields(ignore=["a"], required=["a"]), "required: 'a' is ignored"),
+        (lambda: JSONDecoder(Fields(only=["more"]), SCHEMA), "only: the schema does not declare"),
+        (lambda: JSONDecoder(Fields(required=["more"]), SCHEMA), "required: the schema does not declare"),
+    ],
+)
+def test_fields_that_contradict_themselves_or_the_schema_are_refused(make, message):
+    with pytest.raises(SchemaError, match=message):
+        make()
+
+
+def test_raw_bytes_are_the_event_whatever_they_are():
+    found = RawDecoder().decode(b"\xff\x00", 7, key=b"k", time=1.0)
+    assert found == Event(b"\xff\x00", None, b"k", 1.0, 7)  # type: ignore[arg-type]  # x is the record
+    with pytest.raises(BadValue, match="'raw' sees no fields"):
+        RawDecoder(Fields(target="y"))
+
+
+def test_a_frame_is_taken_off_and_must_be_there():
+    decoder = ConfluentJSONDecoder(schema=SCHEMA)
+    assert decoder.decode(b'\x00\x00\x00\x00\x07{"sky": "grey"}') == Event({"sky": "grey"})
+    for raw in (b"", b"\x00\x00\x00\x00", b'{"sky": "grey"}'):
+        refused(decoder, raw, Reason.NOT_FRAMED)
+    refused(decoder, b"\x00\x00\x00\x00\x07{", Reason.NOT_JSON)
+
+
+def test_users_add_decoders_by_name():
+    class Halves(Decoder):
+        name = "halves"
+
+        def content(self, raw):
+            if not raw:
+                raise Undecodable("empty", "expected something")
+            name, value = raw.decode().split("=")
+            return {name: value}
+
+    register_decoder(Halves)
+    assert "halves" in decoder_names()
+    decoder = make_decoder("halves", Fields(target="y"))
+    assert decoder.decode(b"a=1") == Event({"a": "1"})
+    assert decoder.decode(b"").reason == "empty"  # type: ignore[union-attr]
+    assert refused(decoder, SECRET.encode(), Reason.DECODER_FAILED).startswith(
+        "the decoder 'halves' raised ValueError"
+    )
+    refused(decoder, b"\xff", Reason.NOT_UTF8)
+
+    class Other(Decoder):
+        name = "halves"
+
+        def content(self, raw):
+            return {}
+
+    with pytest.raises(BadValue, match="give Other another name"):
+        register_decoder(Other)
+    with pytest.raises(BadValue, match=r"expected one of .*json.*, got 'jsn'"):
+        make_decoder("jsn")
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+
+
+@given(st.dictionaries(st.text(), SCALARS))
+def test_every_object_of_scalars_is_an_event_with_just_these_features(content):
+    raw = json.dumps(content).encode()
+    if any(0xD800 <= ord(letter) <= 0xDFFF for letter in json.loads(raw).__repr__()):
+        return
+    found = JSONDecoder().decode(raw)
+    assert isinstance(found, Event) and found.x == json.loads(raw)
+
+
+DECODERS = [
+    JSONDecoder(Fields(target="a", key="b", time="c", weight="d", kind="e", required=["f"])),
+    JSONDecoder(schema=SCHEMA),
+    JSONDecoder(Fields(flatten=True, ignore=["a"])),
+    ConfluentJSONDecoder(schema=Schema({"a": Numeric()}, unknown="refuse")),
+]
+JUNK = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from("abcdef") | st.text(), inner)
+)
+
+
+@given(
+    st.binary() | JUNK.map(lambda content: json.dumps(content).encode()),
+    st.sampled_from(DECODERS),
+    st.booleans(),
+)
+def test_no_bytes_whatsoever_make_a_decoder_raise(raw, decoder, framed):
+    found = decoder.decode(b"\0\0\0\0\1" + raw if framed else raw, 5, length=3)
+    assert isinstance(found, (Event, BadRecord)) and found.after == 8
+    if isinstance(found, BadRecord):
+        assert Reason(found.reason) is not Reason.DECODER_FAILED
+
+
+def test_a_record_that_is_too_long_costs_no_memory():
+    raw = b'{"a": "' + b"x" * 10**8 + b'"}'
+    decoder = JSONDecoder(max_record_bytes=1000)
+    tracemalloc.start()
+    try:
+        found = decoder.decode(raw)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+    assert found.detail == "expected at most 1000 bytes, got 100000009"  # type: ignore[union-attr]
