@@ -129,10 +129,10 @@ streams.decode
 streams.iterables
 streams.replay
 streams.byte_file
-streams.window
 streams.following
 streams.file_source
 streams.csv_rows
+streams.csv_cells
 streams.csv_columns
 streams.csv_source
 streams.csv_types
