@@ -1,0 +1,140 @@
+"""Anything that can be iterated as a source: lists, River's data sets and generators, functions that make iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from stream_bayes.core.event import Event, Partition, Position
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue, Exhausted, SourceError, Undecodable
+from stream_bayes.streams.bad_records import Reason, bad_record, described, undecodable
+from stream_bayes.streams.fields import Assembler, Fields
+from stream_bayes.streams.source import Record
+
+__all__ = ["Item", "IterableSource"]
+
+Item: TypeAlias = tuple[Mapping[Any, Any], Any] | Mapping[Any, Any] | Event
+
+
+class IterableSource:
+    """Events from an iterable. Positions are numbers of items.
+
+    To go back, the iterable is iterated anew; so it must give the same items each time, as lists and data sets do, and
+    generators of data with a seed. An iterator can only be gone through once, and so only forward. With a sink that can
+    be cut back, each event then counts exactly once.
+
+    Parameters
+    ----------
+    items
+        Pairs `(x, y)`, dicts, or events, whose places are written over. Or a function that makes an iterator of these.
+    name
+        The source's name.
+    limit
+        How many items are read at most: for those without end.
+    fields
+        Which field of a dict is what of an event.
+
+    Examples
+    --------
+    >>> source = IterableSource([({"sky": "grey"}, "rain"), {"sky": "blue"}], name="days")
+    >>> source.poll(1)
+    [Event(x={'sky': 'grey'}, y='rain', partition=Partition(source='days', partition=0))]
+    >>> source.positions
+    {Partition(source='days', partition=0): 1}
+    """
+
+    medium = "local"
+    may_skip = False
+
+    def __init__(
+        self,
+        items: Iterable[Item] | Callable[[], Iterator[Item]],
+        name: str = "items",
+        limit: int | None = None,
+        fields: Fields | None = None,
+    ) -> None:
+        if not callable(items) and not isinstance(items, Iterable):
+            raise BadValue(
+                f"items: expected an iterable, or a function that makes an iterator, got {shown(items)}"
+            )
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise BadValue(
+                f"limit: expected a whole number of items of at least 0, or None, got {shown(limit)}"
+            )
+        self.items = items
+        self.name = name
+        self.limit = limit
+        self._partition = Partition(name)
+        self._event = Assembler(Fields() if fields is None else fields).event
+        self._iterator: Iterator[Item] | None = None
+        self._position: Position = 0
+
+    def __repr__(self) -> str:
+        return f"IterableSource({self.name!r})"
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return {self._partition: self._position}
+
+    def poll(self, limit: int) -> list[Record]:
+        if self._iterator is None:
+            self._iterator = self._begin()
+        if self.limit is not None:
+            limit = min(limit, self.limit - self._position)
+        items = list(islice(self._iterator, limit))
+        if not items:
+            raise Exhausted(f"{self.name} has been read to its end, after {self._position} items")
+        records = list(map(self._record, items, range(self._position, self._position + len(items))))
+        self._position += len(items)
+        return records
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        if unknown := [partition for partition in positions if partition != self._partition]:
+            raise SourceError(
+                f"expected positions of {self._partition}, got those of {shown(unknown)}: give the source its old "
+                "name, or start anew without the snapshot"
+            )
+        position = positions.get(self._partition, 0)
+        if self._iterator is None or position < self._position:
+            self._iterator = self._begin()
+            self._position = 0
+        for _ in islice(self._iterator, position - self._position):
+            self._position += 1
+        if self._position < position or (self.limit is not None and position > self.limit):
+            raise SourceError(
+                f"{self.name} ends after {self._position} items, but was read to item {position} before: give the same "
+                "items again, or start anew without the snapshot"
+            )
+
+    def close(self) -> None:
+        self._iterator = None
+
+    def _begin(self) -> Iterator[Item]:
+        """The items from the first one on."""
+        iterator = iter(self.items() if callable(self.items) else self.items)
+        if iterator is self.items and self._position:
+            raise SourceError(
+                f"{self.name} is an iterator and can only be read forward, and {self._position} items have been read: "
+                "give a list, or a function that makes the iterator, to be able to go back"
+            )
+        return iterator
+
+    def _record(self, item: Item, position: Position) -> Record:
+        if type(item) is tuple and len(item) == 2:
+            x, y = item
+            if isinstance(x, Mapping):
+                return Event(x, y, position=position, partition=self._partition)
+        if isinstance(item, Event):
+            return replace(item, position=position, partition=self._partition, length=1)
+        try:
+            if isinstance(item, Mapping):
+                return self._event(dict(item), position, self._partition, 1)
+            raise undecodable(
+                Reason.WRONG_TYPE, f"expected (x, y), a dict or an Event, got {described(item)}"
+            )
+        except Undecodable as error:
+            return bad_record(error, b"", position, self._partition, 1)

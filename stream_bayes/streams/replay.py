@@ -1,0 +1,136 @@
+"""A stream of the past at the pace at which it happened, or faster."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+
+from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue, Exhausted
+from stream_bayes.streams.source import Record, Source
+
+__all__ = ["Paced"]
+
+LONGEST_SLEEP = 0.1  # seconds; so that a replay with long silences can be stopped
+
+
+class Paced:
+    """A source whose records come when their time has come.
+
+    The first record that has a time comes at once, and the others as much later as they happened later, divided by
+    `speed`. A record without a time comes together with the one before it, and so does one that happened earlier. What
+    is learned is the same at any speed.
+
+    Parameters
+    ----------
+    source
+        What is replayed.
+    speed
+        How many seconds of the stream pass in one second; infinity for no waiting at all.
+    clock, sleep
+        What tells the time, and what waits.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.event import Event
+    >>> from stream_bayes.streams.iterables import IterableSource
+    >>> moments = IterableSource([Event({}, time=100.0), Event({}, time=160.0)])
+    >>> passed = [0.0]
+    >>> def sleep(seconds):
+    ...     passed[0] += seconds
+    >>> replay = Paced(moments, speed=60.0, clock=lambda: passed[0], sleep=sleep)
+    >>> while passed[0] < 1.0:
+    ...     for event in replay.poll(10):
+    ...         print(event.time, "after", round(passed[0], 2), "seconds")
+    100.0 after 0.0 seconds
+    160.0 after 1.0 seconds
+    """
+
+    _waiting: list[Record]  # read, and not yet come
+    _start: tuple[float, float] | None  # a moment of the stream, and when it came
+
+    def __init__(
+        self,
+        source: Source,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if isinstance(speed, bool) or not isinstance(speed, (int, float)) or not speed > 0:
+            raise BadValue(f"speed: expected a number above 0, got {shown(speed)}")
+        self.source = source
+        self.speed = speed
+        self.name = source.name
+        self.medium = source.medium
+        self.may_skip = source.may_skip
+        self._clock = clock
+        self._sleep = sleep
+        self._stopped = False
+        self._begin()
+
+    def __repr__(self) -> str:
+        return f"Paced({self.source!r}, speed={self.speed})"
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return dict(self._positions)
+
+    def poll(self, limit: int) -> list[Record]:
+        if self._stopped:
+            raise Exhausted(f"the replay of {self.name} was stopped")
+        if not self._waiting:
+            self._waiting = self.source.poll(limit)
+        if math.isinf(self.speed):
+            return self._given(min(limit, len(self._waiting)))
+        due = self._due(limit)
+        if not due and self._waiting:
+            self._sleep(min(self._until_next(), LONGEST_SLEEP))
+            due = self._due(limit)
+        return self._given(due)
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        self.source.seek(positions)
+        self._begin()
+
+    def stop(self) -> None:
+        """Say from now on that nothing comes any more; `positions` tell what came last. For another thread."""
+        self._stopped = True
+
+    def close(self) -> None:
+        self.source.close()
+
+    def _begin(self) -> None:
+        self._waiting = []
+        self._positions = dict(self.source.positions)
+        self._start = None
+
+    def _given(self, count: int) -> list[Record]:
+        """Give so many of the waiting records away."""
+        records, self._waiting = self._waiting[:count], self._waiting[count:]
+        for record in records:
+            self._positions[record.partition] = record.after
+        return records
+
+    def _due(self, limit: int) -> int:
+        """How many of the waiting records have come by now."""
+        now = self._clock()
+        count = 0
+        for record in self._waiting[:limit]:
+            if record.time is not None and self._start is None:
+                self._start = (record.time, now)
+            if self._wait_for(record, now) > 0:
+                break
+            count += 1
+        return count
+
+    def _until_next(self) -> float:
+        return self._wait_for(self._waiting[0], self._clock())
+
+    def _wait_for(self, record: Record, now: float) -> float:
+        """How many seconds are left until a record comes; it has come already, if that is not above 0."""
+        if record.time is None or self._start is None:
+            return 0.0
+        moment, begun = self._start
+        return begun + (record.time - moment) / self.speed - now
