@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.archive import ALIGNMENT, Bytes, Entry, Place
+from stream_bayes.core import payloads, values
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadSnapshot, BadValue
 
@@ -42,7 +43,9 @@ State: TypeAlias = Mapping[str, Any]  # JSON values, and arrays under "arrays"
 TYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")  # of a section or an array: never a path
 PLAIN = frozenset({str, int, float, bool, type(None)})
-MOST_DEPTH = 64  # of values within values, far from where Python's own recursion ends
+# Of values within values. The deepest payload has 2 * 16 levels as JSON, and a key in it 2 * 32 more; as many again
+# are left for what stands around it. Far from where Python's own recursion ends.
+MOST_DEPTH = 2 * 2 * (payloads.MAX_DEPTH + values.MAX_DEPTH)
 MOST_DIMENSIONS = 8
 MOST_CELLS = 2**40  # also of arrays without any: so much fits in no file
 NPY_MAGIC = b"\x93NUMPY\x01\x00"

@@ -30,7 +30,7 @@ __all__ = ["MAX_DEPTH", "Payload", "plain", "tagged_payload", "untagged_payload"
 
 Payload: TypeAlias = Any  # what the module's docstring says; a recursive type would say no more to a checker
 
-MAX_DEPTH = 16  # of payloads in payloads; as JSON twice that, which a snapshot still takes
+MAX_DEPTH = 16  # of payloads in payloads; as JSON twice that. The limit of `sections` follows from it
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes})
 _NAMES = frozenset({str})

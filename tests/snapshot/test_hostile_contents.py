@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadSnapshot
+from stream_bayes.sections import MOST_DEPTH
 from stream_bayes.snapshot import Snapshot, describe, head_size
 from tests.snapshot.forging import META, accepts, example, forged, npy, refused, text_of, zipped
 
@@ -166,7 +167,7 @@ def test_a_meta_larger_than_any_is_refused_unread() -> None:
             read(bytes(claimed))
 
 
-@pytest.mark.parametrize("depth", [100, 100_000])
+@pytest.mark.parametrize("depth", [MOST_DEPTH, 100_000])
 def test_deeply_nested_json_is_refused(depth: int) -> None:
     for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
         nested = opening * depth + b"1" + closing * depth

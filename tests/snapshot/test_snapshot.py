@@ -20,8 +20,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from stream_bayes import NaiveBayes, archive
+from stream_bayes.core import payloads
+from stream_bayes.core import values as values_module
 from stream_bayes.core.event import Partition
 from stream_bayes.errors import BadSnapshot, BadValue, SnapshotNotWritten
+from stream_bayes.sections import MOST_DEPTH
 from stream_bayes.snapshot import Snapshot, describe, head_size
 from stream_bayes.testing import learners
 from stream_bayes.testing.comparing import same_bytes
@@ -251,12 +254,28 @@ def test_what_cannot_be_kept_is_refused_by_name(changes: dict[str, Any], said: s
 
 def test_nesting_is_limited_alike_in_writing_and_reading() -> None:
     value: Any = 1
-    for _ in range(63):
+    for _ in range(MOST_DEPTH - 1):
         value = [value]
     loaded = Snapshot.from_bytes(Snapshot(learner="C", sections={"a": {"b": value}}).to_bytes())
     assert loaded.sections["a"]["b"] == value
     with pytest.raises(BadValue, match="values within values"):
         Snapshot(learner="C", sections={"a": {"b": [value]}})
+
+
+def test_the_deepest_label_and_the_deepest_payload_do_not_break_a_snapshot() -> None:
+    label: Any = "deep"
+    for _ in range(values_module.MAX_DEPTH):
+        label = (label,)
+    payload: Any = {label: 1}
+    for _ in range(payloads.MAX_DEPTH - 1):
+        payload = {1: payload}
+    model = NaiveBayes()
+    model.learn_one({label: label}, label)
+    sections = {"learner": model.state(), "pending": {"waiting": [[payloads.tagged_payload(payload)]]}}
+    file = Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
+    loaded = Snapshot.from_bytes(file).sections
+    assert NaiveBayes.from_state(loaded["learner"]).predict_proba_one({label: label}) == {label: 1.0}
+    assert payloads.untagged_payload(loaded["pending"]["waiting"][0][0]) == payload
 
 
 def test_a_snapshot_too_large_for_a_zip_is_refused_before_anything_is_written(
