@@ -19,6 +19,7 @@ __all__ = [
     "BrokenSnapshotWarning",
     "BudgetExceeded",
     "CannotMerge",
+    "CannotSave",
     "Exhausted",
     "KindChanged",
     "MissingPackage",
@@ -27,6 +28,7 @@ __all__ = [
     "NotLearned",
     "NotOwner",
     "NotSupported",
+    "OtherConfiguration",
     "SchemaError",
     "SinkError",
     "SnapshotNotWritten",
@@ -99,6 +101,14 @@ class BudgetExceeded(StreamBayesError, MemoryError):
 
 class BadState(StreamBayesError, ValueError):
     """A saved state that is truncated, altered, of another learner or of a newer format."""
+
+
+class OtherConfiguration(BadState):
+    """A saved state of a model that was configured otherwise than the one that is to go on from it."""
+
+
+class CannotSave(StreamBayesError, TypeError):
+    """A step of a model whose state no snapshot can hold: it is code, it is not known, or it is not reproducible."""
 
 
 class NotSupported(StreamBayesError, NotImplementedError):

@@ -115,6 +115,16 @@ mail.*
 archive
 sections
 snapshot
+river_state.place
+river_state.kinds
+river_state.natives
+river_state.parameters
+river_state.registry
+river_state.statistics
+river_state.transformers
+river_state.metrics
+river_state.detectors
+river_state.pipelines
 streams.file_system
 streams.source
 streams.sink

@@ -1,0 +1,139 @@
+"""What River's drift detectors hold, and which of it must fit together so that they can go on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from river import drift
+from river.drift import binary
+from river.drift.binary.hddm_w import SampleInfo
+
+from stream_bayes.river_state.kinds import (
+    COUNT,
+    FINITE,
+    FLAG,
+    GENERATOR,
+    Kind,
+    Optional,
+    Window,
+    within,
+)
+from stream_bayes.river_state.natives import ADAPTIVE_WINDOW
+from stream_bayes.river_state.registry import OBJECT, register, unseeded
+
+__all__: list[str] = []
+
+UNIT = within(0, 1)
+ANY = within(-math.inf, math.inf)
+DRIFT = {"_drift_detected": FLAG}
+WARNING = {**DRIFT, "_warning_detected": FLAG}
+
+register(drift.NoDrift, DRIFT)
+register(drift.ADWIN, {"_helper": ADAPTIVE_WINDOW, **DRIFT})
+register(
+    drift.PageHinkley,
+    {
+        "_x_mean": OBJECT,
+        "_sum_increase": FINITE,
+        "_sum_decrease": FINITE,
+        "_min_increase": ANY,
+        "_max_decrease": FINITE,
+        **DRIFT,
+    },
+    derived=["_test_drift"],
+)
+
+
+register(
+    drift.KSWIN,
+    {"p_value": UNIT, "n": COUNT, "window": Window(FINITE), "_rng": GENERATOR, **DRIFT},
+    parameters={"window": None},
+    refused=unseeded,
+)
+
+
+# -- of errors --------------------------------------------------------------------------------------------------------
+
+
+def _ddm_fits(held: Any) -> bool:
+    """The rate of errors is one, and there is a least one with its deviation or neither."""
+    least = held._p_min is None, held._s_min is None, held._ps_min == math.inf
+    return 0 <= held._p.get() <= 1 and (all(least) or not any(least))
+
+
+register(
+    binary.DDM,
+    {
+        "_p": OBJECT,
+        "_p_min": Optional(UNIT),
+        "_s_min": Optional(UNIT),
+        "_ps_min": within(0, math.inf),
+        **WARNING,
+    },
+    fits=_ddm_fits,
+)
+
+
+def _eddm_fits(held: Any) -> bool:
+    """Errors are among the events, and distances between them have a variance."""
+    most = held._p2s_prime_max
+    return bool(
+        held._n_errors <= held._n
+        and held._last_error <= held._n
+        and held._error_distances._S >= 0
+        and held._error_distances.n == held._n_errors
+        and (most == -1 or most > 0)
+    )
+
+
+register(
+    binary.EDDM,
+    {
+        "_error_distances": OBJECT,
+        "_n": COUNT,
+        "_last_error": COUNT,
+        "_n_errors": COUNT,
+        "_p2s_prime_max": FINITE,
+        **WARNING,
+    },
+    fits=_eddm_fits,
+)
+
+
+def _fhddm_fits(held: Any) -> bool:
+    return math.isclose(held.n_one, sum(held._sliding_window), abs_tol=1e-6)
+
+
+def _fhddm(held: Any) -> dict[str, Kind]:
+    holds: dict[str, Kind] = {"_sliding_window": Window(UNIT), "n_one": FINITE, "_u_max": UNIT, **DRIFT}
+    if held.short_window_size is not None:
+        holds |= {"_short_window": Window(UNIT), "_u_short_max": UNIT}
+    return {**holds, "_warning_detected": FLAG}
+
+
+register(binary.FHDDM, _fhddm, derived=["_epsilon", "_epsilon_s"], fits=_fhddm_fits)
+
+
+def _hddm_a_fits(held: Any) -> bool:
+    """The two best prefixes are prefixes of all."""
+    total = held._z.n
+    return all(0 <= part.n <= total and (part.n > 0) == (total > 0) for part in (held._x_min, held._x_max))
+
+
+register(
+    binary.HDDMA,
+    {"_x_min": OBJECT, "_x_max": OBJECT, "_z": OBJECT, **WARNING},
+    fits=_hddm_a_fits,
+)
+register(
+    SampleInfo,
+    {"_ewma": OBJECT, "_is_init": FLAG, "_ibc": UNIT},
+    derived=["_lambd_sq", "_c_lambd_sq"],
+    parameters={"lambd": lambda held: held._ewma.fading_factor},
+)
+SAMPLES = ("_total", "_s1_decr", "_s1_incr", "_s2_decr", "_s2_incr")
+register(
+    binary.HDDMW,
+    {**dict.fromkeys(SAMPLES, OBJECT), "_incr_cutpoint": ANY, "_decr_cutpoint": ANY, **WARNING},
+)

@@ -1,0 +1,182 @@
+"""What River's metrics hold: most of them a confusion matrix, some a mean.
+
+A metric that goes through the labels goes through a set of them, so the last bits of its value depend on hashes, and
+differ from one process to the next. `settle` makes them go through the labels in the order of their names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from river import metrics
+
+from stream_bayes.core.values import JSONValue, name_order
+from stream_bayes.river_state.kinds import REAL, Kind, Leaf, Listed, OrderedByName
+from stream_bayes.river_state.natives import CURVE
+from stream_bayes.river_state.place import Place
+from stream_bayes.river_state.registry import (
+    OBJECT,
+    OBJECTS,
+    Codec,
+    configuration_of,
+    register,
+    restored_object,
+    saved_object,
+    use,
+    use_as,
+)
+
+__all__ = ["OrderedConfusionMatrix"]
+
+DIFFERENCE = Leaf(
+    "a whole number", lambda n: type(n) is int and abs(n) < 2**62
+)  # below 0 after reverting what was not learned
+
+
+class OrderedConfusionMatrix(metrics.ConfusionMatrix):
+    """River's confusion matrix, with its classes in the order of their names.
+
+    Sums over them are then the same to the bit in every process.
+
+    Examples
+    --------
+    >>> matrix = OrderedConfusionMatrix()
+    >>> matrix.update("spam", "ham")
+    >>> matrix.update("eggs", "eggs")
+    >>> matrix.classes
+    ['eggs', 'ham', 'spam']
+    """
+
+    @property
+    def classes(self) -> list[Any]:
+        labels = [label for sums in (self.sum_row, self.sum_col) for label, weight in sums.items() if weight]
+        return sorted(dict.fromkeys(labels), key=_label_order)
+
+
+def _label_order(label: Any) -> tuple[int, Any]:
+    return (0, 0) if label is None else (1, name_order(label))
+
+
+class _Cells(Kind):
+    """A row for each true label with cells that are not 0."""
+
+    ROW = OrderedByName(REAL)
+
+    def saved(self, held: Any, place: Place) -> JSONValue:
+        rows = {label: row for label, row in held.items() if any(row.values())}
+        return OrderedByName(self.ROW).saved(rows, place)
+
+    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+        return OrderedByName(self.ROW).loaded(saved, made, place)
+
+
+CELLS = _Cells()
+SUMS = OrderedByName(REAL)
+MATRIX = {
+    "data": CELLS,
+    "sum_row": SUMS,
+    "sum_col": SUMS,
+    "n_samples": DIFFERENCE,
+    "total_weight": REAL,
+    "_total_true_positives": REAL,
+}
+
+
+def _order_classes(matrix: Any) -> None:
+    # In place, and so for every metric that shares it. The class adds nothing that an object would have to hold.
+    matrix.__class__ = OrderedConfusionMatrix
+
+
+register(
+    metrics.ConfusionMatrix,
+    MATRIX,
+    derived=["_init_classes"],
+    parameters={"classes": lambda held: held._init_classes},
+    settle=_order_classes,
+)
+use_as(OrderedConfusionMatrix, metrics.ConfusionMatrix)
+
+# Parts of these share the matrix, which is a parameter.
+OF_ALL_LABELS: tuple[type, ...] = (
+    *(metrics.Accuracy, metrics.BalancedAccuracy, metrics.CohenKappa, metrics.GeometricMean),
+    *(metrics.FowlkesMallows, metrics.MacroF1, metrics.MicroF1, metrics.WeightedF1),
+    *(metrics.MacroFBeta, metrics.MicroFBeta, metrics.WeightedFBeta),
+    *(metrics.MacroPrecision, metrics.MicroPrecision, metrics.WeightedPrecision),
+    *(metrics.MacroRecall, metrics.MicroRecall, metrics.WeightedRecall),
+    *(metrics.MacroJaccard, metrics.MicroJaccard, metrics.WeightedJaccard),
+)
+OF_ONE_LABEL: tuple[type, ...] = (
+    metrics.Precision,
+    metrics.Recall,
+    metrics.F1,
+    metrics.FBeta,
+    metrics.Jaccard,
+    metrics.MCC,
+)
+for kind in (*OF_ALL_LABELS, *OF_ONE_LABEL):
+    register(kind, derived=["_requires_labels", "precision", "recall", "beta"])
+
+# Without weights it makes a dict that grows when it is read; all weights in it are 1.
+register(
+    metrics.MultiFBeta,
+    derived=["_requires_labels"],
+    parameters={"weights": lambda held: None if isinstance(held.weights, defaultdict) else held.weights},
+)
+
+AVERAGES = tuple(
+    f"_{average}_{of}" for average in ("macro", "micro", "weighted") for of in ("precision", "recall", "f1")
+)
+register(metrics.ClassificationReport, derived=["_f1s", "_accuracy", *AVERAGES])
+
+OF_A_MEAN: tuple[type, ...] = (metrics.LogLoss, metrics.CrossEntropy)
+OF_NUMBERS: tuple[type, ...] = (metrics.MAE, metrics.MSE, metrics.RMSE, metrics.RMSLE)
+for kind in (*OF_A_MEAN, *OF_NUMBERS):
+    register(kind, {"_mean": OBJECT})
+
+register(metrics.ROCAUC, {"cms": OBJECTS}, derived=["thresholds", "_requires_labels"])
+LABELS = Listed(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
+ROLLING_CURVES: tuple[type, ...] = (metrics.RollingROCAUC, metrics.RollingPRAUC)
+for kind in ROLLING_CURVES:
+    register(
+        kind,
+        {"_metric": CURVE, "_buf_labels": LABELS, "_buf_scores": Listed(REAL)},
+        fits=lambda held: len(held._buf_labels) == len(held._buf_scores),
+    )
+
+
+class _Collection(Codec):
+    """Several metrics, in their order: {"metrics": [{...}, {...}], "str_sep": ", "}."""
+
+    def saved(self, held: Any, place: Place) -> dict[str, Any]:
+        return {
+            "metrics": [saved_object(one, at) for one, at in _placed(held, place)],
+            "str_sep": held.str_sep,
+        }
+
+    def configured(self, held: Any, place: Place) -> dict[str, Any]:
+        return {
+            "metrics": [configuration_of(one, at) for one, at in _placed(held, place)],
+            "str_sep": held.str_sep,
+        }
+
+    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
+        listed, _ = place.fields(saved, "metrics", "str_sep")
+        if len(place.items(listed)) != len(made.data):
+            raise place.wrong(f"{len(made.data)} metrics", listed)
+        made.data = [
+            restored_object(one, item, at)
+            for (one, at), item in zip(_placed(made, place), listed, strict=True)
+        ]
+        return made
+
+    def parts(self, held: Any) -> Iterator[Any]:
+        return iter(held.data)
+
+
+def _placed(held: Any, place: Place) -> Iterator[tuple[Any, Place]]:
+    return ((one, place.at(f"metric {number}")) for number, one in enumerate(held.data, start=1))
+
+
+use(metrics.base.Metrics, _Collection())

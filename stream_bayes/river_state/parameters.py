@@ -1,0 +1,113 @@
+"""What an object of River's was made with, as JSON: to be compared, never to make anything from.
+
+A payload stands for itself; besides there are
+
+    {"type": "int"}                       a type, of a few
+    {"set": [...]}                        in the order of the values
+    {"duration": [days, seconds, microseconds]}
+    {"pattern": ["[a-z]+", 32]}           a compiled regular expression
+    {"list": [...]}, {"tuple": [...]}, {"dict": [[key, value], ...]}     of these
+    {"object": {...}}                     another object, with what it holds
+"""
+
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from stream_bayes.core.payloads import plain, tagged_payload
+from stream_bayes.core.values import JSONValue, shown
+from stream_bayes.errors import BadValue, OtherConfiguration
+from stream_bayes.river_state.kinds import key_order
+from stream_bayes.river_state.place import Place
+
+__all__ = ["ObjectWriter", "objects_within", "restore_parameter", "written_parameter"]
+
+TYPES: dict[type, str] = {
+    kind: kind.__name__ for kind in (bool, int, float, str, bytes, list, tuple, dict, set)
+}
+TYPES[numbers.Number] = "Number"
+
+ObjectWriter = Callable[[Any, Place], JSONValue]  # raises for what is no object of a known class
+IsObject = Callable[[Any], bool]
+
+
+def written_parameter(value: Any, place: Place, is_object: IsObject, write: ObjectWriter) -> JSONValue:
+    """A parameter as JSON; objects of known classes as `write` writes them."""
+
+    def written(part: Any) -> JSONValue:
+        return written_parameter(part, place, is_object, write)
+
+    if is_object(value):
+        return {"object": write(value, place.inside())}
+    if isinstance(value, type) and value in TYPES:
+        return {"type": TYPES[value]}
+    if isinstance(value, timedelta):
+        return {"duration": [value.days, value.seconds, value.microseconds]}
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        return {"pattern": [value.pattern, int(value.flags)]}
+    if isinstance(value, (set, frozenset)):
+        return {"set": [written(item) for item in sorted(value, key=lambda item: key_order(item, place))]}
+    if isinstance(value, Mapping):
+        return {"dict": [[written(key), written(item)] for key, item in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return {"tuple" if isinstance(value, tuple) else "list": [written(item) for item in value]}
+    try:
+        return tagged_payload(plain(value))
+    except BadValue as error:
+        raise place.cannot(
+            f"its value is {shown(value)}, and a snapshot never holds code or what only code could make; "
+            "write what it does as a class of its own, and register that"
+        ) from error
+
+
+def restore_parameter(
+    made: Any, saved: object, place: Place, is_object: IsObject, restore: Callable[[Any, Any, Place], Any]
+) -> None:
+    """Compare a parameter with what was saved, and give the objects in it what they held.
+
+    Raises
+    ------
+    OtherConfiguration
+        If it was another.
+    """
+    if is_object(made):
+        (held,) = place.fields(saved, "object")
+        restore(made, held, place.inside())
+        return
+    if isinstance(made, (list, tuple)):
+        (items,) = place.fields(saved, "tuple" if isinstance(made, tuple) else "list")
+        _same_length(len(made), len(place.items(items)), place)
+        for part, item in zip(made, items, strict=True):
+            restore_parameter(part, item, place, is_object, restore)
+        return
+    written = written_parameter(made, place, is_object, _no_object)
+    if written != saved:
+        raise OtherConfiguration(
+            f"{place}: the snapshot was taken with {shown(saved)}, the model is configured with {shown(written)}; "
+            "use the former configuration, or begin anew without the snapshot"
+        )
+
+
+def objects_within(value: Any, is_object: IsObject) -> Iterator[Any]:
+    """The objects that a parameter consists of."""
+    if is_object(value):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from objects_within(part, is_object)
+
+
+def _same_length(made: int, saved: int, place: Place) -> None:
+    if made != saved:
+        raise OtherConfiguration(
+            f"{place}: the snapshot was taken with {saved} of these, the model is configured with {made}; "
+            "use the former configuration, or begin anew without the snapshot"
+        )
+
+
+def _no_object(value: Any, place: Place) -> JSONValue:
+    raise place.cannot(f"a {type(value).__name__} cannot stand in a set or a dict of parameters")

@@ -1,0 +1,107 @@
+"""What River's transformers hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from river import compose, feature_extraction, preprocessing
+
+from stream_bayes.core.values import name_order
+from stream_bayes.river_state.kinds import (
+    COUNT,
+    MAPPINGS,
+    PLAIN,
+    REAL,
+    SETS,
+    TEXTS,
+    ByName,
+    Kind,
+    OrderedByName,
+)
+from stream_bayes.river_state.registry import OBJECT, register, unseeded
+
+__all__: list[str] = []
+
+BY_NAME = ByName(REAL)
+OBJECT_BY_NAME = ByName(OBJECT)
+
+# -- scaling ----------------------------------------------------------------------------------------------------------
+
+
+def _scaler(held: Any) -> dict[str, Kind]:
+    kind = BY_NAME if held.window_size is None else OBJECT_BY_NAME
+    return {"counts": ByName(COUNT), "means": kind, "vars": kind}
+
+
+register(preprocessing.StandardScaler, _scaler)
+register(preprocessing.MinMaxScaler, {"min": OBJECT_BY_NAME, "max": OBJECT_BY_NAME})
+register(preprocessing.MaxAbsScaler, {"abs_max": OBJECT_BY_NAME})
+register(preprocessing.RobustScaler, {"median": OBJECT_BY_NAME, "iqr": OBJECT_BY_NAME})
+register(preprocessing.AdaptiveStandardScaler, {"vars": OBJECT_BY_NAME, "means": OBJECT_BY_NAME})
+register(preprocessing.Normalizer)
+register(preprocessing.Binarizer)
+
+# -- nominal and missing values ---------------------------------------------------------------------------------------
+
+
+def _is_whole(held: Any) -> bool:
+    """Whether the zeros that an encoder puts in are those of the values it knows."""
+    if held.drop_zeros:
+        return not held.values and not held._zero_dict
+    named = {f"{name}_{value}" for name, values in held.values.items() for value in values}
+    return held.categories is not None or named == held._zero_dict.keys()
+
+
+def _order_zeros(held: Any) -> None:
+    # Given categories are sets, and their order is that of hashes.
+    if held.categories is not None:
+        held._zero_dict = dict.fromkeys(sorted(held._zero_dict), 0)
+
+
+register(
+    preprocessing.OneHotEncoder,
+    lambda held: {"values": SETS, "_zero_dict": TEXTS} if held.categories is None else {},
+    derived=["values", "_zero_dict"],
+    fits=_is_whole,
+    settle=_order_zeros,
+)
+register(
+    preprocessing.OrdinalEncoder,
+    lambda held: {"values": MAPPINGS} if held.categories is None else {},
+    derived=["values", "_reserved_category_codes"],
+)
+register(preprocessing.PreviousImputer, {"_latest": ByName(PLAIN)})
+register(preprocessing.StatImputer, derived=["stats"])  # the statistics are its parameters
+register(
+    preprocessing.FeatureHasher,
+    derived=["_seed"],
+    refused=unseeded,
+)
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+register(feature_extraction.BagOfWords, derived=["processing_steps"])
+# Terms are counted out of a set: their order is that of hashes, and means nothing.
+register(
+    feature_extraction.TFIDF,
+    {"dfs": OrderedByName(COUNT), "n": COUNT},
+    derived=["processing_steps"],
+)
+register(feature_extraction.PolynomialExtender)
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def _order_keys(held: Any) -> None:
+    # It hands the features on in the order of a set, so of hashes; a dict's keys serve it as well.
+    held.keys = dict.fromkeys(sorted(held.keys, key=name_order))
+
+
+KEYS = {"keys": lambda held: frozenset(held.keys)}
+register(compose.Select, parameters=KEYS, settle=_order_keys)
+register(compose.Discard, parameters=KEYS)
+register(compose.SelectType)
+register(compose.Prefixer)
+register(compose.Suffixer)
+register(compose.Renamer)
+register(compose.Grouper, {"transformers": OBJECT_BY_NAME})
