@@ -32,7 +32,7 @@ class Derived(preprocessing.StandardScaler):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (double | NaiveBayes(), "step 'double': a FuncTransformer holds a function"),
+        (compose.FuncTransformer(double) | NaiveBayes(), "step 'double': a FuncTransformer holds a function"),
         (
             compose.Prefixer("a") | (compose.Select("x") + compose.FuncTransformer(double)) | NaiveBayes(),
             "step 'TransformerUnion', step 'double': a FuncTransformer",
