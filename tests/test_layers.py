@@ -75,6 +75,7 @@ core.label_codes
 core.ranking
 core.calibration
 core.tally
+core.blocks
 core.fading
 core.recent
 core.measures
@@ -110,7 +111,6 @@ learners.deciding
 formats.bif_tokens
 formats.bif_tables
 formats.bif
-plots
 mail.*
 archive
 sections
@@ -129,6 +129,12 @@ streams.file_system
 streams.source
 streams.sink
 streams.journal
+streams.evaluation.checkpoints
+streams.evaluation.steps
+streams.evaluation.contestants
+streams.evaluation.result
+streams.evaluation.comparing
+plots
 streams.files
 streams.bad_records
 streams.fields

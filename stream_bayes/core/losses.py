@@ -4,9 +4,9 @@
                   |  1024 of them, or somebody reads a measure
                   v
                 codes and probabilities as columns (`Scored`)
-                  |                 |                  |
-                cumulative        windowed           fading
-                sums              the last events    sums in a growing unit
+                  |                 |                  |                        |
+                cumulative        windowed           fading                   by blocks, where asked for
+                sums              the last events    sums in a growing unit   sums for intervals
 
 Working out events in portions costs a tenth of what it costs one by one, and changes nothing: all sums are taken one
 event after the other, wherever a portion ends. So reading a measure leaves no trace in any later state.
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.blocks import Blocks
 from stream_bayes.core.counts_state import expect, refusing_bad_state
 from stream_bayes.core.fading import FadingTally
 from stream_bayes.core.label_codes import MOST_PROBABLE, NO_LABEL, LabelCodes
@@ -74,6 +75,8 @@ class Losses:
         more than -log of it, which is 34.5 by default.
     most_labels
         How many labels are told apart; further ones count as one, `<other>`, whose probability is the sum of theirs.
+    blocks
+        Where the events are summed by blocks too, for intervals. They are no part of the state.
 
     Attributes
     ----------
@@ -101,6 +104,7 @@ class Losses:
         *,
         least_probability: float = 1e-15,
         most_labels: int = 1000,
+        blocks: Blocks | None = None,
     ) -> None:
         if not _is_number(half_life) or not 1.0 <= half_life < math.inf:
             raise BadValue(f"half_life is a number of events, at least 1; got {half_life!r}")
@@ -110,6 +114,7 @@ class Losses:
         self.half_life = float(half_life)
         self.least_probability = float(least_probability)
         self.most_labels = _at_least_one("most_labels", most_labels)
+        self._blocks = blocks
         self._codes = LabelCodes(self.most_labels)
         self._waiting: list[tuple[int, int, Mapping[Any, Any], float]] = []
         self._mended = 0
@@ -220,6 +225,12 @@ class Losses:
         return Measures(tally, self.labels, tally.ranking, self._fading.unit)
 
     @property
+    def blocks(self) -> Blocks | None:
+        """The sums by blocks of all events so far; None where none were asked for."""
+        self._settle()
+        return self._blocks
+
+    @property
     def labels(self) -> list[Any]:
         """The labels in the order in which they were met."""
         return list(self._codes.names)
@@ -259,7 +270,7 @@ class Losses:
             load_tally("fading", fading.tally, labels, arrays)
             load_recent(loaded._recent, labels, arrays)
             expect(set(arrays) == set(loaded.state()["arrays"]), f"its arrays are {sorted(arrays)}")
-        vars(self).update(vars(loaded))
+        vars(self).update(vars(loaded) | {"_blocks": self._blocks})
 
     # -- working out --------------------------------------------------------------------------------------------------
 
@@ -318,6 +329,8 @@ class Losses:
         self._cumulative.add(scored, weight)
         self._fading.add(scored)
         self._recent.add(scored)
+        if self._blocks is not None:
+            self._blocks.add(scored)
 
     def _majority_before(self, label: Array, weight: Array) -> Array:
         """The label with the most weight before each event, the first met of equals; `NO_LABEL` without any."""

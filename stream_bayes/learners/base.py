@@ -45,7 +45,7 @@ from stream_bayes.learners.saving import (
 )
 from stream_bayes.schema import Schema
 
-__all__ = ["BayesClassifier", "Probabilities", "Promise"]
+__all__ = ["BayesClassifier", "Probabilities", "Promise", "most_probable"]
 
 X = Mapping[Any, Any]
 
@@ -63,6 +63,18 @@ class Probabilities(NamedTuple):
 
     labels: tuple[Value, ...]
     values: NDArray[np.float64]
+
+
+def most_probable(probabilities: Mapping[Any, float]) -> Any:
+    """The most probable label, of equals the first by name; None where there is none.
+
+    Examples
+    --------
+    >>> most_probable({"rain": 0.4, "fog": 0.4, "sun": 0.2})
+    'fog'
+    """
+    best = max(probabilities.values(), default=0.0)
+    return min((label for label, p in probabilities.items() if p == best), key=name_order, default=None)
 
 
 class BayesClassifier(base.MiniBatchClassifier):
@@ -201,11 +213,7 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
         """The most probable class, None before any learning; a tie goes to the first by name."""
-        answer = self.predict_proba_one(x)
-        if not answer:
-            return None
-        best = max(answer.values())
-        return min((label for label, p in answer.items() if p == best), key=name_order)
+        return most_probable(self.predict_proba_one(x))
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned, then learn it: test-then-train, encoded once."""

@@ -1,0 +1,97 @@
+"""How each learner stood at some moments of a stream, as records and as lines of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from stream_bayes.errors import BadFormat
+
+__all__ = ["Checkpoint", "Figures", "read_checkpoints", "write_checkpoints"]
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """Measures as in `core.measures`; None where one is not defined.
+
+    Parameters
+    ----------
+    accuracy, kappa, kappa_m, kappa_t, macro_f1
+        Of the labels that were answered.
+    log_loss, brier, roc_auc, calibration_error
+        Of probabilities; None of a learner that answers labels alone.
+    f1
+        F1 of each label.
+    """
+
+    accuracy: float | None
+    kappa: float | None
+    kappa_m: float | None
+    kappa_t: float | None
+    macro_f1: float | None
+    log_loss: float | None
+    brier: float | None
+    roc_auc: float | None
+    calibration_error: float | None
+    f1: dict[str, float]
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """How one learner stood after some events.
+
+    Parameters
+    ----------
+    learner
+        Its name.
+    events
+        How many events were scored.
+    cumulative, windowed, fading
+        The measures over all events, over the last ones, and over all with fading weights.
+    seconds
+        What its own predicting and learning have taken.
+    memory_bytes
+        Its size: what a learner of this package says of its tables, and for another one all objects it refers to;
+        None of one that cannot tell.
+    ram_hours
+        Gigabytes times hours, its size at each checkpoint times its own time since the last one.
+    metrics
+        What else was asked for, by name.
+    """
+
+    learner: str
+    events: int
+    cumulative: Figures
+    windowed: Figures
+    fading: Figures
+    seconds: float
+    memory_bytes: int | None
+    ram_hours: float | None
+    metrics: dict[str, float | None]
+
+
+def write_checkpoints(checkpoints: Iterable[Checkpoint], path: str | PathLike[str]) -> None:
+    """Write a line of JSON for each checkpoint."""
+    lines = b"".join(msgspec.json.encode(checkpoint) + b"\n" for checkpoint in checkpoints)
+    Path(path).write_bytes(lines)
+
+
+def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:
+    """The checkpoints of a file that `write_checkpoints` wrote.
+
+    Raises
+    ------
+    BadFormat
+        If a line is none.
+    """
+    decoder = msgspec.json.Decoder(Checkpoint)
+    found = []
+    for number, line in enumerate(Path(path).read_bytes().splitlines(), start=1):
+        try:
+            found.append(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            raise BadFormat(
+                f"{path}, line {number}: expected a checkpoint of an evaluation: {error}"
+            ) from error
+    return found

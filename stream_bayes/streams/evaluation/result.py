@@ -1,0 +1,243 @@
+"""What a comparison found: where every learner stood over time, how sure that is, and all of it as a table."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from river import metrics
+
+from stream_bayes.core.blocks import MEANS, Estimate, Resampling
+from stream_bayes.core.losses import Losses
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.evaluation.checkpoints import Checkpoint, write_checkpoints
+
+__all__ = ["Evaluation"]
+
+WIDTH = 1000  # of a table as text at most: it takes what its columns need
+PERCENT = 100.0
+# Heading, measure, factor, digits.
+COLUMNS = (
+    ("kappa", "kappa", 1.0, 3),
+    ("kappa-M", "kappa_m", 1.0, 3),
+    ("kappa-T", "kappa_t", 1.0, 3),
+    ("log-loss", "log_loss", 1.0, 4),
+    ("Brier", "brier", 1.0, 4),
+    ("AUC", "roc_auc", 1.0, 4),
+    ("F1", "macro_f1", 1.0, 3),
+    ("ECE %", "calibration_error", PERCENT, 2),
+)
+
+
+class Evaluation(Mapping[str, Checkpoint]):
+    """How several learners did on one stream: `{name: how it stood at the end}`, and more.
+
+    As text it is a table, in the order of the learners; `rich` prints it in the width of the terminal.
+
+    Parameters
+    ----------
+    checkpoints
+        Where they stood over time, all learners at one moment one after the other.
+    losses
+        The scores of each learner.
+    metrics
+        The metrics of each learner that were asked for.
+    rng
+        What draws the blocks of the intervals.
+    skipped
+        How many records of the stream were passed over, for each reason.
+    waiting
+        How many samples were predicted and not scored, as their labels did not come.
+
+    Attributes
+    ----------
+    checkpoints, losses, metrics, skipped, waiting
+        As above.
+    """
+
+    def __init__(
+        self,
+        checkpoints: Sequence[Checkpoint],
+        losses: Mapping[str, Losses],
+        metrics: Mapping[str, Sequence[metrics.base.Metric]],
+        rng: np.random.Generator,
+        skipped: Mapping[str, int],
+        waiting: int,
+    ) -> None:
+        self.checkpoints = list(checkpoints)
+        self.losses = dict(losses)
+        self.metrics = {name: list(own) for name, own in metrics.items()}
+        self.skipped = dict(skipped)
+        self.waiting = waiting
+        self._final = {checkpoint.learner: checkpoint for checkpoint in self.checkpoints}
+        self._sums = {name: each.blocks.sums for name, each in losses.items() if each.blocks is not None}
+        self._resampling = Resampling(max(map(len, self._sums.values()), default=0), rng)
+
+    # -- as a mapping -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Checkpoint:
+        return self._final[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._final)
+
+    def __len__(self) -> int:
+        return len(self._final)
+
+    # -- how sure -----------------------------------------------------------------------------------------------------
+
+    def interval(self, name: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
+        """A learner's mean over all events, by bootstrap over blocks of events.
+
+        Parameters
+        ----------
+        name
+            Whose.
+        measure
+            `"accuracy"`, `"log_loss"` or `"brier"`.
+        level
+            How often such an interval holds the truth.
+        """
+        return self._resampling.mean(self._sums_of(name, measure), measure, level)
+
+    def difference(self, name: str, other: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
+        """By how much a learner's mean is larger than another's, over the same blocks of events.
+
+        What is hard for both cancels, so the difference is often known better than either mean.
+        """
+        sums, others = self._sums_of(name, measure), self._sums_of(other, measure)
+        return self._resampling.difference(sums, others, measure, level)
+
+    def _sums_of(self, name: str, measure: str) -> NDArray[np.float64]:
+        if name not in self._final:
+            raise BadValue(f"the learners are {list(self._final)!r}, not {name!r}")
+        if measure in MEANS and getattr(self[name].cumulative, measure) is None:  # it answers labels alone
+            return np.full_like(self._sums[name], math.nan)
+        return self._sums[name]
+
+    # -- all of it ----------------------------------------------------------------------------------------------------
+
+    @property
+    def most_accurate(self) -> str:
+        """The learner that was right most often, the first of equals."""
+        return max(self, key=lambda name: self.losses[name].cumulative.accuracy)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything at the end of the stream, as JSON values; `None` where something is not defined."""
+        best = self.most_accurate
+        learners = {}
+        for name, checkpoint in self.items():
+            learners[name] = msgspec.to_builtins(checkpoint)
+            learners[name]["intervals"] = {
+                measure: _as_json(self.interval(name, measure)[1:]) for measure in MEANS
+            }
+            learners[name]["minus_most_accurate"] = {
+                measure: _as_json(self.difference(name, best, measure)) for measure in MEANS
+            }
+        return {
+            "most_accurate": best,
+            "learners": learners,
+            "skipped": self.skipped,
+            "waiting": self.waiting,
+        }
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the checkpoints as lines of JSON, one for each learner and moment; `read_checkpoints` reads them."""
+        write_checkpoints(self.checkpoints, path)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._standings()
+        if len(self) > 1:
+            yield self._differences()
+
+    def __str__(self) -> str:
+        text = io.StringIO()
+        Console(file=text, width=WIDTH, color_system=None).print(self)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).strip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {', '.join(self)} over {max(c.events for c in self.values()):,} events>"
+
+    def _standings(self) -> Table:
+        events = max(checkpoint.events for checkpoint in self.values())
+        passed = sum(self.skipped.values())
+        caption = f"{events:,} events, each predicted before it was learned"
+        caption += f"; {self.waiting:,} predicted and without label" * bool(self.waiting)
+        caption += f"; {passed:,} passed over" * bool(passed)
+        table = Table(box=SIMPLE, caption=caption, caption_justify="left")
+        table.add_column("learner", no_wrap=True)
+        extra = list(next(iter(self.values())).metrics)
+        headings = ["right %", "95 % interval", *(heading for heading, *_ in COLUMNS), *extra]
+        for heading in (*headings, "us/event", "size", "RAM-hours"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for name, checkpoint in self.items():
+            right = self.interval(name)
+            table.add_row(
+                name,
+                _text(right.value, PERCENT, 2),
+                _ends(right, PERCENT, 2),
+                *(
+                    _text(getattr(checkpoint.cumulative, m), factor, digits)
+                    for _, m, factor, digits in COLUMNS
+                ),
+                *(_text(checkpoint.metrics[metric], 1.0, 4) for metric in extra),
+                _text(checkpoint.seconds / max(checkpoint.events, 1), 1e6, 1),
+                _bytes(checkpoint.memory_bytes),
+                "-" if checkpoint.ram_hours is None else f"{checkpoint.ram_hours:.1e}",
+            )
+        return table
+
+    def _differences(self) -> Table:
+        best = self.most_accurate
+        table = Table(box=SIMPLE, title=f"against {best}, on the same events", title_justify="left")
+        table.add_column("learner", no_wrap=True)
+        for heading in ("right, points", "95 % interval", "log-loss", "95 % interval"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for name in self:
+            if name != best:
+                right = self.difference(name, best)
+                loss = self.difference(name, best, "log_loss")
+                table.add_row(
+                    name,
+                    _signed(right.value, PERCENT, 2),
+                    _ends(right, PERCENT, 2),
+                    _signed(loss.value, 1.0, 4),
+                    _ends(loss, 1.0, 4),
+                )
+        return table
+
+
+def _as_json(numbers: Sequence[float]) -> list[float | None]:
+    return [None if math.isnan(number) else number for number in numbers]
+
+
+def _text(value: float | None, factor: float, digits: int) -> str:
+    """A figure, or a dash where there is none."""
+    return "-" if value is None or math.isnan(value) else f"{factor * value:.{digits}f}"
+
+
+def _signed(value: float, factor: float, digits: int) -> str:
+    return "-" if math.isnan(value) else f"{factor * value:+.{digits}f}"
+
+
+def _ends(estimate: Estimate, factor: float, digits: int) -> str:
+    if math.isnan(estimate.low):
+        return "-"
+    return f"{factor * estimate.low:.{digits}f} to {factor * estimate.high:.{digits}f}"
+
+
+def _bytes(size: int | None) -> str:
+    """A size with the unit that fits it."""
+    if size is None:
+        return "-"
+    scale = min(max(size, 1).bit_length() // 10, 3)
+    return f"{size / 1024**scale:.1f} {('B', 'KiB', 'MiB', 'GiB')[scale]}"

@@ -1,0 +1,231 @@
+"""A stream as steps that every learner takes: predict this sample, learn that one.
+
+    stream  ->  arrivals  ->  delayed  ->  portions
+                pairs, or events            as many as fit before the next checkpoint
+                and their labels
+
+What a step asks for does not depend on any learner, so it is worked out once for all of them. A delay is River's: the
+label of an event comes right before the first event that is `delay` later is predicted, so that one of 0 or 1 events is
+none; and what still waits at the end of the stream is scored then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from enum import Enum
+from itertools import chain, count
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from stream_bayes.core.actions import Action, Learn, Predict, Refuse
+from stream_bayes.core.event import BadRecord, Event
+from stream_bayes.core.pending import Pending
+from stream_bayes.core.stream_time import StreamTime
+from stream_bayes.errors import BadValue, Exhausted
+from stream_bayes.streams.source import Source
+
+__all__ = [
+    *("FORGET", "LEARN", "PREDICT", "PREDICT_AND_LEARN"),
+    *("Arrivals", "Kind", "Pair", "Step", "Stream", "check_delay", "delayed", "portions"),
+]
+
+Pair: TypeAlias = tuple[Mapping[Any, Any], Any] | tuple[Mapping[Any, Any], Any, float]
+Stream: TypeAlias = Iterable[Pair | Event | BadRecord] | Source
+
+PORTION = 100  # steps that one learner takes before the next one's turn, and samples polled at a time
+
+
+class Kind(Enum):
+    """What is to be done with a sample."""
+
+    PREDICT_AND_LEARN = "predict and learn"
+    PREDICT = "predict"
+    LEARN = "learn"  # and score what was predicted
+    FORGET = "forget"  # its label will not come any more
+
+
+# Looking a member up in its class takes longer than comparing it.
+PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = Kind
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """One thing to do.
+
+    Parameters
+    ----------
+    kind
+        What.
+    number
+        The sample's number in the stream, from 0; a sample is learned under the number it was predicted with.
+    x, y, weight
+        The sample. `y` is None where its label has not come yet.
+    event
+        The event it came as, where it came as one.
+    """
+
+    kind: Kind
+    number: int
+    x: Mapping[Any, Any]
+    y: Any
+    weight: float = 1.0
+    event: Event | None = None
+
+
+class Arrivals:
+    """The steps of a stream whose labels come when they come.
+
+    Parameters
+    ----------
+    stream
+        Pairs (x, y), or (x, y, weight); events; or a source that is polled for them.
+    most_waiting
+        How many samples wait for their labels at most. With one more, the oldest is forgotten.
+
+    Attributes
+    ----------
+    skipped
+        How many records were passed over, for each reason; `"crowded_out"` are samples that waited too long.
+    """
+
+    def __init__(self, stream: Stream, most_waiting: int = 100_000) -> None:
+        self._stream = stream
+        self._numbers = count()
+        # Corrections come too late: most learners could not take back what they have learned. What is given up is to be
+        # learned as negative, says the store, and so we hear of it.
+        self._pending = Pending(most_waiting=most_waiting, on_expiry="negative", most_correctable=0)
+        self.skipped: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Step | None]:
+        """Each step; None where nothing is there yet."""
+        if hasattr(self._stream, "poll"):
+            return self._polled(cast(Source, self._stream))
+        records = self._stream
+        return chain.from_iterable(map(self._steps_of, records))
+
+    def _polled(self, source: Source) -> Iterator[Step | None]:
+        while True:
+            try:
+                records = source.poll(PORTION)
+            except Exhausted:
+                return
+            for record in records:
+                yield from self._steps_of(record)
+            yield None
+
+    def _steps_of(self, record: Pair | Event | BadRecord) -> Iterable[Step]:
+        if isinstance(record, tuple) and 2 <= len(record) <= 3:
+            return (Step(PREDICT_AND_LEARN, next(self._numbers), *record),)
+        if isinstance(record, Event):
+            actions = [*self._pending.advance(record), *self._pending.arrive(record)]
+            return [step for action in actions for step in self._do(action)]
+        if isinstance(record, BadRecord):
+            self.skipped[record.reason] += 1
+            return ()
+        raise BadValue(f"a stream holds pairs (x, y), triples (x, y, weight) or Events; got {record!r:.200}")
+
+    def _do(self, action: Action) -> Iterator[Step]:
+        """The steps of an action, and of what follows from it."""
+        if isinstance(action, Refuse):
+            self.skipped[action.reason.value] += 1
+        elif isinstance(action, Learn):
+            yield self._learn(LEARN, action)
+        elif isinstance(action, Predict):
+            yield from self._predict(action)
+
+    def _predict(self, action: Predict) -> Iterator[Step]:
+        """The steps of a sample, and of one that it crowds out."""
+        event, number = action.event, next(self._numbers)
+        following = self._pending.predicted(action, number)
+        for other in following:
+            if isinstance(other, Learn) and other.event is event:
+                yield self._learn(PREDICT_AND_LEARN, other)
+                return
+            if isinstance(other, Refuse):
+                self.skipped[other.reason.value] += 1
+                return
+        yield Step(PREDICT, number, event.x, None, event.weight, event)
+        for other in following:
+            if isinstance(other, Learn):
+                self.skipped["crowded_out"] += 1
+                yield msgspec.structs.replace(self._learn(FORGET, other), y=None)
+
+    def _learn(self, kind: Kind, action: Learn) -> Step:
+        event = action.event
+        self._pending.learned(action, content=None)
+        return Step(kind, action.prediction, event.x, action.label, event.weight, event)
+
+
+def check_delay(delay: object) -> None:
+    """Refuse a delay that is none."""
+    whole = isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0
+    if not whole and not (isinstance(delay, timedelta) and delay >= timedelta(0)):
+        raise BadValue(
+            f"delay is a number of events, or a timedelta of stream time, at least 0; got {delay!r}"
+        )
+
+
+def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
+    """The same steps with labels that come later.
+
+    Labels that a source sent late by itself come no later than that.
+    """
+    if isinstance(delay, int) and delay <= 1:
+        return iter(steps)
+    return _held_back(steps, delay)
+
+
+def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
+    clock = StreamTime()
+    held: deque[tuple[float, Step]] = (
+        deque()
+    )  # when the label comes, which is never before that of an older one
+    for step in steps:
+        if step is None or step.kind is LEARN or step.kind is FORGET:
+            yield step
+            continue
+        now = step.number if isinstance(delay, int) else _moment(clock, step)
+        while held and held[0][0] <= now:
+            yield held.popleft()[1]
+        if step.kind is PREDICT:
+            yield step
+            continue
+        yield msgspec.structs.replace(step, kind=PREDICT, y=None)
+        due = now + (delay if isinstance(delay, int) else delay.total_seconds())
+        held.append((due, msgspec.structs.replace(step, kind=LEARN)))
+    for _, step in held:
+        yield step
+
+
+def _moment(clock: StreamTime, step: Step) -> float:
+    """The stream's time at a step."""
+    if step.event is not None:
+        clock.advance(step.event)
+    if clock.now == -math.inf:
+        raise BadValue(
+            f"a delay in stream time needs Events that have a time; sample {step.number} has none: give the delay as a "
+            "number of events, or a stream of Events"
+        )
+    return clock.now
+
+
+def portions(steps: Iterable[Step | None], every: int) -> Iterator[list[Step]]:
+    """The steps in portions that end at every multiple of `every` scored samples; empty ones where nothing comes."""
+    portion: list[Step] = []
+    scored = 0
+    for step in steps:
+        if step is None:
+            yield portion
+            portion = []
+            continue
+        portion.append(step)
+        scores = step.kind is LEARN or step.kind is PREDICT_AND_LEARN
+        scored += scores
+        if len(portion) >= PORTION or (scores and scored % every == 0):
+            yield portion
+            portion = []
+    if portion:
+        yield portion
