@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -80,7 +81,7 @@ class Evaluation(Mapping[str, Checkpoint]):
         self.waiting = waiting
         self._final = {checkpoint.learner: checkpoint for checkpoint in self.checkpoints}
         self._sums = {name: each.blocks.sums for name, each in losses.items() if each.blocks is not None}
-        self._resampling = Resampling(max(map(len, self._sums.values()), default=0), rng)
+        self._rng = rng.spawn(1)[0]  # its own, so that it does not matter when intervals are asked for
 
     # -- as a mapping -------------------------------------------------------------------------------------------------
 
@@ -116,6 +117,10 @@ class Evaluation(Mapping[str, Checkpoint]):
         """
         sums, others = self._sums_of(name, measure), self._sums_of(other, measure)
         return self._resampling.difference(sums, others, measure, level)
+
+    @cached_property
+    def _resampling(self) -> Resampling:
+        return Resampling(max(map(len, self._sums.values()), default=0), self._rng)
 
     def _sums_of(self, name: str, measure: str) -> NDArray[np.float64]:
         if name not in self._final:
