@@ -25,6 +25,7 @@ __all__ = [
     "MissingPackage",
     "NeverEligible",
     "NoSnapshot",
+    "NotDrawn",
     "NotLearned",
     "NotOwner",
     "NotSupported",
@@ -85,6 +86,10 @@ class SchemaError(StreamBayesError, ValueError):
 
 class MissingPackage(StreamBayesError, ImportError):
     """A package that only some functions need, and that is not installed."""
+
+
+class NotDrawn(StreamBayesError, RuntimeError):
+    """A picture that another program was to draw and did not."""
 
 
 class NotLearned(StreamBayesError, ValueError):
