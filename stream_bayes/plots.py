@@ -251,7 +251,7 @@ def structure(
     drawn
         The structure; or a difference, of which the changed edges alone are drawn.
     before
-        What the structure was before. Edges added since are green, reversed ones orange, removed ones red and dashed.
+        What the structure was before. Edges added since are blue, reversed ones orange, removed ones grey and dashed.
     path
         Where to save it: as an SVG or as DOT text, as its name ends.
 
@@ -269,7 +269,7 @@ def structure(
     digraph structure {
       "rain";
       "wet";
-      "rain" -> "wet" [color=forestgreen];
+      "rain" -> "wet" [color="#0072B2"];
     }
     """
     suffix = None if path is None else Path(path).suffix.lower()

@@ -139,9 +139,9 @@ def test_without_graphviz_there_is_dot_text_with_the_changes_coloured(
     drawing = plots.structure(AFTER, BEFORE, tmp_path / "change.dot")
     assert drawing.svg is None and drawing._repr_svg_() is None
     assert drawing.dot == AFTER.to_dot(BEFORE.difference(AFTER))
-    assert '"sky" -> "wet" [color=forestgreen]' in drawing.dot
-    assert '"rain" -> "größe" [color=darkorange]' in drawing.dot
-    assert '"rain" -> "wet" [color=firebrick, style=dashed]' in drawing.dot
+    assert '"sky" -> "wet" [color="#0072B2"]' in drawing.dot
+    assert '"rain" -> "größe" [color="#D55E00"]' in drawing.dot
+    assert '"rain" -> "wet" [color="#777777", style=dashed]' in drawing.dot
     assert (tmp_path / "change.dot").read_text(encoding="utf-8") == drawing.dot + "\n"
     with pytest.raises(MissingPackage, match="install Graphviz"):
         plots.structure(AFTER, path=tmp_path / "structure.svg")

@@ -9,9 +9,10 @@ from stream_bayes.core.values import Value
 
 __all__ = ["dot_text", "spelled"]
 
-ADDED = " [color=forestgreen]"
-REVERSED = " [color=darkorange]"
-REMOVED = " [color=firebrick, style=dashed]"
+# Blue and orange are told apart by all kinds of colour vision; dashes are by everybody.
+ADDED = ' [color="#0072B2"]'
+REVERSED = ' [color="#D55E00"]'
+REMOVED = ' [color="#777777", style=dashed]'
 
 
 def spelled(names: Sequence[Value]) -> list[str]:

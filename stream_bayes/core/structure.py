@@ -296,8 +296,8 @@ class Structure:
         Parameters
         ----------
         difference
-            Changes that led to this structure, to be coloured: added edges green, reversed ones orange, and the
-            removed ones, which it no longer has, red and dashed.
+            Changes that led to this structure, to be coloured: added edges blue, reversed ones orange, and the
+            removed ones, which it no longer has, grey and dashed.
 
         Examples
         --------

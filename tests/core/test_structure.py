@@ -421,9 +421,9 @@ def test_a_difference_is_drawn_in_colours():
         '  "c";',
         '  "d";',
         '  "a" -> "b";',
-        '  "a" -> "d" [color=forestgreen];',
-        '  "c" -> "a" [color=darkorange];',
-        '  "b" -> "c" [color=firebrick, style=dashed];',
+        '  "a" -> "d" [color="#0072B2"];',
+        '  "c" -> "a" [color="#D55E00"];',
+        '  "b" -> "c" [color="#777777", style=dashed];',
         "}",
     ]
 
