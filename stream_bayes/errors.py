@@ -21,6 +21,8 @@ __all__ = [
     "CannotMerge",
     "CannotSave",
     "Exhausted",
+    "ImpossibleEvidence",
+    "InUse",
     "KindChanged",
     "MissingPackage",
     "NeverEligible",
@@ -118,6 +120,14 @@ class CannotSave(StreamBayesError, TypeError):
 
 class NotSupported(StreamBayesError, NotImplementedError):
     """A question that makes no sense for this learner."""
+
+
+class ImpossibleEvidence(StreamBayesError, ValueError):
+    """Evidence of probability zero, of which nothing follows; or so improbable that no sample agreed with it."""
+
+
+class InUse(StreamBayesError, RuntimeError):
+    """Asking an engine that another thread is asking at this moment: it works in one place, for one at a time."""
 
 
 class BadSnapshot(BadState):

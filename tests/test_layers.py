@@ -49,7 +49,11 @@ core._triple_kernels
 core._choice_kernels
 core._information
 core._search
+core._conditionals
+core._clique_cells
 core._inference
+core._sampling
+core._blanket
 core.counts_state
 core.merging
 core.naming
@@ -68,6 +72,12 @@ core.family_scores
 core.window
 core.search
 core.hill_climbing
+core.elimination
+core.junction_tree
+core.coded_network
+core.exact
+core.posterior
+core.sampling
 core.inference
 core.em
 core.readings

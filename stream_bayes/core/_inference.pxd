@@ -1,79 +1,35 @@
-from stream_bayes.core._conditionals cimport Findings, log_of
+from stream_bayes.core._clique_cells cimport CliqueCells, shares
+from stream_bayes.core._conditionals cimport Conditionals, log_of
 
-cdef class Propagation:
-    cdef public Findings findings
-    # The network and what is known of it.
-    cdef long long[::1] size
-    cdef long long[::1] start
-    cdef long long[::1] stride
-    cdef long long[::1] scope_start
-    cdef long long[::1] scope
+cdef class Propagation(CliqueCells):
     cdef long long[::1] value_start
     cdef double[::1] tables
     cdef double[::1] logs
     cdef double[::1] least_of_table
-    cdef int[::1] held
     cdef int[::1] wanted
     cdef int[::1] weighed_now
     cdef double[::1] likelihood
     cdef double[::1] log_likelihood
     cdef double[::1] least_likelihood
-    # The plan.
-    cdef Py_ssize_t cliques
-    cdef long long[::1] parent
-    cdef long long[::1] axis_start
-    cdef long long[::1] axis
-    cdef long long[::1] family_start
-    cdef long long[::1] family
-    cdef long long[::1] family_axis_start
-    cdef long long[::1] family_axis
     cdef long long[::1] weighed_start
     cdef long long[::1] weighed
     cdef long long[::1] weighed_axis
     cdef long long[::1] child_start
     cdef long long[::1] child
-    cdef long long[::1] separator_start
-    cdef long long[::1] separator
-    cdef long long[::1] own_axis
-    cdef long long[::1] parent_axis
-    cdef long long[::1] place
-    cdef long long[::1] message_place
-    cdef Py_ssize_t spare_place
-    # The pass.
-    cdef double[::1] cells
     cdef double[::1] least
     cdef double[::1] least_message
-    cdef public long long exponent
+    cdef long long[::1] way
+    cdef double bound
     cdef bint lost
     cdef bint nothing
-    # The clique at work.
-    cdef double bound
-    cdef int deed
-    cdef Py_ssize_t axes
-    cdef Py_ssize_t total
-    cdef long long[::1] slot
-    cdef long long[::1] length
-    cdef long long[::1] step
-    cdef long long[::1] short_length
-    cdef long long[::1] short_step
-    cdef long long[::1] count
-    cdef long long[::1] free
     cdef int outcome(self)
-    cdef void open(self, Py_ssize_t s) noexcept nogil
-    cdef Py_ssize_t table_steps(self, Py_ssize_t k) noexcept nogil
-    cdef Py_ssize_t message_steps(self, Py_ssize_t s, long long[::1] axis_of) noexcept nogil
-    cdef Py_ssize_t message_size(self, Py_ssize_t s) noexcept nogil
     cdef bint send_inward(self, Py_ssize_t s) noexcept nogil
     cdef void send_outward(self, Py_ssize_t s) noexcept nogil
     cdef void multiply(self, double[::1] source, Py_ssize_t base, Py_ssize_t place, double least) noexcept nogil
-    cdef double scale(self, Py_ssize_t place, Py_ssize_t size) noexcept nogil
-    cdef void send_logs(self, Py_ssize_t s, bint best) noexcept nogil
+    cdef begin_logs(self, double[::1] cells)
+    cdef bint likelihood_steps(self, Py_ssize_t k) noexcept nogil
+    cdef void multiply_logs(self, Py_ssize_t s) noexcept nogil
+    cdef void send_best(self, Py_ssize_t s) noexcept nogil
+    cdef void send_logs(self, Py_ssize_t s) noexcept nogil
     cdef double best_at_root(self)
     cdef void choose(self, Py_ssize_t s, int[::1] chosen) noexcept nogil
-    cdef Py_ssize_t shorten(self) noexcept nogil
-    cdef Py_ssize_t next_run(self, Py_ssize_t last, Py_ssize_t at) noexcept nogil
-    cdef void combine(self, double[::1] source, Py_ssize_t at, Py_ssize_t place, int deed) noexcept nogil
-    cdef void sum_into(self, Py_ssize_t place, double[::1] target, Py_ssize_t at) noexcept nogil
-    cdef void best_into(self, Py_ssize_t place, Py_ssize_t at) noexcept nogil
-
-cdef void shares(double[::1] cells) noexcept

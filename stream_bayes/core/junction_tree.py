@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.elimination import CliqueTree, clique_tree
 
-__all__ = ["Plan", "Question", "plan_for", "tree_for"]
+__all__ = ["Plan", "Question", "cells_needed", "plan_for", "tree_for"]
 
 Places: TypeAlias = NDArray[np.longlong]
-
-CELL_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +50,10 @@ class Plan:
     ----------
     cells
         How many cells the passes need room for.
-    largest
-        How many of them the largest clique has.
     """
 
     tree: CliqueTree
     cells: int
-    largest: int
     parent: Places
     axis_start: Places
     axis: Places
@@ -79,17 +74,13 @@ class Plan:
     message_place: Places
     spare_place: int
 
-    @property
-    def bytes(self) -> int:
-        """What the cells take."""
-        return CELL_BYTES * self.cells
-
     def clique_of(self, variables: Iterable[int]) -> int:
         """The clique that holds some variables and is nearest to the root; -1 if none does.
 
         Examples
         --------
-        >>> plan = plan_for(Question((0, 1, 2)), parents=[[], [0], [1]], sizes=[2, 2, 2])
+        >>> question, parents, sizes = Question((0, 1, 2)), [[], [0], [1]], [2, 2, 2]
+        >>> plan = plan_for(question, tree_for(question, parents, sizes), parents, sizes)
         >>> plan.tree.cliques, plan.clique_of([0, 1]), plan.clique_of([0, 2])
         (((0, 1), (1, 2)), 0, -1)
         """
@@ -98,6 +89,11 @@ class Plan:
         fitting = [place for place, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
         return max(fitting, default=-1)
 
+    @property
+    def homes(self) -> dict[int, int]:
+        """For each variable the clique that holds it and is nearest to the root."""
+        return {v: place for place, clique in enumerate(self.tree.cliques) for v in clique}
+
 
 def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> CliqueTree:
     """The cliques that a question needs."""
@@ -105,35 +101,34 @@ def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequen
     return clique_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
 
 
-def plan_for(
-    question: Question,
-    parents: Sequence[Sequence[int]],
-    sizes: Sequence[int],
-    tree: CliqueTree | None = None,
-) -> Plan:
+def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> int:
+    """How many cells the passes over a tree need room for: cliques, messages, and one message more."""
+    cliques = [_cells(clique, sizes) for clique in tree.cliques]
+    messages = [_cells(separator, sizes) for separator in _separators(question, tree)]
+    return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + max(messages)
+
+
+def plan_for(question: Question, tree: CliqueTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> Plan:
     """Work out a plan.
 
     Parameters
     ----------
     question
         What it is for.
+    tree
+        What `tree_for` says.
     parents
         The parents of each variable, ascending.
     sizes
         How many values each variable has.
-    tree
-        What `tree_for` says, if that has been asked already.
     """
-    if tree is None:
-        tree = tree_for(question, parents, sizes)
     cliques = range(len(tree.cliques))
     axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]
-    separators = [tree.separator(s) for s in cliques]
-    separators[-1] = question.targets  # the root's message is the answer
+    separators = _separators(question, tree)
     families: list[list[int]] = [[] for _ in cliques]
     weighed: list[list[int]] = [[] for _ in cliques]
     children: list[list[int]] = [[] for _ in cliques]
-    room = [prod(sizes[v] for v in clique) for clique in tree.cliques]
+    room = [_cells(clique, sizes) for clique in tree.cliques]
     holders: dict[int, list[int]] = {}
     for s in cliques:
         for v in tree.cliques[s]:
@@ -147,7 +142,7 @@ def plan_for(
         families[home].append(v)
     for v, several in holders.items():
         weighed[min(several, key=lambda s: (room[s], s))].append(v)
-    messages = [prod(sizes[v] for v in separator) for separator in separators]
+    messages = [_cells(separator, sizes) for separator in separators]
     place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
     first = sum(room) if question.both_ways else max(room)
     message_place = [first + start for start in _starts(messages)]
@@ -158,7 +153,6 @@ def plan_for(
     return Plan(
         tree=tree,
         cells=message_place[-1] + max(messages),
-        largest=max(room),
         parent=_places(tree.parent),
         axis_start=_places(_starts(map(len, tree.cliques))),
         axis=_flat(tree.cliques),
@@ -179,6 +173,15 @@ def plan_for(
         message_place=_places(message_place[:-1]),
         spare_place=message_place[-1],
     )
+
+
+def _separators(question: Question, tree: CliqueTree) -> list[tuple[int, ...]]:
+    """What each clique's message is about; the root's is the answer."""
+    return [*(tree.separator(s) for s in range(len(tree.cliques) - 1)), question.targets]
+
+
+def _cells(variables: Iterable[int], sizes: Sequence[int]) -> int:
+    return prod(sizes[v] for v in variables)
 
 
 def _starts(lengths: Iterable[int]) -> list[int]:

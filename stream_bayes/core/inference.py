@@ -1,0 +1,432 @@
+"""Questions to a Bayesian network: exact answers where their tables fit into memory, and answers from samples.
+
+Everything that depends on structure and sizes alone is worked out once and kept: the tree of cliques, and for questions
+that it cannot answer a tree for each kind of question. Tables may change between questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stream_bayes.core._blanket import BlanketScores
+from stream_bayes.core._conditionals import Findings
+from stream_bayes.core._sampling import Sampler
+from stream_bayes.core.coded_network import CodedNetwork, Evidence, Network, Tables
+from stream_bayes.core.exact import Exact
+from stream_bayes.core.posterior import MostProbable, Posterior, Sampled
+from stream_bayes.core.sampling import Estimate, SamplingSettings, drawn_rows, estimates
+from stream_bayes.core.structure import Structure
+from stream_bayes.core.values import Value, shown
+from stream_bayes.errors import BadValue, BudgetExceeded, ImpossibleEvidence, InUse
+
+__all__ = ["MEMORY_BUDGET", "Inference"]
+
+MEMORY_BUDGET = 2**28  # bytes
+T = TypeVar("T")
+
+METHODS = ("auto", "exact", "likelihood-weighting", "gibbs")
+
+
+class Inference:
+    """Answers questions to a network: posteriors, most probable explanations, probabilities, samples.
+
+    One question at a time: another thread needs an engine of its own.
+
+    Parameters
+    ----------
+    network
+        Its structure, the labels of its variables, and its tables: for each variable an array of probabilities with an
+        axis for each parent, by name, and the variable's own axis last. Rows are divided by their sums. The tables are
+        copied; `load` and `update` take new ones.
+    memory_budget
+        How many bytes the tables of exact inference may take. It is asked before any is made.
+
+    Raises
+    ------
+    BadStructure
+        If tables are missing, of a wrong shape, or have a row that is no distribution.
+
+    Notes
+    -----
+    Evidence is a dict: a variable's label, or a likelihood for each of its labels where what was seen is less certain.
+    A missing one (None, NaN) says nothing. The first question works out a plan, which takes milliseconds to a second;
+    each further one takes time in proportion to the cells of the tables of the cliques, which are smaller where
+    variables are known, and leaves out what the graph says is irrelevant.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.network import DiscreteNetwork
+    >>> lawn = DiscreteNetwork(
+    ...     Structure({"rain": [], "lawn": ["rain"]}),
+    ...     states={"rain": ["yes", "no"], "lawn": ["wet", "dry"]},
+    ...     tables={"rain": [0.2, 0.8], "lawn": [[0.9, 0.1], [0.05, 0.95]]},
+    ... )
+    >>> engine = Inference(lawn)
+    >>> answer = engine.query("rain", {"lawn": "wet"})
+    >>> round(answer["yes"], 6), answer.method
+    (0.818182, 'exact')
+    >>> round(engine.query("rain", {"lawn": {"wet": 0.6, "dry": 0.3}})["yes"], 6)
+    0.311475
+    """
+
+    def __init__(self, network: Network, *, memory_budget: int = MEMORY_BUDGET) -> None:
+        if not isinstance(memory_budget, int) or memory_budget < 1:
+            raise BadValue(f"memory_budget: expected a positive number of bytes, got {shown(memory_budget)}")
+        self.memory_budget = memory_budget
+        self._begin(CodedNetwork(network))
+
+    def _begin(self, network: CodedNetwork) -> None:
+        self._network = network
+        self._findings = Findings(network.conditionals)
+        self._exact = Exact(network, self._findings, self.memory_budget)
+        self._blankets: dict[int, BlanketScores] = {}
+
+    # -- the network -------------------------------------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure:
+        """The structure that is asked."""
+        return self._network.structure
+
+    @property
+    def bytes_for_everything(self) -> int:
+        """What exact answers about all variables need; within the budget, they are the fast ones too."""
+        return self._exact.bytes_for_everything
+
+    def load(self, network: Network) -> None:
+        """Go on with another network. While structure and numbers of labels are the same, all plans are kept; else they
+        are worked out anew. If it is refused, nothing has changed.
+        """
+        if not self._network.fits(network):
+            self._begin(CodedNetwork(network))
+            return
+        self._network.fill(network.tables)
+        self._network.relabel(network.states)
+
+    def update(self, tables: Tables) -> None:
+        """Take over the tables of some variables. If one is refused, nothing has changed.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+        >>> engine = Inference(coin)
+        >>> engine.update({"coin": [3, 1]})
+        >>> engine.query("coin")["heads"]
+        0.75
+        """
+        self._network.fill(tables)
+
+    # -- questions ---------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        targets: Any,  # a variable or a list of them
+        evidence: Evidence | None = None,
+        *,
+        method: str = "auto",
+        rng: np.random.Generator | None = None,
+        samples: int = 10_000,
+        chains: int = 4,
+        burn_in: int = 500,
+    ) -> Posterior:
+        """The probabilities of a variable's labels given evidence, or of the combinations of several variables'.
+
+        Parameters
+        ----------
+        targets
+            A variable: the answer maps its labels. Or a list of variables: it maps tuples of labels, in their order.
+        evidence
+            What is known.
+        method
+            "exact", "likelihood-weighting" or "gibbs"; or "auto", which is exact where that fits into the memory budget,
+            and else likelihood weighting if there is an `rng`.
+        rng
+            Where chance comes from, for methods that sample.
+        samples
+            How many samples are counted, of all chains together.
+        chains, burn_in
+            Of Gibbs sampling: how many there are, and how many sweeps of each do not count.
+
+        Raises
+        ------
+        ImpossibleEvidence
+            If the evidence has probability zero, or no sample agreed with it.
+        BudgetExceeded
+            If an exact answer would not fit; nothing has been allocated.
+        NotSupported
+            If Gibbs sampling is asked for where a table holds a zero: it could be caught among some rows and never see
+            the others.
+        """
+        several = targets if isinstance(targets, list) else [targets]
+        asked = [self._network.place(v) for v in several]
+        if len(set(asked)) < len(asked):
+            raise BadValue(f"targets: expected different variables, got {shown(targets)}")
+        labels: Iterable[Any] = self._network.labels[asked[0]]
+        if isinstance(targets, list):
+            labels = product(*[self._network.labels[v] for v in asked])
+        settings = SamplingSettings(samples, chains, burn_in)
+        with self._asking(evidence):
+            reason = "asked for"
+            if method in ("auto", "exact"):
+                try:
+                    found = self._possible(self._exact.over(asked), evidence)
+                    return self._exact_answer(found, labels, method)
+                except BudgetExceeded as error:
+                    method, reason = _instead(error, method, rng)
+            found_by_samples = self._sampled(method, [asked], settings, rng)
+            return _from_samples(next(found_by_samples), labels, method, reason, settings)
+
+    def marginals(
+        self,
+        evidence: Evidence | None = None,
+        *,
+        method: str = "auto",
+        rng: np.random.Generator | None = None,
+        samples: int = 10_000,
+        chains: int = 4,
+        burn_in: int = 500,
+    ) -> dict[Any, Posterior]:
+        """The probabilities of every variable's labels given evidence; for the parameters see `query`.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+        >>> Inference(coin).marginals()
+        {'coin': Posterior({'heads': 0.5, 'tails': 0.5}, method='exact')}
+        """
+        network = self._network
+        settings = SamplingSettings(samples, chains, burn_in)
+        with self._asking(evidence):
+            reason = "asked for"
+            named = list(zip(network.variables, network.labels, strict=True))
+            if method in ("auto", "exact"):
+                try:
+                    found = self._possible(self._exact.marginals(), evidence)
+                    return {
+                        v: self._exact_answer(one, labels, method)
+                        for (v, labels), one in zip(named, found, strict=True)
+                    }
+                except BudgetExceeded as error:
+                    method, reason = _instead(error, method, rng)
+            drawn = self._sampled(method, [[v] for v in range(len(named))], settings, rng)
+            return {
+                v: _from_samples(one, labels, method, reason, settings)
+                for (v, labels), one in zip(named, drawn, strict=True)
+            }
+
+    def most_probable(self, evidence: Evidence | None = None) -> MostProbable:
+        """The most probable labels of all variables together, given evidence. Exact; of equally probable rows always the
+        same one.
+
+        Raises
+        ------
+        ImpossibleEvidence
+            If the evidence has probability zero.
+        BudgetExceeded
+            If the answer would not fit; nothing has been allocated.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
+        >>> Inference(coin).most_probable()["coin"]
+        'tails'
+        """
+        network = self._network
+        with self._asking(evidence):
+            codes, log_probability = self._possible(self._exact.best(), evidence)
+        named = zip(network.variables, network.labels, codes, strict=True)
+        return MostProbable({v: labels[code] for v, labels, code in named}, log_probability)
+
+    def log_probability(self, evidence: Evidence) -> float:
+        """The logarithm of the probability of evidence; of a whole row it is the row's log-likelihood, and what is missing
+        from a row is summed out. Exact. Likelihoods count as they are given; -inf if it is impossible.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
+        >>> Inference(coin).log_probability({"coin": None})
+        0.0
+        """
+        with self._asking(evidence):
+            return self._exact.log_evidence()
+
+    def families(self, evidence: Evidence | None = None) -> dict[Any, npt.NDArray[np.float64]]:
+        """For each variable P(its parents, it | evidence), in the axes of its table: what expectation maximisation adds
+        to the counts for a row with missing values. Exact.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
+        >>> Inference(coin).families()
+        {'coin': array([0.25, 0.75])}
+        """
+        network = self._network
+        with self._asking(evidence):
+            flat = self._possible(self._exact.families(), evidence)
+        start = np.asarray(network.conditionals.start)
+        return {
+            variable: flat[start[v] : start[v + 1]].reshape([network.sizes[u] for u in (*network.parents[v], v)])
+            for v, variable in enumerate(network.variables)
+        }
+
+    # -- rows of codes -----------------------------------------------------------------------------------------------
+
+    def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Value]]:
+        """Draw rows, as columns of labels.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+        >>> Inference(coin).sample(4, np.random.default_rng(1))
+        {'coin': ['tails', 'tails', 'heads', 'tails']}
+        """
+        columns = self.sample_codes(n, rng).T.tolist()
+        named = zip(self._network.variables, self._network.labels, columns, strict=True)
+        return {v: [labels[code] for code in column] for v, labels, column in named}
+
+    def sample_codes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Draw rows of codes: a column for each variable by name, codes as places among its labels."""
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise BadValue(f"n: expected a number of rows, got {shown(n)}")
+        network = self._network
+        with self._asking({}):
+            self._findings.look_at_all()
+            sampler = Sampler(self._findings, network.order)
+            codes, _ = drawn_rows(sampler, network, range(len(network.sizes)), int(n), _checked(rng))
+        return codes
+
+    def log_likelihoods(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The log-likelihood of each row of codes, as `sample_codes` draws them; -1 is missing and summed out."""
+        rows = self._rows(codes)
+        answer = np.empty(len(rows))
+        with self._asking({}):
+            self._network.conditionals.log_likelihoods(rows, answer)
+            for row in np.flatnonzero(np.isnan(answer)).tolist():
+                self._findings.forget()
+                for v in np.flatnonzero(rows[row] >= 0).tolist():
+                    self._findings.observe(v, rows[row, v])
+                answer[row] = self._exact.log_evidence()
+        return answer
+
+    def blanket_scores(self, variable: Any, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """For each row of codes, and each label of a variable, log P(label, the rest of the row) up to a term that the
+        labels share. The variable's own column is not read. NaN where a code that matters is missing, -1.
+
+        Only the tables that hold the variable are read: its own and its children's.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> lawn = DiscreteNetwork(
+        ...     Structure({"rain": [], "lawn": ["rain"]}),
+        ...     states={"rain": ["yes", "no"], "lawn": ["wet", "dry"]},
+        ...     tables={"rain": [0.25, 0.75], "lawn": [[0.5, 0.5], [0.5, 0.5]]},
+        ... )
+        >>> np.exp(Inference(lawn).blanket_scores("rain", [[0, -1]])).round(6)
+        array([[0.125, 0.375]])
+        """
+        place = self._network.place(variable)
+        if place not in self._blankets:
+            self._blankets[place] = BlanketScores(self._network.conditionals, place)
+        rows = self._shaped(codes)
+        answer = np.empty((len(rows), self._network.sizes[place]))
+        bad = self._blankets[place].write(rows, answer)
+        if bad >= 0:
+            raise self._bad_codes(rows, bad)
+        return answer
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _asking(self, evidence: Evidence | None) -> Iterator[None]:
+        if not self._findings.claim():
+            raise InUse("this engine is answering another thread; give each thread one of its own")
+        try:
+            if evidence:
+                self._network.note(evidence, self._findings)
+            yield
+        finally:
+            self._findings.release()
+
+    def _possible(self, answer: T | None, evidence: Evidence | None) -> T:
+        if answer is None:
+            raise ImpossibleEvidence(
+                f"the evidence has probability 0, so nothing follows from it: {shown(dict(evidence or {}))}; take some of "
+                "it back, or smooth the tables"
+            )
+        return answer
+
+    def _exact_answer(self, found: npt.NDArray[np.float64], labels: Iterable[Any], method: str) -> Posterior:
+        reason = "asked for" if method == "exact" else self._exact.reason
+        return Posterior(dict(zip(labels, found.ravel().tolist(), strict=True)), "exact", reason)
+
+    def _sampled(
+        self,
+        method: str,
+        groups: list[list[int]],
+        settings: SamplingSettings,
+        rng: np.random.Generator | None,
+    ) -> Iterator[Estimate]:
+        if method not in METHODS:
+            raise BadValue(f"method: expected one of {', '.join(METHODS)}, got {shown(method)}")
+        return estimates(method, self._network, self._findings, groups, settings, _checked(rng))
+
+    def _rows(self, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        rows = self._shaped(codes)
+        wrong = (rows < -1) | (rows >= np.array(self._network.sizes))
+        if wrong.any():
+            raise self._bad_codes(rows, int(np.flatnonzero(wrong.any(axis=1))[0]))
+        return rows
+
+    def _shaped(self, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        given = np.asarray(codes)
+        if given.ndim != 2 or given.shape[1] != len(self._network.sizes) or given.dtype.kind not in "iu":
+            raise BadValue(
+                f"codes: expected rows of whole numbers, a column for each of the {len(self._network.sizes)} variables by "
+                f"name; got {given.dtype} in the shape {given.shape}"
+            )
+        return np.ascontiguousarray(given, np.int32)
+
+    def _bad_codes(self, rows: npt.NDArray[np.int32], row: int) -> BadValue:
+        sizes = np.array(self._network.sizes)
+        v = int(np.flatnonzero((rows[row] < -1) | (rows[row] >= sizes))[0])
+        return BadValue(
+            f"row {row}, variable {shown(self._network.variables[v])}: expected a code below {sizes[v]}, or -1 where it is "
+            f"missing; got {rows[row, v]}"
+        )
+
+
+def _instead(error: BudgetExceeded, method: str, rng: np.random.Generator | None) -> tuple[str, str]:
+    """The method that stands in for an exact answer which does not fit, and why; or the error again."""
+    if method == "auto" and rng is not None:
+        return "likelihood-weighting", str(error)
+    if method == "auto":
+        raise BudgetExceeded(f"{error}, which needs rng=numpy.random.default_rng(seed)") from None
+    raise error
+
+
+def _checked(rng: np.random.Generator | None) -> np.random.Generator:
+    if not isinstance(rng, np.random.Generator):
+        raise BadValue(f"rng: sampling needs a numpy.random.Generator, got {shown(rng)}; pass numpy.random.default_rng(seed)")
+    return rng
+
+
+def _from_samples(
+    found: Estimate, labels: Iterable[Any], method: str, reason: str, settings: SamplingSettings
+) -> Posterior:
+    keys = list(labels)
+    errors = dict(zip(keys, found.errors.tolist(), strict=True))
+    sampled = Sampled(settings.samples, found.effective, errors, found.r_hat)
+    return Posterior(dict(zip(keys, found.shares.tolist(), strict=True)), method, reason, sampled)
