@@ -39,6 +39,9 @@ core._layout
 core._value_counts
 core._pair_counts
 core._triple_counts
+core._configurations
+core._family_counts
+core._window
 core._tables
 core._kernels
 core._value_kernels
@@ -55,6 +58,8 @@ core._inference
 core._sampling
 core._blanket
 core.counts_state
+core.window
+core.families
 core.merging
 core.naming
 core.cutting
@@ -66,6 +71,9 @@ core.dot
 core.structure_input
 core.structure
 core.network
+core.bulk
+core.family_table
+core.family_counts
 core.scores
 core.sample
 core.family_scores

@@ -4,6 +4,8 @@
     pairs       weight[position, position, class]                             (_pair_counts)
     triples     weight[position, position, position, class]                   (_triple_counts)
     gaussians   weight, mean, m2 [feature, class]                             (_gaussians)
+    families    weight[parents' values, value, class]                         (_family_counts)
+    window      the newest events                                             (_window)
 
 Weights are float64. Beside them stand samples (`_cells`). While every weight has been whole and nothing fades, samples
 and weights are the same numbers, and are one and the same array (`exact`).
@@ -13,6 +15,8 @@ is read relative to it. Once in 256 half-lives the tables are rescaled.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import cython
 import numpy as np
@@ -24,6 +28,7 @@ if not cython.compiled:
     from stream_bayes.core._rows import Row
     from stream_bayes.core._value_counts import ValueCounts
 
+NOTHING: Any = None  # a type checker must know that something may take its place
 RESCALE_AT = cython.declare(cython.double, 256.0)  # half-lives; 2^256 leaves room for weights up to 1e200
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
 
@@ -47,6 +52,8 @@ class Tables:
         self.gaussians = Gaussians(0, 2, self.exact)
         self.bins = None  # where numbers are counted in bins: their cuts
         self.discretizer = None  # and what sets them, as long as it may
+        self.families = NOTHING
+        self.window = NOTHING
 
     @cython.ccall
     def unit_at(self, clock: cython.longlong) -> cython.double:
@@ -82,6 +89,8 @@ class Tables:
                 weights.append(self.pairs.beside)
         if self.triples is not None:
             weights.append(self.triples.weight)
+        if self.families is not None:
+            self.families.scale(factor)
         for weight in weights:
             values = np.asarray(weight)
             values *= factor
@@ -93,6 +102,8 @@ class Tables:
         if row.weight == 0.0:
             return
         self.put(row, self.unit)
+        if self.window is not None:
+            self.window.push(row, self.clock)
         if row.numbers and self.discretizer is not None:
             self.discretizer.keep(row)
 
@@ -104,9 +115,15 @@ class Tables:
             self.pairs.add(row, row.weight * unit)
             if self.triples is not None:
                 self.triples.add(row, row.weight * unit)
+        if self.families is not None:
+            self.families.add(row, unit)
 
     def clear(self, chosen):
-        """Hold nothing of the features chosen, a mask over slots; what is held of classes and other features stays."""
+        """Hold nothing of the features chosen, a mask over slots; what is held of classes and other features stays.
+
+        Families are dropped: whoever chose them chooses anew.
+        """
+        self.families = None
         self.values.clear(chosen)
         if self.pairs is not None:
             self.pairs.clear(chosen)
@@ -173,11 +190,11 @@ class Tables:
                 self.pairs.count_beside()
 
     @cython.ccall
-    def forget(self, row: Row, unit: cython.double) -> cython.longlong:
-        """Take an encoded sample back that was added when a fresh one weighed `unit`.
+    def forget(self, row: Row, unit: cython.double, at: cython.longlong) -> cython.longlong:
+        """Take an encoded sample back that was added when the clock stood `at`, and a fresh one weighed `unit`.
 
         Returns -1, or, with nothing changed, what was never learned: the number of the entry, the number of the
-        numeric value after all entries, or -2 for the class.
+        numeric value after all entries, -2 for the class, or -3 for values together.
         """
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
@@ -197,6 +214,8 @@ class Tables:
             found = self.gaussians.missing_number(row, unit)
             if found >= 0:
                 return row.entries + found
+        if self.families is not None and self.families.lacks(row, unit, at) >= 0:
+            return -3
         if self.exact and not row.whole:
             self.leave_exact()
         least: cython.double = 0.0 if self.exact else ROUNDING * max(self.unit, amount)
@@ -215,6 +234,8 @@ class Tables:
                             self.triples.clear_position(cell, y)
         if row.numbers and self.bins is None:
             self.gaussians.forget(row, unit, least)
+        if self.families is not None:
+            self.families.forget(row, unit, at, least)
         return -1
 
     @cython.ccall
@@ -230,3 +251,5 @@ class Tables:
         self.values.histogram = None
         self.gaussians.exact = False
         self.gaussians.samples = np.array(self.gaussians.weight)
+        if self.families is not None:
+            self.families.leave_exact()

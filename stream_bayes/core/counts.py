@@ -34,10 +34,12 @@ from stream_bayes.core.counts_state import (
     sizes,
     table_arrays,
 )
+from stream_bayes.core.families import families_arrays, families_state, load_families
 from stream_bayes.core.merging import merge_names, merge_tables
 from stream_bayes.core.naming import name_of_failed, weights_by_name
 from stream_bayes.core.numeric import Discretizer
 from stream_bayes.core.values import shown
+from stream_bayes.core.window import Window
 from stream_bayes.errors import BadWeight, BudgetExceeded, CannotMerge, NotLearned
 
 __all__ = ["CountStore"]
@@ -71,6 +73,8 @@ class CountStore:
         Where the encoder has bins: how their cuts are set, as `Discretizer` takes it.
     word_histogram
         Keep how many words were seen in how many messages, for models that also judge the absent words.
+    window
+        Keep so many of the newest events, encoded; None: none.
 
     Notes
     -----
@@ -99,6 +103,7 @@ class CountStore:
         memory_budget: int | None = None,
         word_histogram: bool = False,
         binning: Mapping[str, Any] | None = None,
+        window: int | None = None,
     ) -> None:
         self.encoder = encoder
         self.order = order
@@ -110,6 +115,9 @@ class CountStore:
             self.tables.bins = encoder.bins
             self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
             self.tables.discretizer = self.discretizer
+        self.window = None if window is None else Window(encoder, window)
+        self.tables.window = None if self.window is None else self.window.ring
+        self._more = 0  # bytes that rows about to be learned need besides those that names need
         self._rebuild(*sizes(self.encoder), self._columns())
         if self.discretizer is not None:
             self.discretizer.begin()
@@ -123,10 +131,12 @@ class CountStore:
     def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
         """The row of a sample that is about to be learned, with room for everything it names."""
         row = self.encoder.encode(x, y, weight)
-        if self.encoder.created or (self.tables.exact and not row.whole):
+        families = self.tables.families
+        more = 0 if self.memory_budget is None or families is None else families.more_bytes(row)
+        if self.encoder.created or more or (self.tables.exact and not row.whole):
             if row.weight == 0.0:
                 return self._without_weight(x, row.label)
-            self.make_room(row.whole)
+            self.make_room(row.whole, more)
         return row
 
     def _without_weight(self, x: Mapping[Any, Any], label: int) -> Any:
@@ -156,13 +166,29 @@ class CountStore:
         place = -1
         if row.numbers and tables.discretizer is not None:
             place = tables.discretizer.find(row, at)
-        failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at))
+        learned, kept = int(tables.clock) if at is None else at, -1
+        if self.window is not None and row.weight > 0.0:
+            kept = self._kept(self.window, row, at)
+            learned = self.window.clock_of(kept) if kept >= 0 else learned
+        failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at), learned)
         if failed != -1:
             raise NotLearned(
                 f"cannot unlearn {name_of_failed(self.encoder, row, failed)}: no such sample is held"
             )
         if place >= 0 and self.discretizer is not None:
             del self.discretizer.kept[place]
+        if self.window is not None and kept >= 0:
+            self.window.take_back(kept)
+
+    def _kept(self, window: Window, row: Any, at: int | None) -> int:
+        """The place of an event to be unlearned in the window, -1 where it is older than that."""
+        kept = window.find(row, at)
+        if kept < 0 and at is None:
+            raise NotLearned(
+                f"cannot unlearn this sample: it is not among the {len(window)} recent events; for an older one say "
+                "when it was learned, at=what `clock` said right after"
+            )
+        return kept
 
     def advance(self, events: int) -> None:
         """Let time pass: so many events happened that were not learned here."""
@@ -181,11 +207,19 @@ class CountStore:
 
     # -- room -------------------------------------------------------------------------------------------------------
 
-    def make_room(self, whole: bool = True) -> None:
+    def make_room_for(self, rows: int, whole: bool) -> None:
+        """Make room for all that so many rows, just encoded, may need."""
+        more, families = 0, self.tables.families
+        if self.memory_budget is not None and families is not None:
+            more = families.most_more_bytes(sizes(self.encoder)[0], rows)
+        self.make_room(whole, more)
+
+    def make_room(self, whole: bool = True, more: int = 0) -> None:
         """Let the tables follow what the encoder has just created, or, for lack of budget, take that back. Weights that
-        are not whole need a table of samples beside them.
+        are not whole need a table of samples beside them; rows may need so many bytes more.
         """
         encoder, tables = self.encoder, self.tables
+        self._more = more
         try:
             # The tables themselves follow when the sample is added: until then predictions are as before it.
             columns = 1 if tables.exact and whole else 2
@@ -194,8 +228,14 @@ class CountStore:
         except BudgetExceeded:
             encoder.rollback()
             raise
+        finally:
+            self._more = 0
         encoder.created.clear()
         tables.labels = len(encoder.labels)
+        if self.window is not None:
+            self.window.make_room()
+        if tables.families is not None:
+            tables.families.grow(sizes(encoder)[0], tables.labels)
 
     def _fits(self, columns: int) -> bool:
         """Whether new codes have room where they are; looks only at what is new."""
@@ -343,6 +383,9 @@ class CountStore:
             need += _beside_bytes(
                 layout
             )  # it is made when the first event lacks a feature, and then must fit
+        need += self._more + (0 if self.window is None else self.window.bytes_needed())
+        if self.tables.families is not None:
+            need += self.tables.families.bytes_for(sizes(self.encoder)[0], len(self.encoder.labels), columns)
         if need > self.memory_budget:
             raise BudgetExceeded(
                 f"the tables would need {need:,} bytes, the budget is {self.memory_budget:,}; raise memory_budget, "
@@ -354,7 +397,11 @@ class CountStore:
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
         layout, pairs = self.tables.values.layout, self.tables.pairs
         taken = self._bytes(layout, int(np.asarray(layout.used).sum()), self._columns())
-        return taken if pairs is None or pairs.beside is None else taken + _beside_bytes(layout)
+        if pairs is not None and pairs.beside is not None:
+            taken += _beside_bytes(layout)
+        for part in (self.window, self.tables.families):
+            taken += 0 if part is None else int(part.memory_bytes)
+        return taken
 
     # -- merging ----------------------------------------------------------------------------------------------------
 
@@ -365,6 +412,10 @@ class CountStore:
         """
         if self.tables.half_life != other.tables.half_life or self.order != other.order:
             raise CannotMerge("only stores of the same order and half_life can be merged")
+        if self.window is not None:
+            raise CannotMerge(
+                "what is counted from the recent events depends on their order, which merging would not keep"
+            )
         mine, theirs = self.discretizer, other.discretizer
         if mine is not None and theirs is not None:
             mine.check_merge(theirs)
@@ -388,11 +439,15 @@ class CountStore:
 
     def state(self) -> dict[str, Any]:
         """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
-        bins = {} if self.discretizer is None else {"bins": self.discretizer.state()}
-        return {
-            "meta": {"order": self.order} | clock_state(self.tables) | names_state(self.encoder) | bins,
-            "arrays": table_arrays(self.encoder, self.tables),
-        }
+        parts: dict[str, Any] = {} if self.discretizer is None else {"bins": self.discretizer.state()}
+        arrays = table_arrays(self.encoder, self.tables)
+        if self.window is not None:
+            arrays |= self.window.arrays()
+        if self.tables.families is not None:
+            parts["families"] = families_state(self.tables.families)
+            arrays |= families_arrays(self.tables.families, self.encoder)
+        meta = {"order": self.order} | clock_state(self.tables) | names_state(self.encoder) | parts
+        return {"meta": meta, "arrays": arrays}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store of the same configuration from a state; whatever is wrong with it raises `BadState`."""
@@ -405,7 +460,22 @@ class CountStore:
             load_clock(self.tables, meta)
             check_shapes(self.encoder, self.order, arrays)
             self._rebuild(*sizes(self.encoder), self._columns())
-            load_arrays(self.encoder, self.tables, arrays)
+            beside = {name for name in arrays if name.startswith(("window_", "family_"))}
+            load_arrays(self.encoder, self.tables, {n: a for n, a in arrays.items() if n not in beside})
+            read = self._load_events(arrays) | self._load_families(meta, arrays)
+            expect(read == beside, f"its arrays hold {sorted(beside)}, expected {sorted(read)}")
+
+    def _load_events(self, arrays: Mapping[str, Array]) -> set[str]:
+        if self.window is None:
+            return set()
+        self.window.load(arrays, int(self.tables.clock))
+        return set(self.window.arrays())
+
+    def _load_families(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> set[str]:
+        if "families" not in meta:
+            return set()
+        self.tables.families = load_families(self.tables, self.encoder, meta["families"], arrays)
+        return set(families_arrays(self.tables.families, self.encoder))
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> CountStore:

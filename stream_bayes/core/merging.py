@@ -14,6 +14,7 @@ from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._tables import Tables
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts_state import MOMENTS, grid, vocabularies
+from stream_bayes.core.families import pour
 from stream_bayes.errors import CannotMerge
 
 __all__ = ["merge_names", "merge_tables"]
@@ -57,6 +58,8 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
     _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
     _merge_values(encoder, mine, other, theirs, labels, factor)
     _merge_numbers(encoder, mine, other, theirs, labels, factor)
+    if mine.families is not None and theirs.families is not None:
+        pour(encoder, mine.families, other, theirs.families, factor)
 
 
 def _merge_values(

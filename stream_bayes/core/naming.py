@@ -81,8 +81,12 @@ def _name_cells(
 
 
 def name_of_failed(encoder: Encoder, row: Any, failed: int) -> str:
-    """Say which part of a row it was that tables refused to forget: an entry, a number, or -2, the sample itself."""
+    """Say which part of a row it was that tables refused to forget: an entry, a number, -2, the sample itself, or -3,
+    its values together.
+    """
     label = encoder.labels.values[row.label]
+    if failed == -3:
+        return f"these values together with weight {row.weight} in class {label!r}"
     if failed == -2:
         return f"a sample of class {label!r} with weight {row.weight}"
     if failed >= row.entries:

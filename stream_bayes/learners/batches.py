@@ -60,7 +60,7 @@ def encode_batch(
     with _all_or_nothing(store):
         batch = _encoded(store, xs, ys, ws, learning)
         if learning:
-            store.make_room(whole=_is_whole(batch))
+            store.make_room_for(batch.rows, _is_whole(batch))
         return batch
 
 
