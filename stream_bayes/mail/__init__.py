@@ -1,0 +1,1 @@
+"""Mail: messages to tokens, and the spam filter."""

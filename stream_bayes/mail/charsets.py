@@ -1,0 +1,121 @@
+"""Bytes to text, whatever their charset is said to be.
+
+A charset that is known decodes with U+FFFD for what does not fit; for one that is not, and where none is named,
+UTF-8 is tried, and Latin-1, which fits any bytes, is the last resort.
+"""
+
+from __future__ import annotations
+
+import binascii
+import codecs
+import re
+from functools import lru_cache
+
+__all__ = ["decoded_header", "decode_text", "python_charset", "sound_base64"]
+
+# Some take quadratic time, some unpack, some exist on one system only. None was ever a charset of mail.
+_REFUSED = frozenset(
+    "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem base64 bz2 hex quopri uu zlib rot13".split()
+)
+_NONE = frozenset({"", "us-ascii", "ascii"})  # what 8-bit text under these names is, nobody said
+_WORD = re.compile(rb"=\?([\w.:*-]{1,60})\?([bBqQ])\?([^?]{0,500})\?=")
+_BETWEEN = re.compile(rb"\?=[ \t]{1,20}=\?")  # blanks between two encoded words are not part of the text
+_ESCAPE = re.compile(rb"=([0-9a-fA-F]{2})")
+_NOT_BASE64 = bytes(sorted(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")))
+
+
+@lru_cache(maxsize=256)
+def python_charset(name: str) -> str | None:
+    """What Python calls a charset; None if it is none that may be used."""
+    try:
+        found = codecs.lookup(name.strip("'\" "))
+        # Codecs that do not make text of bytes refuse here.
+        b"".decode(found.name)
+    except (LookupError, ValueError, UnicodeError):
+        return None
+    return None if found.name.replace("-", "_").removesuffix("_codec") in _REFUSED else found.name
+
+
+def decode_text(data: bytes, charset: str) -> tuple[str, str]:
+    """Text, and what was wrong with its charset: "" or a defect.
+
+    Examples
+    --------
+    >>> decode_text(b"caf\\xc3\\xa9", "utf-8")
+    ('café', '')
+    >>> decode_text(b"caf\\xe9", "x-unknown")
+    ('café', 'unknown-charset')
+    """
+    if charset in _NONE:
+        if data.isascii():
+            return data.decode("ascii"), ""
+        return _guessed(data), "8bit"
+    known = python_charset(charset)
+    if known is None:
+        return _guessed(data), "unknown-charset"
+    try:
+        text = data.decode(known, "replace")
+    except (UnicodeError, ValueError, LookupError):  # a codec that knows no "replace"
+        return _guessed(data), "charset-lie"
+    return text, "charset-lie" if "\ufffd" in text else ""
+
+
+def _guessed(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def sound_base64(data: bytes) -> tuple[bytes, bool]:
+    """Base64 that is sound, made of what was sent: only its alphabet, whole groups. And whether anything was wrong."""
+    clean = data.translate(None, b"\n \t")
+    body, padding, rest = clean.partition(b"=")
+    wrong = bool(rest.strip(b"="))
+    kept = body.translate(None, _NOT_BASE64)
+    wrong |= len(kept) != len(body) or (len(kept) + len(padding + rest)) % 4 != 0
+    spare = len(kept) % 4
+    if spare == 1:
+        kept = kept[:-1]
+    elif spare:
+        kept += b"=" * (4 - spare)
+    return kept, wrong
+
+
+def decoded_header(value: bytes, words: int) -> tuple[str, list[str], int]:
+    """The text of a header's value, the charsets of its encoded words, and how many of these were decoded.
+
+    Parameters
+    ----------
+    value
+        The value, unfolded.
+    words
+        The most encoded words to decode; those beyond stay as they are.
+
+    Examples
+    --------
+    >>> decoded_header(b"=?utf-8?q?caf=C3=A9?= =?utf-8?b?IGJhcg==?= now", 10)
+    ('café bar now', ['utf-8', 'utf-8'], 2)
+    """
+    if b"=?" not in value:
+        return decode_text(value, "")[0], [], 0
+    value = _BETWEEN.sub(b"?==?", value)
+    parts: list[str] = []
+    charsets: list[str] = []
+    done = place = 0
+    for match in _WORD.finditer(value):
+        if done == words:
+            break
+        parts.append(decode_text(value[place : match.start()], "")[0])
+        charset = match[1].partition(b"*")[0].decode("latin-1").lower()
+        if match[2] in b"bB":
+            data = binascii.a2b_base64(sound_base64(match[3])[0])
+        else:
+            data = _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode("ascii")), match[3].replace(b"_", b" "))
+        text, defect = decode_text(data, charset)
+        parts.append(text)
+        charsets.append(defect or charset)
+        done += 1
+        place = match.end()
+    parts.append(decode_text(value[place:], "")[0])
+    return "".join(parts), charsets, done

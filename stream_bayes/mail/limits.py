@@ -1,0 +1,52 @@
+"""How much of a message is read. What is beyond is left out, and a token says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from stream_bayes.errors import BadValue
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that is read of one message, so that no message takes long or much memory.
+
+    Parameters
+    ----------
+    message
+        Bytes of the whole message.
+    headers
+        Header fields of the message, and of each part.
+    header
+        Bytes of one header's value.
+    encoded_words
+        Encoded words (`=?utf-8?q?...?=`) decoded in one message.
+    parts
+        Boundary lines looked at, and so parts, at all depths together.
+    depth
+        Multiparts and messages within one another.
+    text
+        Bytes of a part that are decoded as text; the parts of a message may have four times that together.
+    word
+        Letters of a token; a longer word is only counted as long.
+    tokens
+        Different tokens of a message.
+    """
+
+    message: int = 1 << 20
+    headers: int = 120
+    header: int = 1_000
+    encoded_words: int = 64
+    parts: int = 100
+    depth: int = 10
+    text: int = 1 << 16
+    word: int = 24
+    tokens: int = 5_000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if type(value) is not int or value < 1:
+                raise BadValue(f"the limit {field.name!r} must be a whole number of at least 1; got {value!r}")

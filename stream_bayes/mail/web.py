@@ -1,0 +1,120 @@
+"""Web addresses and names of hosts, found and taken apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import unquote
+
+__all__ = ["cut_urls", "host_tokens", "hosts", "url_tokens"]
+
+# Every repetition has a most, so that a failed match costs a constant.
+_HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.){1,8}[a-z]{2,20}(?![a-z0-9_-])|\d{1,3}(?:\.\d{1,3}){3}")
+_REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
+_SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
+_SCHEMES = ("http", "https", "ftp")
+_MOST = 100  # addresses of one text
+_PATH_WORDS = 12
+
+
+def hosts(text: str) -> list[str]:
+    """Names of hosts and IP addresses in a text of lower case."""
+    return _HOST.findall(text)
+
+
+def cut_urls(text: str) -> tuple[str, list[str]]:
+    """A text without its web addresses, and these, without repetition.
+
+    Examples
+    --------
+    >>> cut_urls("See http://example.com/buy now, or www.example.org")
+    ('See   now, or  ', ['http://example.com/buy', 'www.example.org'])
+    """
+    starts = []
+    place = text.find("://")
+    while place >= 0 and len(starts) < _MOST:
+        for scheme in _SCHEMES:
+            if text[max(place - len(scheme), 0) : place].lower() == scheme:
+                starts.append(place - len(scheme))
+        place = text.find("://", place + 3)
+    place = text.find("www.")
+    while place >= 0 and len(starts) < 2 * _MOST:
+        starts.append(place)
+        place = text.find("www.", place + 4)
+    if not starts:
+        return text, []
+    kept: list[str] = []
+    found: dict[str, None] = {}
+    done = 0
+    for start in sorted(starts):
+        match = _REST.match(text, start) if start >= done else None
+        if match is not None:
+            kept.append(text[done:start])
+            found[match[0]] = None
+            done = match.end()
+    kept.append(text[done:])
+    return " ".join(kept), list(found)
+
+
+@lru_cache(maxsize=4096)
+def host_tokens(prefix: str, host: str) -> tuple[str, ...]:
+    """A host, and the domains or networks that it lies in.
+
+    Examples
+    --------
+    >>> host_tokens("url", "mail.shop.example.com")
+    ('url:mail.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com')
+    >>> host_tokens("url", "10.1.2.3")
+    ('url:10.1.2.3', 'url:10.1.2', 'url:10.1')
+    """
+    parts = host.split(".")
+    if parts[-1].isdigit():
+        return tuple([f"{prefix}:{'.'.join(parts[:kept])}" for kept in range(len(parts), 1, -1)])
+    return tuple([f"{prefix}:{'.'.join(parts[skip:])}" for skip in range(max(0, len(parts) - 4), len(parts))])
+
+
+def url_tokens(addresses: Iterable[str]) -> list[str]:
+    """Tokens of web addresses: their hosts and domains, the words of their paths, and what hides a host.
+
+    Examples
+    --------
+    >>> url_tokens(["http://www.example.com:81/buy/now?id=7"])
+    ['url:www.example.com', 'url:example.com', 'url:com', 'url:port', 'path:buy', 'path:now', 'path:id', 'path:7']
+    """
+    return [token for address in addresses for token in _tokens_of(address)]
+
+
+@lru_cache(maxsize=4096)
+def _tokens_of(address: str) -> tuple[str, ...]:
+    scheme, mark, rest = address.partition("://")
+    if not mark:
+        if address[:7].lower() == "mailto:":
+            host = address.lower().partition("@")[2].partition("?")[0][:100]
+            return ("url:mailto", *(host_tokens("url", host) if host else ()))
+        if address[:4].lower() != "www.":
+            return ()
+        rest = address
+    tokens: list[str] = []
+    authority, _, path = rest.partition("/")
+    if "?" in authority:
+        authority, _, query = authority.partition("?")
+        path = f"{query}/{path}"
+    _, at, host = authority.rpartition("@")
+    host, colon, _ = host.partition(":")
+    if "%" in host:
+        tokens.append("url:escaped")
+        host = unquote(host, errors="replace")
+    host = host.lower().rstrip(".,;:!?")[:100]
+    if host:
+        tokens += host_tokens("url", host)
+        if host.replace(".", "").isdigit():
+            tokens.append("url:ip")
+    if at:
+        tokens.append("url:user")
+    if colon:
+        tokens.append("url:port")
+    if mark and scheme.lower() == "https":
+        tokens.append("url:https")
+    tokens += [f"path:{word[:24]}" for word in _SPLIT.split(path.lower())[:_PATH_WORDS] if word]
+    return tuple(tokens)
