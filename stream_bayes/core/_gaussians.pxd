@@ -11,5 +11,5 @@ cdef class Gaussians:
     cdef public double[::1] m2
     cdef public double[::1] peak
     cdef add(self, Row row, double unit)
-    cdef long long missing_number(self, Row row, double unit)
+    cdef long long missing_number(self, Row row, double unit, double heaviest)
     cdef forget(self, Row row, double unit, double least)

@@ -50,30 +50,30 @@ class Gaussians:
                 self.peak[cell] = abs(row.number[k])
 
     @cython.cfunc
-    def missing_number(self, row: Row, unit: cython.double) -> cython.longlong:
+    def missing_number(self, row: Row, unit: cython.double, heaviest: cython.double) -> cython.longlong:
         """The first number of the row that the class cannot have learned, or -1."""
         # Rounding leaves of mean and deviations an error relative to the largest number that was ever held, the
-        # peak; only
-        # what that cannot explain was never learned.
+        # peak, and to the heaviest that the class ever was; only what that cannot explain was never learned.
         amount: cython.double = row.weight * unit
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         left: cython.double
         away: cython.double
         slack: cython.double
+        least: cython.double = 0.0 if self.exact else ROUNDING * heaviest
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
             if self.samples[cell] < samples_of(row.weight) and self.samples[cell] != 1.0:
                 return k
-            if self.weight[cell] * (1.0 + ROUNDING) < amount or abs(row.number[k]) > self.peak[cell]:
+            if self.weight[cell] + least < amount or abs(row.number[k]) > self.peak[cell]:
                 return k
             left = self.weight[cell] - amount
             away = row.number[k] - self.mean[cell]
-            slack = self.peak[cell] * self.peak[cell] * max(self.weight[cell], unit) * ROUNDING + TINIEST
-            if left <= ROUNDING * amount:
+            slack = self.peak[cell] * self.peak[cell] * max(heaviest, unit) * ROUNDING + TINIEST
+            if left <= least and self.samples[cell] <= samples_of(row.weight):
                 if amount * away * away > slack:
                     return k  # the last sample, and it is not the mean
-            elif self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -slack:
+            elif left > 0.0 and self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -slack:
                 return k
         return -1
 
@@ -87,10 +87,13 @@ class Gaussians:
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
             take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
-            if self.samples[cell] <= 0.0 or self.weight[cell] <= 0.0:
+            if self.samples[cell] <= 0.0:
+                self.peak[cell] = 0.0
+            if (
+                self.weight[cell] <= 0.0
+            ):  # nothing is left, or nothing that a double could hold beside what was taken
                 self.mean[cell] = 0.0
                 self.m2[cell] = 0.0
-                self.peak[cell] = 0.0
                 continue
             away = row.number[k] - self.mean[cell]
             mean = self.mean[cell] - away * (amount / self.weight[cell])

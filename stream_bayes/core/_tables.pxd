@@ -18,6 +18,7 @@ cdef class Tables:
     cdef public Py_ssize_t labels
     cdef public double[::1] class_weight
     cdef public double[::1] class_samples
+    cdef public double[::1] class_peak
     cdef public ValueCounts values
     cdef public PairCounts pairs
     cdef public TripleCounts triples
@@ -30,6 +31,7 @@ cdef class Tables:
     cpdef add(self, Row row)
     cpdef put(self, Row row, double unit)
     cdef put_values(self, Row row, double unit)
+    cdef raise_peak(self, Row row)
     cpdef bint is_complete(self)
     cpdef long long forget(self, Row row, double unit, long long at)
     cpdef double unit_at(self, long long clock)

@@ -6,6 +6,7 @@
     gaussians   weight, mean, m2 [feature, class]                             (_gaussians)
     families    weight[parents' values, value, class]                         (_family_counts)
     window      the newest events                                             (_window)
+    class_peak  the heaviest that each class has been since it was last empty, which rounding is measured by
 
 Weights are float64. Beside them stand samples (`_cells`). While every weight has been whole and nothing fades, samples
 and weights are the same numbers, and are one and the same array (`exact`).
@@ -46,6 +47,7 @@ class Tables:
         self.labels = 0
         self.class_weight = np.zeros(2)
         self.class_samples = self.class_weight if self.exact else np.zeros(2)
+        self.class_peak = np.zeros(2)
         self.values = ValueCounts(Layout([], [], [], 2), self.exact)
         self.pairs = None
         self.triples = None
@@ -81,7 +83,7 @@ class Tables:
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""
-        weights = [self.class_weight, self.values.weight, self.values.present]
+        weights = [self.class_weight, self.class_peak, self.values.weight, self.values.present]
         weights += [self.gaussians.weight, self.gaussians.m2]
         if self.pairs is not None:
             weights.append(self.pairs.weight)
@@ -159,10 +161,28 @@ class Tables:
         if not self.exact:
             self.class_samples[row.label] += samples_of(row.weight)
         self.values.add(row, unit)
+        self.raise_peak(row)
         if self.pairs is not None and self.pairs.beside is None and not self.is_complete():
             self.pairs.count_beside()
         if row.numbers and self.bins is None:
             self.gaussians.add(row, unit)
+
+    @cython.cfunc
+    def raise_peak(self, row: Row):
+        """Note how heavy the class of a sample has become."""
+        # No value weighs more than its feature, and no feature more than the class, but for the one of a bag.
+        heaviest: cython.double = self.class_weight[row.label]
+        stride: cython.Py_ssize_t = self.values.layout.classes
+        if row.entries:
+            heaviest = max(heaviest, self.values.present[row.feature[0] * stride + row.label])
+        if heaviest > self.class_peak[row.label]:
+            self.class_peak[row.label] = heaviest
+
+    def raise_peaks(self):
+        """Note how heavy all classes have become, after the tables were filled from elsewhere."""
+        present = np.asarray(self.values.present).reshape(-1, self.values.layout.classes)
+        heaviest = np.maximum(self.class_weight, present.max(axis=0, initial=0.0))
+        self.class_peak = np.maximum(self.class_peak, heaviest)
 
     @cython.ccall
     def is_complete(self) -> cython.bint:
@@ -201,27 +221,30 @@ class Tables:
         found: cython.longlong
         y: cython.Py_ssize_t = row.label
         amount: cython.double = row.weight * unit
+        least: cython.double = 0.0 if self.exact else ROUNDING * self.class_peak[y]
         if row.weight == 0.0:
             return -1
         if self.class_samples[y] < samples_of(row.weight) and self.class_samples[y] != 1.0:
             return -2
-        if self.class_weight[y] * (1.0 + ROUNDING) < amount:
+        if self.class_weight[y] + least < amount:
             return -2
-        found = self.values.missing_entry(row, unit)
+        found = self.values.missing_entry(row, unit, least)
         if found >= 0:
             return found
         if row.numbers and self.bins is None:
-            found = self.gaussians.missing_number(row, unit)
+            found = self.gaussians.missing_number(row, unit, self.class_peak[y])
             if found >= 0:
                 return row.entries + found
         if self.families is not None and self.families.lacks(row, unit, at) >= 0:
             return -3
         if self.exact and not row.whole:
             self.leave_exact()
-        least: cython.double = 0.0 if self.exact else ROUNDING * max(self.unit, amount)
+        least = 0.0 if self.exact else ROUNDING * self.class_peak[y]
         take(self.class_weight, self.class_samples, y, row.weight, unit, least, self.exact)
         self.values.forget(row, unit, least)
         if self.pairs is not None:
+            # They have no samples to say when nothing is left, so that only what a fresh sample makes nothing of goes.
+            least = min(least, ROUNDING * max(self.unit, amount))
             self.pairs.forget(row, amount, least)
             if self.triples is not None:
                 self.triples.forget(row, amount, least)
@@ -236,6 +259,8 @@ class Tables:
             self.gaussians.forget(row, unit, least)
         if self.families is not None:
             self.families.forget(row, unit, at, least)
+        if self.class_samples[y] == 0.0:
+            self.class_peak[y] = 0.0
         return -1
 
     @cython.ccall

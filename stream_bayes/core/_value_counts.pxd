@@ -14,5 +14,5 @@ cdef class ValueCounts:
     cdef public long long[::1] distinct
     cdef public CountHistogram histogram
     cdef add(self, Row row, double unit)
-    cdef long long missing_entry(self, Row row, double unit)
+    cdef long long missing_entry(self, Row row, double unit, double least)
     cdef forget(self, Row row, double unit, double least)

@@ -14,8 +14,6 @@ if not cython.compiled:
     from stream_bayes.core._layout import Layout
     from stream_bayes.core._rows import Row
 
-ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
-
 
 @cython.cclass
 class ValueCounts:
@@ -91,8 +89,8 @@ class ValueCounts:
         np.asarray(self.present_samples).reshape(-1, layout.classes)[np.asarray(chosen)] = 0.0
 
     @cython.cfunc
-    def missing_entry(self, row: Row, unit: cython.double) -> cython.longlong:
-        """The first entry of the row that was never learned in this class, or -1."""
+    def missing_entry(self, row: Row, unit: cython.double, least: cython.double) -> cython.longlong:
+        """The first entry of the row that was never learned in this class, or -1; less than `least` is rounding."""
         layout: Layout = self.layout
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
@@ -102,7 +100,7 @@ class ValueCounts:
             amount = row.amount[k] * row.weight
             if self.samples[cell] < samples_of(amount) and self.samples[cell] != 1.0:
                 return k
-            if self.weight[cell] * (1.0 + ROUNDING) < amount * unit:
+            if self.weight[cell] + least < amount * unit:
                 return k
         return -1
 

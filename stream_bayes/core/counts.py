@@ -172,8 +172,13 @@ class CountStore:
             learned = self.window.clock_of(kept) if kept >= 0 else learned
         failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at), learned)
         if failed != -1:
+            faded = (
+                "; with half_life samples have faded, and what was added when the clock stood at clock is taken back "
+                "with unlearn_one(x, y, at=clock)"
+            )
             raise NotLearned(
                 f"cannot unlearn {name_of_failed(self.encoder, row, failed)}: no such sample is held"
+                f"{faded if tables.half_life and at is None else ''}"
             )
         if place >= 0 and self.discretizer is not None:
             del self.discretizer.kept[place]
@@ -315,6 +320,7 @@ class CountStore:
         gaussians = Gaussians(numeric, classes, tables.exact)
         class_weight = np.zeros(classes)
         class_samples = class_weight if tables.exact else np.zeros(classes)
+        class_peak = np.zeros(classes)
         kept = old.layout.classes
         held = np.asarray(old.layout.used)[: layout.features]
         here, there = layout.positions_of(held), old.layout.positions_of(held)
@@ -338,6 +344,7 @@ class CountStore:
             grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
         class_weight[:kept] = tables.class_weight
         class_samples[:kept] = tables.class_samples
+        class_peak[:kept] = tables.class_peak
         values.recount()
         if tables.pairs is not None and pairs is not None:
             grid(pairs.weight, classes)[layout.pairs_of(held), :kept] = grid(tables.pairs.weight, kept)[
@@ -355,7 +362,7 @@ class CountStore:
         if self._histogram and tables.exact:
             values.rebuild_histogram()
         tables.values, tables.pairs, tables.triples, tables.gaussians = values, pairs, triples, gaussians
-        tables.class_weight, tables.class_samples = class_weight, class_samples
+        tables.class_weight, tables.class_samples, tables.class_peak = class_weight, class_samples, class_peak
         tables.labels = len(self.encoder.labels)
 
     def _columns(self) -> int:
@@ -364,7 +371,7 @@ class CountStore:
 
     def _bytes(self, layout: Layout, codes: int, columns: int, numeric: int | None = None) -> int:
         """What a store of this layout takes, names included."""
-        cells = layout.classes * (columns * (layout.positions + layout.features + 1))
+        cells = layout.classes * (columns * (layout.positions + layout.features + 1) + 1)
         cells += (
             layout.classes * (3 + columns) * (self.tables.gaussians.features if numeric is None else numeric)
         )

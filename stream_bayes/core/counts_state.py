@@ -3,7 +3,7 @@ r"""A count store's names, clock and tables as JSON values and arrays, and back,
     {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
               "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
               "vocabularies": ["grey\nblue"], "other": [false]},
-     "arrays": {"class_weight": (C,), "weight": (codes, C), "present": (features, C),
+     "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
                 "pairs", "triples": (cells, C), "beside": (codes * features, C),
                 "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
 
@@ -168,6 +168,7 @@ def _tables_by_name(encoder: Encoder, tables: Tables) -> dict[str, tuple[Array, 
     positions, runs = layout.positions_of(used), slice(len(used))
     found = {
         "class_weight": (grid(tables.class_weight, len(tables.class_weight)), slice(None)),
+        "class_peak": (grid(tables.class_peak, len(tables.class_peak)), slice(None)),
         "weight": (grid(values.weight, layout.classes), positions),
         "present": (grid(values.present, layout.classes), runs),
     }
@@ -241,7 +242,7 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
     expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
     for name, (table, rows) in expected.items():
         array = _checked(name, arrays[name], (len(table[rows]), labels))
-        if tables.exact and name not in ("numeric_mean", "numeric_m2", "numeric_peak"):
+        if tables.exact and name not in ("class_peak", "numeric_mean", "numeric_m2", "numeric_peak"):
             expect(
                 bool((array == np.floor(array)).all()),
                 f"{name} holds fractions, but its counts are said to be whole",
@@ -251,6 +252,11 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
         if name in expected:
             alone = (arrays[name] == 0) & (arrays[weight] > 0)
             expect(not bool(alone.any()), f"{weight} holds weight that no sample has")
+    peaks = np.array(tables.class_peak)
+    tables.raise_peaks()
+    expect(
+        np.array_equal(peaks, tables.class_peak), "a class weighs more than it is said to have ever weighed"
+    )
     tables.values.recount()
     if tables.values.histogram is not None:
         tables.values.rebuild_histogram()

@@ -56,10 +56,13 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
         factor = 1.0 / theirs.unit_at(mine.clock) if recent else 0.0
     labels = np.array([encoder.labels.lookup(y) for y in other.labels.values], np.longlong)
     _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
+    peaks = np.asarray(mine.class_peak)
+    peaks[labels] = np.maximum(peaks[labels], factor * np.asarray(theirs.class_peak)[: len(labels)])
     _merge_values(encoder, mine, other, theirs, labels, factor)
     _merge_numbers(encoder, mine, other, theirs, labels, factor)
     if mine.families is not None and theirs.families is not None:
         pour(encoder, mine.families, other, theirs.families, factor)
+    mine.raise_peaks()
 
 
 def _merge_values(

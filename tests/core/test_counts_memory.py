@@ -37,6 +37,7 @@ def table_bytes(store: CountStore) -> int:
         for name in (
             "class_weight",
             "class_samples",
+            "class_peak",
             "weight",
             "samples",
             "present",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes import BernoulliNB, NaiveBayes
+from stream_bayes import AODE, BernoulliNB, MultinomialNB, NaiveBayes
 from stream_bayes.core._layout import Layout
 from stream_bayes.core._pair_counts import PairCounts
 from stream_bayes.core.counts import CountStore
@@ -164,3 +166,75 @@ def test_buckets_hold_as_many_words_as_have_their_count_in_rising_order(many, so
                 node = histogram.later[node]
             assert found == [(count, held.count(count)) for count in sorted(set(held))]
             assert histogram.words[label] == len(held)
+
+
+# --- what rounding leaves ---
+
+MAGNITUDES = st.sampled_from([1e12, 1e9, 1e6, 7.0, 1.0, 0.3, 0.1, 1e-3, 1e-12])
+TAKEN: dict[str, tuple[Callable[[], Any], Callable[[int], dict[str, Any]]]] = {
+    "names": (partial(NaiveBayes, class_prior="uniform"), lambda n: {"a": "uv"[n % 2], "b": "w"}),
+    "numbers": (NaiveBayes, lambda n: {"x": 1.5 * n - 2.0}),
+    "bags": (MultinomialNB, lambda n: {"u": 1 + n % 3, "v": 0.7}),
+    "pairs": (AODE, lambda n: {"a": "uv"[n % 2], "b": "w"}),
+    "fading": (partial(NaiveBayes, half_life=3.0), lambda n: {"a": "uv"[n % 2], "x": n / 3}),
+}
+
+
+@given(st.data(), st.sampled_from(sorted(TAKEN)), st.lists(MAGNITUDES, min_size=1, max_size=6))
+def test_whatever_the_weights_and_the_order_nothing_is_left_when_all_is_taken_back(data, kind, weights):
+    make, event = TAKEN[kind]
+    model: Any = make()
+    learned = []
+    for number, weight in enumerate(weights):
+        model.learn_one(event(number), "y", w=weight)
+        learned.append((event(number), weight, model.clock))
+    for x, weight, clock in data.draw(st.permutations(learned)):
+        model.unlearn_one(x, "y", w=weight, at=clock)
+    assert model._store.by_name() == {}
+    assert model.classes_ == ()
+    assert model.predict_proba_one(learned[0][0]) == {}
+
+
+@given(st.data(), st.sampled_from(["names", "bags"]), st.lists(MAGNITUDES, min_size=2, max_size=6))
+def test_what_is_left_of_many_weights_is_known_to_a_billionth_of_the_largest_ever_held(data, kind, weights):
+    make, event = TAKEN[kind]
+    model, rest = make(), make()
+    numbered = list(enumerate(weights))
+    taken = data.draw(st.lists(st.sampled_from(numbered), unique=True))
+    for number, weight in numbered:
+        model.learn_one(event(number), "y", w=weight)
+        if (number, weight) not in taken:
+            rest.learn_one(event(number), "y", w=weight)
+    for number, weight in taken:
+        model.unlearn_one(event(number), "y", w=weight)
+    left, expected = model._store.by_name(), rest._store.by_name()
+    assert model.classes_ == rest.classes_
+    for name in left.keys() | expected.keys():
+        assert abs(left.get(name, 0.0) - expected.get(name, 0.0)) <= 1e-9 * 3 * sum(weights)
+
+
+def test_part_of_a_sample_may_be_taken_back_and_the_rest_stays():
+    model = NaiveBayes()
+    model.learn_one({"a": "u"}, "y", w=2.5)
+    model.unlearn_one({"a": "u"}, "y", w=1.0)
+    assert model._store.by_name() == {("y",): 1.5, ("a", "u", "y"): 1.5}
+
+
+def test_a_remainder_of_tiny_weights_is_no_rounding():
+    model = AODE()
+    for _ in range(3):
+        model.learn_one({"a": "u", "b": "w"}, "y", w=1e-12)
+    model.unlearn_one({"a": "u", "b": "w"}, "y", w=1e-12)
+    assert list(model._store.by_name().values()) == pytest.approx([2e-12] * 4, rel=1e-9, abs=0.0)
+
+
+def test_how_rounding_is_measured_is_saved_and_merged():
+    for settle in (lambda m: type(m).from_state(m.state()), lambda m: m + NaiveBayes()):
+        model = NaiveBayes()
+        for weight in (1e9, 0.001, 0.1):
+            model.learn_one({"a": "u"}, "y", w=weight)
+        model.unlearn_one({"a": "u"}, "y", w=1e9)
+        model = settle(model)
+        for weight in (0.001, 0.1):
+            model.unlearn_one({"a": "u"}, "y", w=weight)
+        assert model.classes_ == ()
