@@ -136,16 +136,18 @@ def spec_of(name: object, spec: object) -> Spec:
         except SchemaError as error:
             raise SchemaError(f"feature {shown(name)}: {error}") from None
     raise SchemaError(
-        f"feature {shown(name)}: expected Nominal(...), Numeric() or a list of values, got {shown(spec)}"
+        f"feature {shown(name)}: expected Nominal(), Nominal([value, ...]), Numeric() or a list of values, "
+        f"got {shown(spec)}"
     )
 
 
 def declared_values(what: str, given: Sequence[Value], convert: Callable[[object], Value]) -> Vocabulary:
     """Declared values or classes, each in its plain form and none twice."""
+    called = "labels" if what == "classes" else "values"
     if isinstance(given, (set, frozenset)):
         raise SchemaError(f"{what}: a set has no order to keep; give a list or tuple")
     try:
-        values = tuple([convert(value) for value in labels_of(given)])
+        values = tuple([convert(value) for value in labels_of(given, called)])
     except (BadValue, BadLabel, SchemaError) as error:
         raise SchemaError(f"{what}: {error}") from None
     if not values:

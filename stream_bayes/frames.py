@@ -89,8 +89,9 @@ def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:
         yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
 
 
-def labels_of(labels: Native) -> list[object]:
-    """The labels of a series, array, list or other iterable as Python objects, in order and unchecked.
+def labels_of(labels: Native, called: str = "labels") -> list[object]:
+    """The labels of a series, array, list or other iterable as Python objects, in order and unchecked. They may be
+    `called` something else, values or weights, in the message where there are none.
 
     Examples
     --------
@@ -104,11 +105,11 @@ def labels_of(labels: Native) -> list[object]:
         return list(nw.from_native(labels, series_only=True).to_list())
     if isinstance(labels, np.ndarray):
         if labels.ndim != 1:
-            raise SchemaError(f"expected one dimension of labels, got an array of shape {labels.shape}")
+            raise SchemaError(f"expected one dimension of {called}, got an array of shape {labels.shape}")
         return list(labels.tolist())
     if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable) or is_frame(labels):
         raise SchemaError(
-            f"expected a series, an array or a list of labels, got {type(labels).__name__}: {shown(labels)}"
+            f"expected a series, an array or a list of {called}, got {type(labels).__name__}: {shown(labels)}"
         )
     return list(labels)
 
@@ -253,7 +254,7 @@ def _mapping_table(frame: Mapping[Hashable, Native]) -> Table:
     columns: dict[Hashable, Cells] = {}
     for name, cells in frame.items():
         try:
-            columns[name] = labels_of(cells)
+            columns[name] = labels_of(cells, "values")
         except SchemaError as error:
             raise SchemaError(f"column {shown(name)}: {error}; for a single row write [row]") from None
     lengths = {name: len(cells) for name, cells in columns.items()}

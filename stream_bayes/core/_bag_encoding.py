@@ -5,7 +5,7 @@ from __future__ import annotations
 import cython
 
 from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.inputs import read_count
+from stream_bayes.core.inputs import no_bag, read_count
 from stream_bayes.core.values import canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NotLearned, UnknownFeature
 
@@ -76,6 +76,8 @@ class BagEncoder(Encoder):
         count: cython.double
         tokens: Vocabulary = self.tokens
         beyond: cython.Py_ssize_t = -1
+        if isinstance(x, (str, bytes)):
+            raise no_bag(x)
         event: dict = as_dict(x)
         row.entries = 0
         row.numbers = 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import cython
 
 from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.inputs import feature_name, read_nominal, read_number
+from stream_bayes.core.inputs import feature_name, no_features, read_nominal, read_number
 from stream_bayes.core.values import canonical, canonical_label, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
 
@@ -81,7 +81,7 @@ class Encoder:
         if code >= 0:
             return code
         if self.labels.closed:
-            raise BadLabel(f"label {y!r} is not among the declared classes {self.labels.values!r}")
+            raise BadLabel(f"label {shown(y)} is not among the declared classes {shown(self.labels.values)}")
         return self.labels.encode(y, self.created)
 
     @cython.cfunc
@@ -401,6 +401,4 @@ def as_dict(x) -> dict:
         return x
     if isinstance(x, Mapping):
         return dict(x)
-    raise BadValue(
-        f"an event's features come as a dict {{name: value}}, not as {type(x).__name__}: {shown(x)}"
-    )
+    raise no_features(x)

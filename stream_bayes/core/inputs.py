@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 from stream_bayes.core.values import Value, canonical, is_missing
 from stream_bayes.errors import BadValue, KindChanged
 
-__all__ = ["feature_name", "read_count", "read_nominal", "read_number"]
+__all__ = ["feature_name", "no_bag", "no_features", "read_count", "read_nominal", "read_number"]
 
 
 def feature_name(name: object) -> Value:
@@ -14,6 +16,30 @@ def feature_name(name: object) -> Value:
         return canonical(name)
     except BadValue as error:
         raise BadValue(f"the name of a feature: {error}") from None
+
+
+def no_features(x: object) -> BadValue:
+    """The error for an event that is no dict. What it holds may be anybody's secret, and is not shown."""
+    many = ""
+    if hasattr(x, "shape") or isinstance(x, (list, tuple)):
+        many = "; many rows, a data frame or a list of dicts, go to the verbs for many, as learn_many and predict_many"
+    return BadValue(f"an event's features come as a dict {{name: value}}, not as {_form(x)}{many}")
+
+
+def no_bag(text: str | bytes) -> BadValue:
+    """The error for a text where a bag of its words is needed."""
+    return BadValue(
+        f"a bag of words comes as a dict {{token: count}}, not as {_form(text)}; River counts the words of a text: "
+        "feature_extraction.BagOfWords() | model"
+    )
+
+
+def _form(x: object) -> str:
+    """What something is and how large, and nothing of what it holds."""
+    shape = getattr(x, "shape", None)
+    if isinstance(shape, tuple):
+        return f"{type(x).__name__} of shape {shape}"
+    return f"{type(x).__name__} of length {len(x)}" if isinstance(x, Sized) else type(x).__name__
 
 
 def read_number(name: object, value: object, declared: bool) -> float:

@@ -23,7 +23,7 @@ from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.counts_state import refusing_bad_state
 from stream_bayes.core.readings import derived_state, give_prior, load_derived, merged, research
-from stream_bayes.core.values import Value, canonical_label, name_order
+from stream_bayes.core.values import Value, canonical_label, name_order, shown
 from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotSupported, StreamBayesError
 from stream_bayes.frames import Native, is_frame, like_frame, like_series
 from stream_bayes.learners.arguments import (
@@ -117,7 +117,10 @@ class BayesClassifier(base.MiniBatchClassifier):
         if self.half_life is not None:
             check_number("half_life", self.half_life, above=True)
         if self.schema is not None and not isinstance(self.schema, Schema):
-            raise BadValue(f"schema must be a Schema, not {self.schema!r}")
+            raise BadValue(
+                "schema must be a Schema, as Schema({'sky': Nominal(), 'wind': Numeric()}), "
+                f"not {type(self.schema).__name__}: {shown(self.schema)}"
+            )
         for name in ("max_values", "memory_budget"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
@@ -193,9 +196,10 @@ class BayesClassifier(base.MiniBatchClassifier):
         X
             A data frame (pandas, polars, ...), `CodedColumns`, or a list of dicts.
         y
-            The labels; `CodedColumns` may hold them already.
+            The labels, in the order of the rows: a pandas index is not looked at. `CodedColumns` may hold them
+            already.
         w
-            A weight for all rows, or one for each.
+            A weight for all rows, or one for each, in their order too.
         """
         self._reading.learn_batch(encode_batch(self._store, X, y, w, learning=True))
 
@@ -229,7 +233,8 @@ class BayesClassifier(base.MiniBatchClassifier):
     def predict_learn_many(self, X: Native, y: Native = None, w: Native = None) -> Any:
         """Test-then-train over many rows: each is predicted from those before it, then learned.
 
-        A class that was not yet known when a row was predicted has probability 0 there.
+        A class that was not yet known when a row was predicted has probability 0 there. Labels and weights belong to
+        the rows by their order, as in `learn_many`.
         """
         return self._answers(X, y, w, learn=True)
 
@@ -307,9 +312,22 @@ class BayesClassifier(base.MiniBatchClassifier):
         """
         raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
 
+    @property
+    def _target(self) -> str:
+        """What the class is called."""
+        return "class" if self.schema is None else self.schema.target
+
+    def _check_given(self, given: object) -> None:
+        if given is not None and not isinstance(given, Mapping):
+            raise BadValue(
+                f"given must be a dict of what is known, {{{self._target!r}: label}}, "
+                f"not {type(given).__name__}: {shown(given)}"
+            )
+
     def _given_label(self, given: Mapping[Any, Any] | None) -> Any:
         """The class in `given`, or `...` where it is not there."""
-        target = "class" if self.schema is None else self.schema.target
+        target = self._target
+        self._check_given(given)
         if given is None or target not in given:
             rest = list(given or ())
             label: Any = ...
@@ -317,7 +335,7 @@ class BayesClassifier(base.MiniBatchClassifier):
             rest = [name for name in given if name != target]
             label = canonical_label(given[target])
             if label not in self.classes_:
-                raise BadLabel(f"the classes are {self.classes_!r}, not {label!r}")
+                raise BadLabel(f"the classes are {shown(self.classes_)}, not {shown(label)}")
         if rest:
             raise NotSupported(
                 f"{type(self).__name__} has no table given {rest[0]!r}; the class is called {target!r}"
@@ -425,6 +443,10 @@ class BayesClassifier(base.MiniBatchClassifier):
         if not isinstance(other, BayesClassifier):
             return NotImplemented
         return self._twin().merge(other)
+
+    def __radd__(self, other: object) -> Self:
+        # `sum` starts from 0, and so 0 is the learner that knows nothing.
+        return self._twin() if type(other) is int and other == 0 else NotImplemented
 
     def _twin(self) -> Self:
         return type(self).from_state(self.state())

@@ -102,7 +102,7 @@ def _weights(ws: Native, rows: int) -> NDArray[np.float64]:
     """A weight for each row: 1, the one given, or one each."""
     if ws is None or isinstance(ws, (int, float, str, bytes, np.number)):
         return np.full(rows, read_weight(1.0 if ws is None else ws))
-    weights = np.fromiter((read_weight(w) for w in labels_of(ws)), np.float64)
+    weights = np.fromiter((read_weight(w) for w in labels_of(ws, "weights")), np.float64)
     if len(weights) != rows:
         raise SchemaError(f"{rows} rows, but {len(weights)} weights")
     return weights

@@ -8,7 +8,8 @@ from typing import Any, cast
 import narwhals as nw
 from river import base, compose, linear_model, naive_bayes
 
-from stream_bayes.errors import NotSupported
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.learners.base import Probabilities
 from stream_bayes.learners.batches import row_count
@@ -51,6 +52,12 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
     def __init__(self, classifier: base.Classifier | compose.Pipeline, rule: Rule) -> None:
         self.classifier = classifier
         self.rule = rule
+        _check_classifier(classifier)
+        if isinstance(rule, type) or not callable(getattr(rule, "decide", None)):
+            raise BadValue(
+                "rule must be Costs(...), Thresholds(...) or another object with decide(probabilities), "
+                f"not {shown(rule)}"
+            )
 
     @property
     def _wrapped_model(self) -> base.Estimator:
@@ -153,6 +160,18 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
             "classifier": linear_model.LogisticRegression(),
             "rule": Costs.false_positive(9, positive=True, negative=False, unsure=0.5),
         }
+
+
+def _check_classifier(model: Any) -> None:
+    """Refuse what does not say how probable the labels are."""
+    # River's classifiers inherit a predict_proba_one that only says it is not there; a pipeline has one in any case.
+    absent = (None, base.Classifier.predict_proba_one)
+    last = None if isinstance(model, type) else _last_of(model)
+    if getattr(type(last), "predict_proba_one", None) in absent:
+        raise BadValue(
+            "classifier must be a classifier, or a pipeline ending in one, that has predict_proba_one, "
+            f"not {shown(model)}"
+        )
 
 
 def _last_of(model: Any) -> Any:

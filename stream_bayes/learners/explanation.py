@@ -61,8 +61,14 @@ class Explanation:
     def log_odds(self, label: Value, against: Value | None = None) -> float:
         """The log-odds of a class against another, or, if none is given, against all others together."""
         total = self.total
-        if label not in total or (against is not None and against not in total):
-            raise BadLabel(f"the classes are {list(total)!r}, not {label!r}, {against!r}")
+        for asked in (label, *(() if against is None else (against,))):
+            if asked not in total:
+                known = (
+                    f"the {len(total)} classes are {shown(list(total))}"
+                    if total
+                    else "nothing has been learned"
+                )
+                raise BadLabel(f"no class {shown(asked)} is known: {known}")
         others = [
             score
             for other, score in total.items()

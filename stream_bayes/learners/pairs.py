@@ -115,6 +115,7 @@ class PairClassifier(NamedFeatures):
         -------
         `{value: probability}`; empty where it is 0/0.
         """
+        self._check_given(given)
         rest = {name: value for name, value in (given or {}).items() if name != self._target}
         if not rest:
             return super().conditional(feature, given)
@@ -136,10 +137,6 @@ class PairClassifier(NamedFeatures):
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
         """P(y), or P(y, feature) as `{label: {value: probability}}`, smoothed over all its cells together."""
         return super().joint(feature)
-
-    @property
-    def _target(self) -> Any:
-        return "class" if self.schema is None else self.schema.target
 
     def _given_value(self, feature: Any, label: Any, other: Any, value: Any) -> dict[Any, float]:
         """P(feature | label, other = value)."""

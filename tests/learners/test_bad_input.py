@@ -181,7 +181,7 @@ def test_features_that_are_no_dict(name, x):
         lambda: model.predict_one(x),
         lambda: model.unlearn_one(x, "rain"),
     ):
-        refuses(model, BadValue, "features come as a dict", act)
+        refuses(model, BadValue, "as a dict {", act)
 
 
 # --- weights ---

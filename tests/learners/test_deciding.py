@@ -233,9 +233,12 @@ def test_what_the_classifier_cannot_do_is_not_supported(piped, verb):
 
 
 class Silent(base.MiniBatchClassifier):
-    """One that names labels, and not how probable they are."""
+    """One that names the labels of many rows, and not how probable they are."""
 
     def learn_one(self, x, y):
+        raise AssertionError
+
+    def predict_proba_one(self, x, **kwargs):
         raise AssertionError
 
     def learn_many(self, X, y):
