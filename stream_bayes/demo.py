@@ -1,11 +1,16 @@
-"""`make demo`: test-then-train over the streams that ship with River, beside River's own naive Bayes."""
+"""`make demo`: test-then-train over the streams that ship with River, beside River's own naive Bayes.
+
+python -m stream_bayes.demo                 all of them, about half a minute
+python -m stream_bayes.demo Phishing        those named
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +79,22 @@ def contenders(stream: str, features: Iterable[str]) -> dict[str, Callable[..., 
     return learners | {"River GaussianNB": predict_then_learn(naive_bayes.GaussianNB())}
 
 
-def main() -> None:
-    """Run everything, then print the table."""
+def chosen(arguments: Sequence[str] | None) -> list[str]:
+    """The streams that are named on the command line, or all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stream_bayes.demo", description="test-then-train, beside River"
+    )
+    parser.add_argument("stream", nargs="*", help=f"of {', '.join(STREAMS)}; all, if none is named")
+    named: list[str] = parser.parse_args(arguments).stream
+    for name in named:
+        if name not in STREAMS:
+            parser.error(f"there is no stream {name!r}, only {', '.join(STREAMS)}")
+    return named or list(STREAMS)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the streams asked for, then print the table."""
+    streams = chosen(arguments)
     console = Console()
     console.print(
         f"stream_bayes {stream_bayes.__version__}, {'compiled' if stream_bayes.compiled else 'uncompiled'}, "
@@ -88,8 +107,8 @@ def main() -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
-        for stream, make in STREAMS.items():
-            events = list(make())
+        for stream in streams:
+            events = list(STREAMS[stream]())
             for name, step in contenders(stream, events[0][0]).items():
                 task = progress.add_task(f"{stream}: {name}", total=len(events))
                 score = run(progress.track(events, task_id=task), step)
