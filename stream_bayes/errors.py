@@ -156,6 +156,8 @@ class SourceError(StreamBayesError, RuntimeError):
 
 class TooManyDeadLetters(StreamBayesError, RuntimeError):
     """More than the allowed share of a stream's records could not be used."""
+
+
 class SinkError(StreamBayesError, RuntimeError):
     """A sink that cannot be written as it was promised: it holds something else, or does not take what is written."""
 

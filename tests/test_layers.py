@@ -33,6 +33,7 @@ core._vocabulary
 core._binning
 core._encoding
 core._bag_encoding
+core._words
 core._histogram
 core._gaussians
 core._layout
@@ -77,7 +78,6 @@ core.family_counts
 core.scores
 core.sample
 core.family_scores
-core.window
 core.search
 core.hill_climbing
 core.elimination

@@ -9,6 +9,7 @@ import typer
 from stream_bayes._build import VERSION
 from stream_bayes.cli.models import models
 from stream_bayes.cli.snapshots import snapshots
+from stream_bayes.cli.streams import replay, run
 
 __all__ = ["app", "main"]
 
@@ -18,6 +19,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # they would show data, and secrets
 )
+app.command()(replay)
+app.command()(run)
 app.command()(models)
 app.add_typer(snapshots)
 

@@ -34,8 +34,13 @@ class BlanketScores:
         own: list = []
         begin: list = []
         starts: list = [0]
-        families = [variable] + list(  # noqa: RUF005  # Cython has no starred lists here
-            conditionals.child[conditionals.child_start[variable] : conditionals.child_start[variable + 1]]
+        families = (
+            [variable]
+            + list(  # noqa: RUF005  # Cython has no starred lists here
+                conditionals.child[
+                    conditionals.child_start[variable] : conditionals.child_start[variable + 1]
+                ]
+            )
         )
         for family in families:
             begin.append(conditionals.start[family])
@@ -52,7 +57,9 @@ class BlanketScores:
         self.own_stride = np.array(own, np.longlong)
         self.begin = np.array(begin, np.longlong)
 
-    def write(self, codes: cython.const[cython.int][:, ::1], target: cython.double[:, ::1]) -> cython.Py_ssize_t:
+    def write(
+        self, codes: cython.const[cython.int][:, ::1], target: cython.double[:, ::1]
+    ) -> cython.Py_ssize_t:
         """Write the scores of each row of codes; NaN where a code of the blanket is missing, -1.
 
         Returns

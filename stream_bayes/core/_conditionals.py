@@ -70,7 +70,9 @@ class Conditionals:
         self.has_logs = False
 
     @cython.ccall
-    def bad_cell(self, variable: cython.Py_ssize_t, numbers: cython.const[cython.double][::1]) -> cython.Py_ssize_t:
+    def bad_cell(
+        self, variable: cython.Py_ssize_t, numbers: cython.const[cython.double][::1]
+    ) -> cython.Py_ssize_t:
         """Where numbers for a table are no row of weights: a cell that is negative or not finite, or the last one of a
         row without a positive one; -1 if they are fit.
         """
@@ -151,10 +153,10 @@ class Conditionals:
 class Findings:
     """What is known of the variables, and which tables a question needs.
 
-        observed     the code that was seen, or -1
-        weighed      whether each value has a likelihood instead
-        wanted       whether a variable's table is needed
-        held         the code at which a pass holds a variable: the observed one; 0 if no table needed holds it; or -1
+    observed     the code that was seen, or -1
+    weighed      whether each value has a likelihood instead
+    wanted       whether a variable's table is needed
+    held         the code at which a pass holds a variable: the observed one; 0 if no table needed holds it; or -1
     """
 
     def __init__(self, conditionals: Conditionals):
@@ -174,7 +176,9 @@ class Findings:
         self.from_child = np.zeros(n, np.int32)
         self.from_parent = np.zeros(n, np.int32)
         self.passed_on = np.zeros(n, np.int32)
-        self.waiting = np.zeros(2 * n, np.longlong)  # a variable waits at most once for a visit from either side
+        self.waiting = np.zeros(
+            2 * n, np.longlong
+        )  # a variable waits at most once for a visit from either side
 
     @cython.ccall
     def claim(self) -> cython.bint:

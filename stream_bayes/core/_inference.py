@@ -38,7 +38,11 @@ class Propagation(CliqueCells):
         self.tables, self.least_of_table = conditionals.cells, conditionals.least
         self.wanted, self.weighed_now = findings.wanted, findings.weighed
         self.likelihood, self.least_likelihood = findings.likelihood, findings.least
-        self.weighed_start, self.weighed, self.weighed_axis = plan.weighed_start, plan.weighed, plan.weighed_axis
+        self.weighed_start, self.weighed, self.weighed_axis = (
+            plan.weighed_start,
+            plan.weighed,
+            plan.weighed_axis,
+        )
         self.child_start, self.child = plan.child_start, plan.child
         self.least = np.ones(self.cliques)
         self.least_message = np.ones(self.cliques)

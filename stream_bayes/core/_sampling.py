@@ -109,7 +109,9 @@ class Sampler:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def add_table(self, family: cython.Py_ssize_t, v: cython.Py_ssize_t, state: cython.int[::1]) -> cython.void:
+    def add_table(
+        self, family: cython.Py_ssize_t, v: cython.Py_ssize_t, state: cython.int[::1]
+    ) -> cython.void:
         """Add the logarithms of a table's cells along the axis of one variable to the scores."""
         at: cython.Py_ssize_t = self.conditionals.start[family]
         step: cython.Py_ssize_t = 0

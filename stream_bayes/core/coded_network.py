@@ -20,7 +20,9 @@ from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 
 __all__ = ["CodedNetwork", "Evidence", "Network", "Tables"]
 
-Evidence: TypeAlias = Mapping[Any, Any]  # a label, or a dict of likelihoods; the keys of a Mapping are invariant
+Evidence: TypeAlias = Mapping[
+    Any, Any
+]  # a label, or a dict of likelihoods; the keys of a Mapping are invariant
 Tables: TypeAlias = Mapping[Any, npt.ArrayLike]
 
 

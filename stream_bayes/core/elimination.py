@@ -52,7 +52,9 @@ class CliqueTree:
         return max(_cells(clique, sizes) for clique in self.cliques)
 
 
-def clique_tree(scopes: Iterable[Iterable[int]], sizes: Sequence[int], together: Iterable[int] = ()) -> CliqueTree:
+def clique_tree(
+    scopes: Iterable[Iterable[int]], sizes: Sequence[int], together: Iterable[int] = ()
+) -> CliqueTree:
     """A tree of cliques such that each scope lies in one of them.
 
     Parameters
@@ -71,7 +73,9 @@ def clique_tree(scopes: Iterable[Iterable[int]], sizes: Sequence[int], together:
     """
     wanted = tuple(sorted(set(together)))
     neighbours = _joined((*scopes, wanted), len(sizes))
-    trees = [_tree(eliminated(neighbours, sizes, rule), wanted, sizes) for rule in (_fill, _heavy_fill, _weight)]
+    trees = [
+        _tree(eliminated(neighbours, sizes, rule), wanted, sizes) for rule in (_fill, _heavy_fill, _weight)
+    ]
     return min(trees, key=lambda tree: tree.cells(sizes))  # of equal ones the first
 
 
@@ -182,7 +186,9 @@ def _rooted(cliques: dict[int, tuple[int, ...]], joined: dict[int, list[int]], r
 def _middle(joined: dict[int, list[int]]) -> int:
     """The middle of the longest way through a tree."""
     way = [min(joined)]
-    for _ in range(2):  # the farthest from anywhere is an end of a longest way; the farthest from there is the other
+    for _ in range(
+        2
+    ):  # the farthest from anywhere is an end of a longest way; the farthest from there is the other
         came: dict[int, int] = {way[0]: way[0]}
         reached = [way[0]]
         for i in reached:

@@ -276,7 +276,9 @@ class Inference:
             flat = self._possible(self._exact.families(), evidence)
         start = np.asarray(network.conditionals.start)
         return {
-            variable: flat[start[v] : start[v + 1]].reshape([network.sizes[u] for u in (*network.parents[v], v)])
+            variable: flat[start[v] : start[v + 1]].reshape(
+                [network.sizes[u] for u in (*network.parents[v], v)]
+            )
             for v, variable in enumerate(network.variables)
         }
 
@@ -419,7 +421,9 @@ def _instead(error: BudgetExceeded, method: str, rng: np.random.Generator | None
 
 def _checked(rng: np.random.Generator | None) -> np.random.Generator:
     if not isinstance(rng, np.random.Generator):
-        raise BadValue(f"rng: sampling needs a numpy.random.Generator, got {shown(rng)}; pass numpy.random.default_rng(seed)")
+        raise BadValue(
+            f"rng: sampling needs a numpy.random.Generator, got {shown(rng)}; pass numpy.random.default_rng(seed)"
+        )
     return rng
 
 

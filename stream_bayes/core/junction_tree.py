@@ -108,7 +108,9 @@ def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> 
     return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + max(messages)
 
 
-def plan_for(question: Question, tree: CliqueTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> Plan:
+def plan_for(
+    question: Question, tree: CliqueTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]
+) -> Plan:
     """Work out a plan.
 
     Parameters
@@ -147,7 +149,9 @@ def plan_for(question: Question, tree: CliqueTree, parents: Sequence[Sequence[in
     first = sum(room) if question.both_ways else max(room)
     message_place = [first + start for start in _starts(messages)]
     scopes = [
-        [axis_of[s].get(u, -1) for u in (*parents[v], v)] for s, several in enumerate(families) for v in several
+        [axis_of[s].get(u, -1) for u in (*parents[v], v)]
+        for s, several in enumerate(families)
+        for v in several
     ]
     above = [axis_of[p] if p >= 0 else {} for p in tree.parent]
     return Plan(

@@ -112,7 +112,9 @@ def estimates(
         for v in reversed(group):
             cells += codes[..., column[v]].astype(np.int64) * size
             size *= network.sizes[v]
-        yield chain_estimate(cells, size) if method == "gibbs" else weighted_estimate(cells, log_weights, size)
+        yield (
+            chain_estimate(cells, size) if method == "gibbs" else weighted_estimate(cells, log_weights, size)
+        )
 
 
 def check_positive(network: CodedNetwork, findings: Findings) -> None:
@@ -165,7 +167,9 @@ def _chains(
 ) -> Codes:
     """Run chains, each from a row drawn with parents before children: codes by chain, sweep and variable asked for."""
     variables = len(network.sizes)
-    sweeps = max(4, -(-settings.samples // settings.chains))  # below, nothing is known of the spread in half chains
+    sweeps = max(
+        4, -(-settings.samples // settings.chains)
+    )  # below, nothing is known of the spread in half chains
     kept = np.empty((settings.chains, sweeps, len(asked)), np.int32)
     step = max(1, AT_ONCE // max(1, variables))
     for chain in range(settings.chains):
@@ -205,10 +209,14 @@ def chain_estimate(cells: NDArray[np.int64], size: int) -> Estimate:
     """What chains say that are in these cells, by chain and sweep. A cell's share is the mean of an indicator, judged by
     itself: R-hat between half chains, and the effective number from its autocorrelations (Geyer, 1992).
     """
-    half = -(-cells.shape[1] // 2)  # of an odd number both hold the one in the middle, so that none is left out
+    half = -(
+        -cells.shape[1] // 2
+    )  # of an odd number both hold the one in the middle, so that none is left out
     halves = np.concatenate([cells[:, :half], cells[:, -half:]])
     shares = np.bincount(cells.ravel(), minlength=size) / cells.size
-    judged = {cell: _judged((halves == cell).astype(float)) for cell in range(size) if 0.0 < shares[cell] < 1.0}
+    judged = {
+        cell: _judged((halves == cell).astype(float)) for cell in range(size) if 0.0 < shares[cell] < 1.0
+    }
     least = min((effective for effective, _, _ in judged.values()), default=float(cells.size))
     errors = np.zeros(size)
     for cell, (effective, spread, _) in judged.items():

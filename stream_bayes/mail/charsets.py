@@ -21,7 +21,9 @@ _NONE = frozenset({"", "us-ascii", "ascii"})  # what 8-bit text under these name
 _WORD = re.compile(rb"=\?([\w.:*-]{1,60})\?([bBqQ])\?([^?]{0,500})\?=")
 _BETWEEN = re.compile(rb"\?=[ \t]{1,20}=\?")  # blanks between two encoded words are not part of the text
 _ESCAPE = re.compile(rb"=([0-9a-fA-F]{2})")
-_NOT_BASE64 = bytes(sorted(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")))
+_NOT_BASE64 = bytes(
+    sorted(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
+)
 
 
 @lru_cache(maxsize=256)
@@ -111,7 +113,9 @@ def decoded_header(value: bytes, words: int) -> tuple[str, list[str], int]:
         if match[2] in b"bB":
             data = binascii.a2b_base64(sound_base64(match[3])[0])
         else:
-            data = _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode("ascii")), match[3].replace(b"_", b" "))
+            data = _ESCAPE.sub(
+                lambda found: bytes.fromhex(found[1].decode("ascii")), match[3].replace(b"_", b" ")
+            )
         text, defect = decode_text(data, charset)
         parts.append(text)
         charsets.append(defect or charset)

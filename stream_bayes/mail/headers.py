@@ -35,9 +35,22 @@ _PEOPLE: Final = frozenset(
 )
 _ROUTES: Final = frozenset("received x-received x-originating-ip received-spf".split())
 _TOLD_BY_STRUCTURE: Final = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
-_TIMES: Final = frozenset({"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"})
+_TIMES: Final = frozenset(
+    {"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"}
+)
 _MARKS: Final = (
-    *("helo", "unknown", "may be forged", "localhost", "esmtp", "smtpd", "smtpsvc", "with http", "dsl", "dial"),
+    *(
+        "helo",
+        "unknown",
+        "may be forged",
+        "localhost",
+        "esmtp",
+        "smtpd",
+        "smtpsvc",
+        "with http",
+        "dsl",
+        "dial",
+    ),
 )
 _MOST: Final = 16  # words of a header that nothing more is known of
 

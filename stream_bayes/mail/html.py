@@ -26,7 +26,9 @@ _BREAK = re.compile(
 )
 _TAG = re.compile(r"<([a-zA-Z][^<>]{0,600})")
 _NAME = re.compile(r"[a-zA-Z0-9]{1,16}")
-_ATTRIBUTE = re.compile(r"""([a-zA-Z]{1,20})\s{0,5}=\s{0,5}(?:"([^"<>]{0,400})|'([^'<>]{0,400})|([^\s"'<>]{1,400}))""")
+_ATTRIBUTE = re.compile(
+    r"""([a-zA-Z]{1,20})\s{0,5}=\s{0,5}(?:"([^"<>]{0,400})|'([^'<>]{0,400})|([^\s"'<>]{1,400}))"""
+)
 _HIDING = re.compile(
     r"display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?[01](?:px|pt)?\b|\bcolor\s?:\s?(?:#f{3,6}|white)\b"
 )

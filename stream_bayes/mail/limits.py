@@ -49,4 +49,6 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if type(value) is not int or value < 1:
-                raise BadValue(f"the limit {field.name!r} must be a whole number of at least 1; got {value!r}")
+                raise BadValue(
+                    f"the limit {field.name!r} must be a whole number of at least 1; got {value!r}"
+                )

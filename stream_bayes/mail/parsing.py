@@ -30,7 +30,14 @@ try:
 except ImportError:  # the extra `mail` is not installed
     fast_mail_parser = None  # type: ignore[assignment]
 
-__all__ = ["PARSERS", "Decoder", "canonical_base64", "canonical_quoted", "decoder", "fast_parser_is_installed"]
+__all__ = [
+    "PARSERS",
+    "Decoder",
+    "canonical_base64",
+    "canonical_quoted",
+    "decoder",
+    "fast_parser_is_installed",
+]
 
 Encoded = tuple[str, bytes]  # "base64" or "quoted-printable", and a body in canonical form
 Decoder = Callable[[Sequence[Encoded]], list[bytes]]

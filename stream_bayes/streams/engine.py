@@ -79,8 +79,6 @@ class Engine:
         given.
     batch
         How many events there are between two commits, at most.
-    watch
-        Called after every commit, with the progress; for bars and metrics.
     clock, sleep
         The seconds that pass, and waiting; only snapshots every so many seconds depend on them.
     """
@@ -97,7 +95,6 @@ class Engine:
         schedule: Schedule | None = None,
         settings: Mapping[str, Any] | None = None,
         batch: int = BATCH,
-        watch: Callable[[Progress], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -115,7 +112,7 @@ class Engine:
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
         self._sinks = [sink for sink in (predictions, dead_letters) if sink is not None]
-        self._watch = watch
+        self._watchers: list[Callable[[Progress], None]] = []
         self._clock = clock
         self._sleep = sleep
         self._writer: SnapshotWriter | None = None
@@ -132,11 +129,23 @@ class Engine:
         """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
         self._stopping = True
 
+    def watch(self, told: Callable[[Progress], None]) -> None:
+        """Call this after every commit, with the progress: for bars and metrics."""
+        self._watchers.append(told)
+
     # -- running ------------------------------------------------------------------------------------------------------
 
-    def run(self, most: int | None = None) -> Progress:
-        """Take events until the source ends, `stop` is called, or `most` more were taken."""
-        self._start()
+    def run(self, most: int | None = None, *, rebuild: bool = False) -> Progress:
+        """Take events until the source ends, `stop` is called, or `most` more were taken.
+
+        Parameters
+        ----------
+        most
+            After how many to stop.
+        rebuild
+            Begin anew: no snapshot is gone on from, and the outputs are emptied.
+        """
+        self._start(rebuild)
         until = None if most is None else self.step.taken + most
         try:
             while not self._stopping and self.step.taken != until:
@@ -175,8 +184,8 @@ class Engine:
             for sink in self._sinks:
                 sink.abort()
             raise
-        if self._watch is not None:
-            self._watch(self.progress)
+        for told in self._watchers:
+            told(self.progress)
 
     def _write(self) -> None:
         step = self.step
@@ -216,13 +225,34 @@ class Engine:
 
     # -- beginning and ending -----------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
+    def look(self) -> dict[str, Any]:
+        """Where a run would begin, as JSON values; nothing is written.
+
+        Raises
+        ------
+        BadSnapshot
+            If the newest snapshot cannot be gone on from.
+        """
+        found = None if self.store is None else self.store.latest()
+        if found is not None:
+            self._load(found.snapshot)
+        positions = self.source.positions if found is None else found.snapshot.positions
+        return {
+            "snapshot": None if found is None else found.generation,
+            "records": self.step.taken,
+            "positions": {
+                f"{source}[{number}]": position for (source, number), position in positions.items()
+            },
+            "delivery": self.delivery,
+        }
+
+    def _start(self, rebuild: bool) -> None:
         self._stopping = False
         lengths: Mapping[str, int] | None = None
         if self.store is not None:
             self.store.take_over()
             self._writer = SnapshotWriter(self.store)
-            found = self.store.latest()
+            found = None if rebuild else self.store.latest()
             if found is not None:
                 self._load(found.snapshot)
                 lengths = found.snapshot.outputs
@@ -230,7 +260,7 @@ class Engine:
         if lengths is None:
             self.positions = dict(self.source.positions)
         for sink in self._sinks:
-            sink.open(None if lengths is None else lengths.get(sink.name))
+            sink.open(0 if rebuild else None if lengths is None else lengths.get(sink.name))
         if self._writer is not None:
             if lengths is None:
                 self._save()  # before the first commit: so a start finds either this, or nothing done

@@ -149,10 +149,6 @@ class Sink(Protocol):
         """
         ...
 
-    def sync(self) -> None:
-        """Return once everything committed outlasts a power cut; a snapshot that counts on it comes next."""
-        ...
-
     def abort(self) -> None:
         """Drop what was written since `begin`."""
         ...

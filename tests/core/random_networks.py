@@ -28,7 +28,9 @@ class Drawn:
 
 
 def both(
-    parents: dict[Any, list[Any]], labels: dict[Any, list[Any]], rows: dict[Any, dict[tuple[Any, ...], list[float]]]
+    parents: dict[Any, list[Any]],
+    labels: dict[Any, list[Any]],
+    rows: dict[Any, dict[tuple[Any, ...], list[float]]],
 ) -> Drawn:
     """A network from rows of weights by the labels of the parents, as listed."""
     structure = Structure(parents)
@@ -44,7 +46,12 @@ def both(
     # The oracle gets the very numbers that the package gets, or they would differ by rounding already.
     same = {
         v: {
-            values: tables[v][tuple(labels[u].index(dict(zip(parents[v], values, strict=True))[u]) for u in structure.parents(v))].tolist()
+            values: tables[v][
+                tuple(
+                    labels[u].index(dict(zip(parents[v], values, strict=True))[u])
+                    for u in structure.parents(v)
+                )
+            ].tolist()
             for values in rows[v]
         }
         for v in parents
@@ -76,12 +83,16 @@ def evidence_on(draw: Any, network: DiscreteNetwork, soft: bool = True) -> dict[
     found: dict[Any, Any] = {}
     for v in network.structure.variables:
         labels = network.states[v]
-        kind = draw(st.sampled_from(["none", "none", "missing", "hard", "soft"] if soft else ["none", "hard"]))
+        kind = draw(
+            st.sampled_from(["none", "none", "missing", "hard", "soft"] if soft else ["none", "hard"])
+        )
         if kind == "missing":
             found[v] = None
         elif kind == "hard":
             found[v] = draw(st.sampled_from(labels))
         elif kind == "soft":
-            numbers = draw(st.lists(st.integers(0, 4), min_size=len(labels), max_size=len(labels)).filter(any))
+            numbers = draw(
+                st.lists(st.integers(0, 4), min_size=len(labels), max_size=len(labels)).filter(any)
+            )
             found[v] = {label: number / 4 for label, number in zip(labels, numbers, strict=True)}
     return found

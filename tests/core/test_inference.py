@@ -107,7 +107,9 @@ def test_likelihoods_are_an_observed_child_of_their_own(question, data):
     drawn, evidence = question
     ours = drawn.ours
     v = data.draw(st.sampled_from(ours.structure.variables))
-    likelihoods = data.draw(st.lists(st.integers(0, 8), min_size=len(ours.states[v]), max_size=len(ours.states[v])).filter(any))
+    likelihoods = data.draw(
+        st.lists(st.integers(0, 8), min_size=len(ours.states[v]), max_size=len(ours.states[v])).filter(any)
+    )
     weights = [number / 8 for number in likelihoods]
     evidence = {u: known for u, known in evidence.items() if u != v}
     soft = {**evidence, v: dict(zip(ours.states[v], weights, strict=True))}
@@ -115,10 +117,14 @@ def test_likelihoods_are_an_observed_child_of_their_own(question, data):
     tables = {**ours.tables, "seen": [[weight, 1 - weight] for weight in weights]}
     virtual = Inference(DiscreteNetwork(structure, {**ours.states, "seen": ["so", "not"]}, tables))
     engine = Inference(ours)
-    assert engine.log_probability(soft) == pytest.approx(virtual.log_probability({**evidence, "seen": "so"}), abs=1e-11)
+    assert engine.log_probability(soft) == pytest.approx(
+        virtual.log_probability({**evidence, "seen": "so"}), abs=1e-11
+    )
     if engine.log_probability(soft) > -math.inf:
         for u, answer in engine.marginals(soft).items():
-            assert dict(answer) == pytest.approx(dict(virtual.query(u, {**evidence, "seen": "so"})), abs=CLOSE)
+            assert dict(answer) == pytest.approx(
+                dict(virtual.query(u, {**evidence, "seen": "so"})), abs=CLOSE
+            )
 
 
 @given(st.data())
@@ -129,7 +135,9 @@ def test_new_tables_on_kept_plans_answer_as_a_new_engine(data):
     engine.query(target)
     seed = data.draw(st.integers(0, 9))
     rng = np.random.default_rng(seed)
-    tables = {v: rng.dirichlet(np.ones(table.shape[-1]), table.shape[:-1]) for v, table in drawn.ours.tables.items()}
+    tables = {
+        v: rng.dirichlet(np.ones(table.shape[-1]), table.shape[:-1]) for v, table in drawn.ours.tables.items()
+    }
     other = DiscreteNetwork(drawn.ours.structure, drawn.ours.states, tables)
     engine.load(other)
     assert dict(engine.query(target, evidence)) == dict(Inference(other).query(target, evidence))

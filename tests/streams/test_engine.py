@@ -99,7 +99,7 @@ def test_a_run_that_was_told_to_stop_is_gone_on_with(tmp_path: Path, first: int)
 def test_stop_ends_the_run_after_its_batch_with_a_snapshot(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     engine = pipeline.engine()
-    engine._watch = lambda progress: engine.stop() if progress.taken >= 100 else None
+    engine.watch(lambda progress: engine.stop() if progress.taken >= 100 else None)
     assert engine.run().taken == 112
     found = SnapshotStore(tmp_path).latest()
     assert found is not None and found.snapshot.positions == {STREAM: 112}
@@ -195,7 +195,7 @@ def test_a_run_whose_directory_was_taken_over_ends_without_touching_it(tmp_path:
             successor.take_over()
 
     successor = SnapshotStore(tmp_path)
-    engine._watch = take_over
+    engine.watch(take_over)
     with pytest.raises(NotOwner):
         engine.run()
     newest = SnapshotStore(tmp_path).latest()
@@ -226,3 +226,21 @@ def test_a_silent_source_is_asked_again_and_can_be_stopped() -> None:
     engine = Engine(Step(served(NaiveBayes())), Silent([]), sleep=sleep)
     assert engine.run().taken == 0
     assert len(waits) == 3
+
+
+def test_rebuild_begins_anew_whatever_is_kept(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    pipeline.engine().run(most=100)
+    assert pipeline.engine().run(rebuild=True).in_this_run == EVENTS
+    assert kept(pipeline) == undisturbed()
+
+
+def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path / "state")
+    assert pipeline.engine().look()["snapshot"] is None
+    assert not pipeline.directory.exists()
+    pipeline.engine().run(most=100)
+    before = {path: path.read_bytes() for path in pipeline.directory.iterdir()}
+    told = pipeline.engine().look()
+    assert (told["records"], told["positions"], told["delivery"]) == (100, {"stream[0]": 100}, "exactly once")
+    assert {path: path.read_bytes() for path in pipeline.directory.iterdir()} == before

@@ -1,0 +1,194 @@
+"""`stream-bayes replay`, `run`: a file, or what a pipeline file describes, through a model."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stream_bayes.cli.exits import telling_errors
+from stream_bayes.cli.printing import JSON, print_json
+from stream_bayes.cli.progress import bar_over, print_summary
+from stream_bayes.errors import BadConfig, BadValue
+from stream_bayes.schema import Schema
+from stream_bayes.streams.config import checked, load_config
+from stream_bayes.streams.csv_types import inferred_schema
+from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.pipeline import build, make_source, warm_start
+from stream_bayes.streams.replay import Paced
+from stream_bayes.streams.signals import stopping_on_signals
+from stream_bayes.streams.source import Source
+
+__all__ = ["File", "Ignore", "Nominal", "Target", "Time", "learner_arguments", "replay", "run", "source_of"]
+
+File = Annotated[Path, typer.Argument(help="A CSV or JSON lines file, plain or gzipped.", show_default=False)]
+Target = Annotated[str, typer.Option(help="The column that holds the labels.", show_default=False)]
+Nominal = Annotated[
+    list[str], typer.Option("--nominal", help="A column of numbers that are names. May be repeated.")
+]
+Ignore = Annotated[list[str], typer.Option("--ignore", help="A column that is no feature. May be repeated.")]
+Time = Annotated[
+    str | None, typer.Option(help="The column that holds the time: seconds since 1970, or ISO 8601.")
+]
+
+
+def source_of(
+    file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str
+) -> tuple[Source, Schema | None]:
+    """A file as a source, and what its first rows show to be in it."""
+    table = {"kind": _kind(file), "path": str(file), "target": target, "ignore": ignore}
+    if time is not None:
+        table["time"] = time
+    if table["kind"] == "csv":
+        table["delimiter"] = delimiter
+    config = checked({"name": "replay", "source": table, "model": {"kind": "nb"}})
+    schema = None
+    if table["kind"] == "csv":
+        fields = Fields(target=target, time=time, ignore=tuple(ignore))
+        schema = with_nominal(inferred_schema(file, fields, delimiter=delimiter), nominal)
+    elif nominal:
+        raise BadValue("--nominal is for CSV files: in JSON, text is nominal and numbers are numeric")
+    return make_source(config, Path(), schema), schema
+
+
+def with_nominal(schema: Schema, names: list[str]) -> Schema:
+    """The schema with some features declared nominal."""
+    from stream_bayes.features import Nominal as NominalFeature
+
+    unknown = [name for name in names if name not in schema.features]
+    if unknown:
+        raise BadValue(
+            f"--nominal {unknown[0]}: there is no such feature; there are {', '.join(schema.features)}"
+        )
+    features = {name: NominalFeature() if name in names else spec for name, spec in schema.features.items()}
+    return Schema(features, classes=schema.classes, target=schema.target, unknown=schema.unknown)
+
+
+def _kind(file: Path) -> str:
+    """The format that a file's name tells."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    if last in (".csv", ".tsv", ".txt", ".data"):
+        return "csv"
+    if last in (".jsonl", ".ndjson", ".json"):
+        return "jsonl"
+    raise BadValue(f"{file}: expected a name that ends in .csv or .jsonl, perhaps with .gz")
+
+
+def learner_arguments(given: list[str]) -> dict[str, Any]:
+    """Arguments written as name=value, where a value is JSON, or else a text.
+
+    Examples
+    --------
+    >>> learner_arguments(["min_count=1", "prior=laplace", "schema_free=true"])
+    {'min_count': 1, 'prior': 'laplace', 'schema_free': True}
+    """
+    arguments = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BadValue(f"--arg {text}: expected name=value")
+        try:
+            arguments[name] = json_text.loads(value)
+        except ValueError:
+            arguments[name] = value
+    return arguments
+
+
+def replay(
+    file: File,
+    target: Target,
+    model: Annotated[str, typer.Option(help="What learns; see `stream-bayes models`.")] = "nb",
+    arg: Annotated[
+        list[str], typer.Option("--arg", help="An argument of the model, name=value. May be repeated.")
+    ] = [],  # noqa: B006  # typer reads it
+    time: Time = None,
+    nominal: Nominal = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006
+    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
+    speed: Annotated[
+        float | None, typer.Option(help="So many times as fast as the events happened; needs --time.")
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="A file for the predictions, as JSON lines.")
+    ] = None,
+    snapshots: Annotated[
+        Path | None, typer.Option(help="A directory for snapshots; a second run goes on from them.")
+    ] = None,
+    most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
+    json: JSON = False,
+) -> None:
+    """Predict each event of a file, then learn it, and say how good the predictions were."""
+    with telling_errors():
+        source, schema = source_of(file, target, time, nominal, ignore, delimiter)
+        if speed is not None:
+            if time is None:
+                raise BadValue("--speed needs --time, the column that says when an event happened")
+            source = Paced(source, speed)
+        table: dict[str, Any] = {
+            "name": file.name.split(".")[0] or "replay",
+            "source": {"kind": _kind(file), "path": str(file), "target": target},
+            "model": {"kind": model, "arguments": learner_arguments(arg)},
+        }
+        if predictions is not None:
+            table["predictions"] = {"kind": "jsonl", "path": str(predictions)}
+        if snapshots is not None:
+            table["snapshots"] = {"directory": str(snapshots)}
+        config = checked(table)
+        engine = build(config, source=source, schema=schema)
+        _run(engine, _size(file), most, json)
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="A pipeline file (TOML).", show_default=False)],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say where it would start, and change nothing.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Start anew, and forget snapshots and outputs.")
+    ] = False,
+    warm: Annotated[
+        Path | None, typer.Option("--warm-start", help="Begin with the model of this snapshot.")
+    ] = None,
+    most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
+    json: JSON = False,
+) -> None:
+    """Run what a pipeline file describes, until the source ends or a signal comes."""
+    with telling_errors():
+        config = load_config(file)
+        engine = build(config, file.parent)
+        if dry_run:
+            _say_where(engine, json)
+            return
+        if warm is not None:
+            if engine.store is not None and engine.store.list() and not rebuild:
+                raise BadConfig(
+                    f"{engine.store.directory} holds snapshots to go on from; with --rebuild it starts anew, warm"
+                )
+            warm_start(engine, warm)
+        _run(engine, _size(file.parent / config.source.path), most, json, rebuild=rebuild)
+
+
+def _size(file: Path) -> int | None:
+    """How far positions go, in a file that is read as it is."""
+    return None if file.suffix == ".gz" else file.stat().st_size
+
+
+def _run(engine: Engine, total: int | None, most: int | None, json: bool, *, rebuild: bool = False) -> None:
+    with stopping_on_signals(engine.stop), bar_over(engine, total, quiet=json):
+        engine.run(most, rebuild=rebuild)
+    print_summary(engine, json)
+
+
+def _say_where(engine: Engine, json: bool) -> None:
+    told = engine.look()
+    if json:
+        print_json(told)
+        return
+    for key, value in told.items():
+        typer.echo(f"{key.replace('_', ' ')}: {value}")

@@ -1,0 +1,155 @@
+"""From a pipeline file to the objects it describes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from stream_bayes.core.pending import Pending
+from stream_bayes.core.stream_time import EventCount, StreamTime
+from stream_bayes.errors import BadState, SchemaError
+from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.schema import Schema
+from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.config import (
+    FieldsConfig,
+    FileSinkConfig,
+    LabelsConfig,
+    PipelineConfig,
+    SnapshotsConfig,
+)
+from stream_bayes.streams.csv_sink import CSVSink
+from stream_bayes.streams.csv_source import CSVSource
+from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.file_sink import FileSink
+from stream_bayes.streams.file_source import FileSource
+from stream_bayes.streams.json_decoder import JSONDecoder
+from stream_bayes.streams.json_lines import JSONLinesSource
+from stream_bayes.streams.json_sink import JSONLinesSink
+from stream_bayes.streams.saving import Schedule
+from stream_bayes.streams.served import served
+from stream_bayes.streams.source import Source
+from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
+
+__all__ = ["build", "make_source", "warm_start"]
+
+
+def build(
+    config: PipelineConfig,
+    directory: Path = Path(),
+    *,
+    source: Source | None = None,
+    schema: Schema | None = None,
+) -> Engine:
+    """The engine of a pipeline; nothing is read or written before it runs.
+
+    Parameters
+    ----------
+    config
+        What the file says.
+    directory
+        What relative paths in it are relative to.
+    source
+        Read this one in place of the file's, as for a replay at a pace.
+    schema
+        The stream's schema, where the file declares none.
+
+    Raises
+    ------
+    StreamBayesError
+        If a part cannot be made: an argument the model does not take, a column that is not there.
+    """
+    schema = config.schema_of_stream() or schema
+    model = served(make_learner(config.model.kind, config.model.arguments, schema))
+    step = Step(model, config.name, pending=_pending(config.labels), most_dead=config.most_dead)
+    return Engine(
+        step,
+        make_source(config, directory, schema) if source is None else source,
+        predictions=_sink(config.predictions, directory, "predictions"),
+        dead_letters=_sink(config.dead_letters, directory, "dead_letters"),
+        store=_store(config.snapshots, directory),
+        schedule=_schedule(config.snapshots),
+        settings=config.settings(),
+        batch=config.batch,
+    )
+
+
+def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) -> FileSource:
+    """The source of a pipeline.
+
+    Raises
+    ------
+    SourceError, SchemaError
+        If it cannot be read, or lacks a column that is named.
+    """
+    own = config.source
+    if own.target is None and schema is not None and schema.target is None:
+        raise SchemaError("source.target: name the column that holds the labels")
+    path = directory / own.path
+    if own.kind == "csv":
+        return CSVSource(
+            path,
+            _fields(own),
+            schema,
+            delimiter=own.delimiter,
+            name=config.name,
+            follow=own.follow,
+            max_record_bytes=own.max_record_bytes,
+        )
+    decoder = JSONDecoder(_fields(own), schema, max_record_bytes=own.max_record_bytes)
+    return JSONLinesSource(path, decoder, name=config.name, follow=own.follow)
+
+
+def warm_start(engine: Engine, path: Path) -> None:
+    """Begin with the model of a snapshot, and nothing else of it: no position, no score, no held sample.
+
+    Raises
+    ------
+    BadState
+        If the file is no snapshot, or of another model.
+    """
+    snapshot = Snapshot.from_bytes(path.read_bytes())
+    if "model" not in snapshot.sections:
+        raise BadState(f"{path} holds no model, but {sorted(snapshot.sections)}")
+    engine.step.model.load(snapshot.sections["model"])
+
+
+def _fields(own: FieldsConfig) -> Fields:
+    return Fields(
+        target=own.target,
+        key=own.key,
+        time=own.time,
+        time_unit=own.time_unit,
+        weight=own.weight,
+        kind=own.type,
+        ignore=tuple(own.ignore),
+        only=None if own.only is None else tuple(own.only),
+    )
+
+
+def _pending(labels: LabelsConfig | None) -> Pending | None:
+    if labels is None:
+        return None
+    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock"})
+    time = StreamTime(labels.max_skew) if labels.clock == "time" else EventCount()
+    return Pending(time=time, **settings)
+
+
+def _sink(own: FileSinkConfig | None, directory: Path, name: str) -> FileSink | None:
+    if own is None:
+        return None
+    kinds: dict[str, type[FileSink]] = {"jsonl": JSONLinesSink, "csv": CSVSink}
+    return kinds[own.kind](directory / own.path, name)
+
+
+def _store(own: SnapshotsConfig | None, directory: Path) -> SnapshotStore | None:
+    if own is None:
+        return None
+    key = None if own.key is None else own.key.get_secret_value().encode()
+    return SnapshotStore(directory / own.directory, own.keep, key)
+
+
+def _schedule(own: SnapshotsConfig | None) -> Schedule | None:
+    return None if own is None else Schedule(own.every_events, own.every_seconds)
