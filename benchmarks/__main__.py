@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import stream_bayes
-from benchmarks import batches, named, pairs, state, text
+from benchmarks import accuracy, batches, named, pairs, state, text
 from benchmarks.harness import Case, Result, measure
 from benchmarks.picture import svg_of
 
@@ -113,8 +113,10 @@ def main(given: Sequence[str] | None = None) -> int:
         )
         return 2
     options = arguments(given)
-    cases = [case for case in all_cases() if options.only is None or re.search(options.only, case.work)]
-    if not cases:
+    pattern = options.only or ""
+    cases = [case for case in all_cases() if re.search(pattern, case.work)]
+    streams = [stream for stream in accuracy.STREAMS if re.search(pattern, f"accuracy {stream.name}")]
+    if not cases and not streams:
         print(f"benchmarks: no work matches {options.only!r}", file=sys.stderr)
         return 2
     about = machine()
@@ -122,18 +124,24 @@ def main(given: Sequence[str] | None = None) -> int:
         print(line)
     started = perf_counter()
     results = []
+    found = {}
+    console = Console(width=None if sys.stdout.isatty() else 190, highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(cases) * (options.rounds + 1))
-        for case in cases:
-            progress.update(task, description=case.work)
-            results.append(measure(case, options.rounds, lambda: progress.advance(task)))
-    width = None if sys.stdout.isatty() else 170
-    Console(width=width, highlight=False).print(table_of(results))
-    judged = [result.met for result in results if result.met is not None]
-    print(f"{sum(judged)} of {len(judged)} targets met, in {perf_counter() - started:.0f} s")
+        if cases:
+            task = progress.add_task("", total=len(cases) * (options.rounds + 1))
+            for case in cases:
+                progress.update(task, description=case.work)
+                results.append(measure(case, options.rounds, lambda: progress.advance(task)))
+            console.print(table_of(results))
+            judged = [result.met for result in results if result.met is not None]
+            console.print(f"{sum(judged)} of {len(judged)} targets met")
+        if streams:
+            found = accuracy.report(streams, console, progress)
+    print(f"took {perf_counter() - started:.0f} s")
     if options.json is not None:
-        report = {**about, "rounds": options.rounds, "results": [result.to_json() for result in results]}
+        measured = [result.to_json() for result in results]
+        report = {**about, "rounds": options.rounds, "results": measured, "accuracy": found}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if options.svg is not None:
         options.svg.write_text(svg_of(results), encoding="utf-8")
