@@ -250,6 +250,23 @@ def test_a_classifier_that_decides_for_itself_is_scored_by_its_decisions() -> No
     assert found["timid"].cumulative.accuracy == pytest.approx(0.5, abs=0.02)
 
 
+def test_an_answer_that_the_classifier_changes_later_is_scored_as_it_was() -> None:
+    class Reusing(Listening):
+        """Answers with one dict again and again, as some classifiers do."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.answer: dict[Any, float] = {}
+
+        def predict_proba_one(self, x: Any, **kwargs: Any) -> dict[Any, float]:
+            self.answer.update(super().predict_proba_one(x))
+            return self.answer
+
+    stream = weather(40)
+    found = compare({"reusing": Reusing(), "other": Listening()}, stream, delay=5)
+    assert found["reusing"].cumulative == found["other"].cumulative
+
+
 def test_each_learner_has_metrics_of_its_own_and_the_ones_given_stay_as_they_are() -> None:
     given: list[Any] = [
         metrics.Accuracy() + metrics.MacroF1(),
