@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from stream_bayes._build import VERSION
+from stream_bayes.cli.compare import compare
 from stream_bayes.cli.models import models
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.streams import replay, run
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(replay)
 app.command()(run)
+app.command()(compare)
 app.command()(models)
 app.add_typer(snapshots)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,11 +126,8 @@ def replay(
 ) -> None:
     """Predict each event of a file, then learn it, and say how good the predictions were."""
     with telling_errors():
-        source, schema = source_of(file, target, time, nominal, ignore, delimiter)
-        if speed is not None:
-            if time is None:
-                raise BadValue("--speed needs --time, the column that says when an event happened")
-            source = Paced(source, speed)
+        if speed is not None and time is None:
+            raise BadValue("--speed needs --time, the column that says when an event happened")
         table: dict[str, Any] = {
             "name": file.name.split(".")[0] or "replay",
             "source": {"kind": _kind(file), "path": str(file), "target": target},
@@ -140,8 +138,10 @@ def replay(
         if snapshots is not None:
             table["snapshots"] = {"directory": str(snapshots)}
         config = checked(table)
-        engine = build(config, source=source, schema=schema)
-        _run(engine, _size(file), most, json)
+        source, schema = source_of(file, target, time, nominal, ignore, delimiter)
+        with closing(source):
+            paced = source if speed is None else Paced(source, speed)
+            _run(build(config, source=paced, schema=schema), _size(file), most, json)
 
 
 def run(
@@ -162,16 +162,17 @@ def run(
     with telling_errors():
         config = load_config(file)
         engine = build(config, file.parent)
-        if dry_run:
-            _say_where(engine, json)
-            return
-        if warm is not None:
-            if engine.store is not None and engine.store.list() and not rebuild:
-                raise BadConfig(
-                    f"{engine.store.directory} holds snapshots to go on from; with --rebuild it starts anew, warm"
-                )
-            warm_start(engine, warm)
-        _run(engine, _size(file.parent / config.source.path), most, json, rebuild=rebuild)
+        with closing(engine.source):
+            if dry_run:
+                _say_where(engine, json)
+                return
+            if warm is not None:
+                if engine.store is not None and engine.store.list() and not rebuild:
+                    raise BadConfig(
+                        f"{engine.store.directory} holds snapshots to go on from; with --rebuild it starts anew, warm"
+                    )
+                warm_start(engine, warm)
+            _run(engine, _size(file.parent / config.source.path), most, json, rebuild=rebuild)
 
 
 def _size(file: Path) -> int | None:

@@ -145,9 +145,9 @@ class Engine:
         rebuild
             Begin anew: no snapshot is gone on from, and the outputs are emptied.
         """
-        self._start(rebuild)
-        until = None if most is None else self.step.taken + most
         try:
+            self._start(rebuild)
+            until = None if most is None else self.step.taken + most
             while not self._stopping and self.step.taken != until:
                 room = self.batch if until is None else min(self.batch, until - self.step.taken)
                 try:
@@ -301,6 +301,7 @@ class Engine:
             self._writer.wait()
 
     def _close(self) -> None:
+        """Let go of everything, whatever else happens."""
         for sink in self._sinks:
             sink.close()
         self.source.close()

@@ -37,6 +37,9 @@ COLUMNS = (
     ("F1", "macro_f1", 1.0, 3),
     ("ECE %", "calibration_error", PERCENT, 2),
 )
+# The columns that a narrow terminal keeps, in this order, before any other.
+FIRST = ("learner", "right %", "log-loss", "us/event", "95 % interval", "ECE %", "size", "kappa-M")
+GAP, EDGES = 3, 4  # around a cell, and around the table
 
 
 class Evaluation(Mapping[str, Checkpoint]):
@@ -160,7 +163,7 @@ class Evaluation(Mapping[str, Checkpoint]):
         write_checkpoints(self.checkpoints, path)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self._standings()
+        yield self._standings(options.max_width - EDGES)
         if len(self) > 1:
             yield self._differences()
 
@@ -172,34 +175,48 @@ class Evaluation(Mapping[str, Checkpoint]):
     def __repr__(self) -> str:
         return f"<Evaluation of {', '.join(self)} over {max(c.events for c in self.values()):,} events>"
 
-    def _standings(self) -> Table:
+    def _standings(self, room: int) -> Table:
+        """Where they stand; of the columns those that fit, the most telling ones first."""
         events = max(checkpoint.events for checkpoint in self.values())
         passed = sum(self.skipped.values())
         caption = f"{events:,} events, each predicted before it was learned"
         caption += f"; {self.waiting:,} predicted and without label" * bool(self.waiting)
         caption += f"; {passed:,} passed over" * bool(passed)
+        columns = self._columns()
+        widths = {heading: max(len(heading), *map(len, cells)) + GAP for heading, cells in columns.items()}
+        kept: set[str] = set()
+        for heading in sorted(
+            columns, key=lambda heading: FIRST.index(heading) if heading in FIRST else len(FIRST)
+        ):
+            if sum(widths[other] for other in kept) + widths[heading] <= room:
+                kept.add(heading)
         table = Table(box=SIMPLE, caption=caption, caption_justify="left")
-        table.add_column("learner", no_wrap=True)
-        extra = list(next(iter(self.values())).metrics)
-        headings = ["right %", "95 % interval", *(heading for heading, *_ in COLUMNS), *extra]
-        for heading in (*headings, "us/event", "size", "RAM-hours"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        for name, checkpoint in self.items():
-            right = self.interval(name)
-            table.add_row(
-                name,
-                _text(right.value, PERCENT, 2),
-                _ends(right, PERCENT, 2),
-                *(
-                    _text(getattr(checkpoint.cumulative, m), factor, digits)
-                    for _, m, factor, digits in COLUMNS
-                ),
-                *(_text(checkpoint.metrics[metric], 1.0, 4) for metric in extra),
-                _text(checkpoint.seconds / max(checkpoint.events, 1), 1e6, 1),
-                _bytes(checkpoint.memory_bytes),
-                "-" if checkpoint.ram_hours is None else f"{checkpoint.ram_hours:.1e}",
-            )
+        for heading in columns:
+            if heading in kept:
+                table.add_column(heading, justify="left" if heading == "learner" else "right", no_wrap=True)
+        for row in zip(*(cells for heading, cells in columns.items() if heading in kept), strict=True):
+            table.add_row(*row)
         return table
+
+    def _columns(self) -> dict[str, list[str]]:
+        """Every column of the standings."""
+        standing = list(self.values())
+        right = [self.interval(name) for name in self]
+        columns = {
+            "learner": list(self),
+            "right %": [_text(estimate.value, PERCENT, 2) for estimate in right],
+            "95 % interval": [_ends(estimate, PERCENT, 2) for estimate in right],
+        }
+        for heading, measure, factor, digits in COLUMNS:
+            columns[heading] = [_text(getattr(each.cumulative, measure), factor, digits) for each in standing]
+        for metric in standing[0].metrics:
+            columns[metric] = [_text(each.metrics[metric], 1.0, 4) for each in standing]
+        columns["us/event"] = [_text(each.seconds / max(each.events, 1), 1e6, 1) for each in standing]
+        columns["size"] = [_bytes(each.memory_bytes) for each in standing]
+        columns["RAM-hours"] = [
+            "-" if each.ram_hours is None else f"{each.ram_hours:.1e}" for each in standing
+        ]
+        return columns
 
     def _differences(self) -> Table:
         best = self.most_accurate

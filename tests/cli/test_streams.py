@@ -1,0 +1,255 @@
+"""`replay`, `run` and `compare` from the command line: what they say, what they leave, and how mistakes end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import AODE
+from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.store import SnapshotStore
+from tests.cli.test_snapshots import run
+
+ROWS = 600
+
+
+@pytest.fixture
+def weather(tmp_path: Path) -> Path:
+    rng = random.Random(3)
+    path = tmp_path / "weather.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "at", "sky", "wind", "rain"])
+        for number in range(ROWS):
+            sky = rng.choice(["grey", "blue"])
+            rain = "yes" if rng.random() < (0.9 if sky == "grey" else 0.1) else "no"
+            writer.writerow([number, number / 10, sky, round(rng.random(), 3), rain])
+    return path
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, weather: Path) -> Path:
+    path = tmp_path / "weather.toml"
+    path.write_text(
+        """
+        name = "weather"
+        batch = 50
+
+        [source]
+        kind = "csv"
+        path = "weather.csv"
+        target = "rain"
+        key = "id"
+        time = "at"
+
+        [schema.features]
+        sky = "nominal"
+        wind = "numeric"
+
+        [model]
+        kind = "nb"
+
+        [predictions]
+        kind = "jsonl"
+        path = "answers.jsonl"
+
+        [snapshots]
+        directory = "state"
+        every_events = 100
+        """
+    )
+    return path
+
+
+def answers(pipeline: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (pipeline.parent / "answers.jsonl").read_text().splitlines()]
+
+
+# -- replay ------------------------------------------------------------------------------------------------------------
+
+
+def test_replay_ends_with_a_table_of_measures(weather: Path) -> None:
+    result = run("replay", weather, "--target", "rain", "--model", "aode", "--ignore", "id", "--ignore", "at")
+    assert result.exit_code == 0, result.stderr
+    assert "600 records" in result.stdout.replace("\n", " ")
+    assert "accuracy" in result.stdout
+
+
+def test_replay_for_machines_is_one_json_value(weather: Path) -> None:
+    told = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
+    assert (told["records"], told["learned"], told["delivery"]) == (ROWS, ROWS, "exactly once")
+    assert told["cumulative"]["accuracy"] > 0.8
+
+
+def test_replay_takes_the_models_arguments(weather: Path, tmp_path: Path) -> None:
+    run(
+        "replay",
+        weather,
+        "--target",
+        "rain",
+        "--model",
+        "aode",
+        "--arg",
+        "min_count=7",
+        "--snapshots",
+        tmp_path / "s",
+    )
+    found = SnapshotStore(tmp_path / "s").latest()
+    assert found is not None
+    assert AODE.from_state(found.snapshot.sections["model"]).min_count == 7
+
+
+def test_a_second_replay_goes_on_from_the_snapshots_of_the_first(weather: Path, tmp_path: Path) -> None:
+    rest = (
+        "--target",
+        "rain",
+        "--snapshots",
+        tmp_path / "s",
+        "--predictions",
+        tmp_path / "p.jsonl",
+        "--json",
+    )
+    assert json.loads(run("replay", weather, *rest, "--most", 150).stdout)["records"] == 150
+    assert json.loads(run("replay", weather, *rest).stdout)["records_in_this_run"] == ROWS - 150
+    positions = [json.loads(line)["position"] for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert len(positions) == ROWS and positions == sorted(set(positions))
+
+
+def test_numbers_can_be_names(weather: Path) -> None:
+    told = run("replay", weather, "--target", "rain", "--nominal", "wind", "--ignore", "id", "--json")
+    assert told.exit_code == 0, told.stderr
+    assert run("replay", weather, "--target", "rain", "--nominal", "winf").exit_code == 3
+
+
+# -- run ---------------------------------------------------------------------------------------------------------------
+
+
+def test_run_answers_each_event_once_with_its_key_and_time(pipeline: Path) -> None:
+    result = run("run", pipeline, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = answers(pipeline)
+    assert [answer["key"] for answer in told] == [str(number) for number in range(ROWS)]
+    assert (told[7]["time"], told[7]["model"]["name"]) == (0.7, "weather")  # type: ignore[index]
+    assert run("run", pipeline, "--json").exit_code == 0
+    assert len(answers(pipeline)) == ROWS
+
+
+def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path) -> None:
+    told = json.loads(run("run", pipeline, "--dry-run", "--json").stdout)
+    assert (told["snapshot"], told["records"], told["delivery"]) == (None, 0, "exactly once")
+    assert sorted(path.name for path in pipeline.parent.iterdir()) == ["weather.csv", "weather.toml"]
+    run("run", pipeline, "--most", 100)
+    assert json.loads(run("run", pipeline, "--dry-run", "--json").stdout)["records"] == 100
+
+
+def test_rebuild_begins_anew(pipeline: Path) -> None:
+    run("run", pipeline)
+    assert json.loads(run("run", pipeline, "--rebuild", "--json").stdout)["records_in_this_run"] == ROWS
+    assert len(answers(pipeline)) == ROWS
+
+
+def test_a_warm_start_takes_the_model_and_nothing_else(pipeline: Path, weather: Path, tmp_path: Path) -> None:
+    run("run", pipeline)
+    exported = tmp_path / "warm.zip"
+    assert run("snapshot", "export", tmp_path / "state", exported).exit_code == 0
+    told = json.loads(run("run", pipeline, "--warm-start", exported, "--rebuild", "--json").stdout)
+    assert (told["records"], told["learned"]) == (ROWS, ROWS)
+    assert answers(pipeline)[0]["prediction"] in ("yes", "no")  # it had learned before
+    assert run("run", pipeline, "--warm-start", exported).exit_code == 3
+
+
+def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
+    run("run", pipeline, "--most", 100)
+    pipeline.write_text(pipeline.read_text().replace('kind = "nb"', 'kind = "aode"'))
+    result = run("run", pipeline)
+    assert result.exit_code == 4
+    assert "model.kind was 'nb', is 'aode'" in result.stderr
+
+
+def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
+    run("run", pipeline, "--most", 100)
+    pipeline.write_text(pipeline.read_text().replace("batch = 50", "batch = 7").replace("= 100", "= 30"))
+    assert json.loads(run("run", pipeline, "--json").stdout)["records"] == ROWS
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_with_a_snapshot_and_0(pipeline: Path, number: int) -> None:
+    text = pipeline.read_text().replace('kind = "csv"', 'kind = "csv"\nfollow = true')
+    pipeline.write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stream_bayes", "run", str(pipeline), "--json"], stdout=-1
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not (pipeline.parent / "answers.jsonl").exists() or len(answers(pipeline)) < ROWS:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert json.loads(out)["records"] == ROWS
+    found = SnapshotStore(pipeline.parent / "state").latest()
+    assert found is not None and found.snapshot.clock == ROWS
+
+
+# -- compare -----------------------------------------------------------------------------------------------------------
+
+
+def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:
+    models = [word for name in ("nb", "river-hoeffding-tree", "aode") for word in ("--model", name)]
+    kept = ("--picture", tmp_path / "p.svg", "--lines", tmp_path / "l.jsonl", "--save", tmp_path / "b.zip")
+    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *kept, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert list(told["learners"]) == ["nb", "river-hoeffding-tree", "aode"]
+    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
+    assert len((tmp_path / "l.jsonl").read_text().splitlines()) == 3 * ROWS / 100
+    saved = Snapshot.from_bytes((tmp_path / "b.zip").read_bytes())
+    assert saved.learner in ("NaiveBayes", "AODE")
+
+
+def test_compare_knows_rivers_datasets() -> None:
+    told = json.loads(run("compare", "phishing", "--model", "nb", "--most", 200, "--json").stdout)
+    assert told["learners"]["nb"]["events"] == 200
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("replay", "{}", "--target", "rane"), 3, "no column 'rane'"),
+        (("replay", "nowhere.csv", "--target", "rain"), 5, "nowhere.csv"),
+        (("replay", "{}", "--target", "rain", "--model", "aodee"), 3, "did you mean 'aode'"),
+        (
+            ("replay", "{}", "--target", "rain", "--arg", "min_cuont=1", "--model", "aode"),
+            3,
+            "did you mean 'min_count'",
+        ),
+        (("replay", "{}", "--target", "rain", "--arg", "min_count"), 3, "expected name=value"),
+        (("replay", "{}", "--target", "rain", "--speed", "2"), 3, "--speed needs --time"),
+        (("replay", "{}"), 2, "--target"),
+        (("compare", "{}", "--target", "rain", "--model", "river-gaussian-nb"), 3, "river-gaussian-nb"),
+        (("compare", "phising"), 3, "did you mean 'phishing'"),
+        (("compare", "{}"), 3, "--target"),
+        (("compare", "{}", "--target", "rain", "--model", "river-afr"), 3, "did you mean 'river-arf'"),
+        (("run", "nowhere.toml"), 3, "nowhere.toml"),
+    ],
+)
+def test_a_mistake_is_one_line_and_a_code(
+    weather: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    result = run(*(part.format(weather) for part in arguments))
+    assert (result.exit_code, "Traceback" in result.stderr) == (code, False), result.stderr
+    assert said in result.stderr.replace("\n", " ")

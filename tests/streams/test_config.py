@@ -1,0 +1,107 @@
+"""A pipeline file says what it means: unknown keys, wrong values and misplaced secrets are named, a line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import Nominal, Numeric
+from stream_bayes.errors import BadConfig
+from stream_bayes.streams.config import load_config, parse_config
+
+SOURCE = 'source = { kind = "csv", path = "a.csv", target = "y" }\n'
+MODEL = 'model = { kind = "nb" }\n'
+LEAST = 'name = "n"\n' + SOURCE + MODEL
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(BadConfig) as caught:
+        parse_config(text)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "not TOML"),
+        ('name = "n"\n' + SOURCE, "model: is missing"),
+        (LEAST + "batch = 0", "batch: "),
+        (LEAST + 'batch = "many"', "batch: "),
+        (LEAST + "bacth = 5", "bacth: is not a key here; did you mean 'batch'?"),
+        (LEAST.replace('"nb"', '"nbb"'), "model: there is no model 'nbb'; did you mean 'nb'?"),
+        (LEAST.replace("path", "pth"), "source.pth: is not a key here; did you mean 'path'?"),
+        (LEAST.replace('"csv"', '"cvs"'), "source"),
+        (LEAST.replace('"n"', '"a b"'), "name: "),
+        (LEAST + "[schema.features]\nsky = { kind = 'nominal', cuts = [1.0] }", "cuts are for numeric"),
+        (LEAST + "[labels]\non_expiry = 'never'", "labels.on_expiry: "),
+        (LEAST + "[snapshots]\ndirectory = 's'\nkeep = 0", "snapshots.keep: "),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_key(text: str, said: str) -> None:
+    assert said in complaint(text)
+
+
+def test_every_wrong_key_has_its_line() -> None:
+    lines = complaint(LEAST + "bacth = 5\nmost_dead = 2.0").splitlines()
+    assert [line.split(":")[0] for line in lines] == ["most_dead", "bacth"]
+
+
+def test_a_secret_is_read_from_the_environment_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = LEAST + "[snapshots]\ndirectory = 's'\nkey = '${SNAPSHOT_KEY}'"
+    assert "no variable SNAPSHOT_KEY" in complaint(text)
+    monkeypatch.setenv("SNAPSHOT_KEY", "sixteen bytes or more")
+    config = parse_config(text)
+    assert config.snapshots is not None and config.snapshots.key is not None
+    assert config.snapshots.key.get_secret_value() == "sixteen bytes or more"
+    assert "sixteen" not in repr(config) + str(config.settings())
+
+
+def test_a_secret_is_read_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sixteen bytes or more\n")
+    config = parse_config(LEAST + f"[snapshots]\ndirectory = 's'\nkey = {{ file = '{tmp_path / 'key'}' }}")
+    assert config.snapshots is not None and config.snapshots.key is not None
+    assert config.snapshots.key.get_secret_value() == "sixteen bytes or more"
+
+
+def test_a_secret_written_out_is_refused_and_not_repeated() -> None:
+    said = complaint(LEAST + "[snapshots]\ndirectory = 's'\nkey = 'hunter2 hunter2 hunter2'")
+    assert "${NAME}" in said and "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    "text", [LEAST.replace('"a.csv"', '"${HOME}/a.csv"'), LEAST.replace('"n"', '"${USER}"')]
+)
+def test_nothing_but_secrets_is_read_from_the_environment(text: str) -> None:
+    assert "only secrets are read from the environment" in complaint(text)
+
+
+def test_the_schema_is_declared_feature_by_feature() -> None:
+    config = parse_config(
+        LEAST
+        + """
+        [schema]
+        classes = ["yes", "no"]
+        unknown = "refuse"
+        [schema.features]
+        sky = { kind = "nominal", values = ["grey", "blue"], closed = true }
+        wind = "numeric"
+        gust = { kind = "numeric", cuts = [1.0, 2.0] }
+        """
+    )
+    schema = config.schema_of_stream()
+    assert schema is not None
+    assert schema.features == {
+        "sky": Nominal(["grey", "blue"], closed=True),
+        "wind": Numeric(),
+        "gust": Numeric(cuts=[1.0, 2.0]),
+    }
+    assert (schema.classes, schema.target) == (("yes", "no"), "y")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadConfig, match=r"nowhere\.toml: cannot be read"):
+        load_config(tmp_path / "nowhere.toml")
+    (tmp_path / "bad.toml").write_text("name = 1")
+    with pytest.raises(BadConfig, match=r"bad\.toml: "):
+        load_config(tmp_path / "bad.toml")
