@@ -55,28 +55,31 @@ class ByteFile:
         self.offset += len(data)
         return data
 
-    def seek(self, offset: int) -> None:
-        """Read from here next.
+    def seek(self, offset: int) -> bytes:
+        """Read from here next; returns the byte before, if there is one.
 
         Raises
         ------
         SourceError
             If the file ends before.
         """
+        before = b""
         if self.compressed:
             self._content.seek(0)
             self.offset = 0
-            while self.offset < offset and self.read(min(SKIPPED_AT_ONCE, offset - self.offset)):
-                pass
+            while self.offset < offset and (data := self.read(min(SKIPPED_AT_ONCE, offset - self.offset))):
+                before = data[-1:]
         elif offset <= self.size:
-            self._content.seek(offset)
-            self.offset = offset
+            self._content.seek(max(0, offset - 1))
+            self.offset = max(0, offset - 1)
+            before = self.read(min(offset, 1))
         if self.offset != offset:
             end = self.offset if self.compressed else self.size
             raise SourceError(
                 f"{self.path} ends after {end} bytes, but was read to byte {offset} before: it was cut or replaced. "
                 "Bring the file back, or start anew without the snapshot"
             )
+        return before
 
     @property
     def size(self) -> int:

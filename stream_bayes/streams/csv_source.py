@@ -129,7 +129,7 @@ class CSVSource(FileSource):
         rows, used = rows_of(lines, self.delimiter, self.max_record_bytes)
         ends = [lines.start + row.end for row in rows]
         positions = [lines.span, *ends[:-1]]
-        return self._made(rows, lines.data, positions, ends, partition), used
+        return self._made(rows, lines.data, positions, ends, partition) if rows else [], used
 
     def _made(
         self, rows: list[Row], data: bytes, positions: list[int], ends: list[int], partition: Partition
@@ -151,7 +151,7 @@ class CSVSource(FileSource):
                 fault = row.cells
             elif fault is None:
                 fault = undecodable(Reason.RAGGED, f"expected {width} cells, got {len(row.cells)}")
-            raw = data[row.begin : row.end]
+            raw = data[row.begin : row.end].removesuffix(b"\n")
             return [bad_record(fault, raw, positions[0], partition, ends[0] - positions[0])]
         # Where one row is wrong, halving finds it soonest, and most rows still go through together.
         half = len(rows) // 2

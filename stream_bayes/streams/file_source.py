@@ -194,8 +194,7 @@ class FileSource(ABC):
                 self._file.seek(position)  # says that the file is shorter
                 break
             self._read_heading(last=False)
-        self._file.seek(position - 1)
-        before = self._file.read(1)
+        before = self._file.seek(position)
         if before != b"\n" and self._file.read(1):  # a record may also end with the file
             raise SourceError(
                 f"{self.path}: no record begins at byte {position}, where it was read to before: it was changed or "
@@ -278,13 +277,13 @@ class FileSource(ABC):
         """The records that are complete in memory."""
         if not self._headed:
             self._read_heading(last)
-        if not self._headed or not self._data or not self._numbered(last):
-            return []
         if self._skipped:
             return self._skip(last)
+        if not self._headed or not self._data or not self._numbered(last):
+            return []
         lines = self._lines(0, last)
         if not lines.data and lines.ahead > self.max_record_bytes:
-            self._skipped = (self._data[:KEPT_BYTES], 0)
+            self._skipped = (b"", 0)
             return self._skip(last)
         if not lines.data:
             return []
@@ -310,6 +309,7 @@ class FileSource(ABC):
         newline = self._data.find(b"\n")
         content = len(self._data) if newline < 0 else newline
         length += content
+        beginning += self._data[: min(content, KEPT_BYTES - len(beginning))]
         self._drop(content + (newline >= 0))
         if newline < 0 and not last:
             self._skipped = (beginning, length)
