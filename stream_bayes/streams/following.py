@@ -90,6 +90,7 @@ def after(path: Path, file: ByteFile) -> ByteFile | None:
         following.close()
         return None
     if following.compressed:
+        following.close()
         raise SourceError(
             f"{following.path} comes after {file.path} and is compressed, so it cannot be followed: "
             "decompress it under a name without .gz, or start anew without the snapshot"

@@ -102,9 +102,10 @@ class IterableSource:
         if self._iterator is None or position < self._position:
             self._iterator = self._begin()
             self._position = 0
-        for _ in islice(self._iterator, position - self._position):
+        end = position if self.limit is None else min(position, self.limit)
+        for _ in islice(self._iterator, max(0, end - self._position)):
             self._position += 1
-        if self._position < position or (self.limit is not None and position > self.limit):
+        if self._position < position:
             raise SourceError(
                 f"{self.name} ends after {self._position} items, but was read to item {position} before: give the same "
                 "items again, or start anew without the snapshot"

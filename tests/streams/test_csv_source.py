@@ -55,7 +55,9 @@ CELLS = st.text(alphabet=st.sampled_from('ab,;"\r\n\t \0éß€🌧﻿\x85 '), m
 def test_what_the_csv_module_writes_is_read_back_in_any_blocks_and_from_any_event(
     tmp_path_factory, rows, quoting, newline, delimiter, block_bytes, limit, data
 ):
-    if newline == "\n":  # then older versions of the module leave "\r" without quotes, and cannot read it back
+    if (
+        newline == "\n"
+    ):  # then older versions of the module leave "\r" without quotes, and cannot read it back
         rows = [[cell.replace("\r", "r") for cell in row] for row in rows]
     text = csv_text([["a", "b"], *rows], quoting=quoting, lineterminator=newline, delimiter=delimiter)
     path = written(tmp_path_factory.mktemp("csv"), text)
