@@ -1,8 +1,9 @@
 """Lines of CSV as rows of cells, as the `csv` module of Python reads them.
 
 A record is a line, unless a newline stands in quotes. A quote that is never closed would make one record of the whole
-rest of a file; so where it is not closed within `max_record_bytes`, its first line alone is a bad record, and reading
-goes on with the next line. What the records are depends on the file alone, not on how it is read in blocks.
+rest of a file; so where it is not closed within `max_record_bytes`, or `csv.field_size_limit()` if that is less, its
+first line alone is a bad record, and reading goes on with the next line. What the records are depends on the file
+alone, not on how it is read in blocks.
 """
 
 from __future__ import annotations
@@ -34,10 +35,6 @@ class Row(NamedTuple):
     cells: list[str] | Undecodable
     begin: int
     end: int
-
-
-class _Open(Exception):  # a signal
-    """A quote is still open, where no more lines are there, or too many came."""
 
 
 def quick_cells(lines: Lines, delimiter: str, width: int, limit: int) -> tuple[list[str], list[int]] | None:
@@ -78,54 +75,121 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
     limit
         How many bytes a record may have.
     """
-    pieces = lines.data.split(b"\n")
-    begins = list(accumulate((len(piece) + 1 for piece in pieces), initial=0))
-    begins[-1] = len(lines.data)  # after the last piece no newline stands
-    if not pieces[-1]:
-        pieces.pop()
-        begins.pop()
-    count = len(pieces)
+    split = _Lines(lines, delimiter, limit)
     rows: list[Row] = []
-    first = following = 0  # the line at which the present record begins, and the line to be read next
-    text = True  # whether all lines of the present record are
-
-    def feed() -> Iterator[str]:
-        nonlocal following, text
-        while following < count:
-            if following > first and begins[following + 1] - begins[first] > limit:
-                raise _Open
-            if following == first and len(pieces[first]) > limit:
-                return
-            data = lines.data[begins[following] : begins[following + 1]]
-            following += 1
-            try:
-                yield data.decode()
-            except UnicodeDecodeError:
-                text = False
-                yield data.decode("utf-8", "replace")
-        if following > first:
-            raise _Open
-
-    while first < count:
-        wrong = None
+    while split.first < len(split.pieces):
+        first = split.first
+        if len(split.pieces[first]) > limit:
+            rows.append(split.row(too_long(len(split.pieces[first]), limit), first + 1))
+            continue
         try:
-            for cells in csv.reader(feed(), delimiter=delimiter):
-                found = cells if text else undecodable(Reason.NOT_UTF8, "expected UTF-8, got other bytes")
+            for cells in csv.reader(split.feed(), delimiter=delimiter):
+                row = split.row(cells, split.following)
                 if cells:
-                    rows.append(Row(found, begins[first], begins[following]))
-                first, text = following, True
-            if first < count:
-                wrong = too_long(len(pieces[first]), limit)
+                    rows.append(row)
         except csv.Error as error:
-            wrong = undecodable(Reason.NOT_CSV, f"expected a row of CSV: {error}")
-        except _Open:
-            if not lines.last and len(lines.data) + lines.ahead - begins[first] <= limit:
-                break  # it may be closed in the next lines
-            wrong = undecodable(
-                Reason.UNCLOSED_QUOTE, f"expected a quote to be closed within {limit} bytes, and it is not"
+            rows.append(
+                split.row(undecodable(Reason.NOT_CSV, f"expected a row of CSV: {error}"), split.following)
             )
-        if wrong is not None:
-            rows.append(Row(wrong, begins[first], begins[first + 1]))
-            first += 1
-            following, text = first, True
-    return rows, begins[first]
+        except _Incomplete:
+            break
+        except _Unclosed:
+            fault = undecodable(
+                Reason.UNCLOSED_QUOTE,
+                f"expected a quote to be closed within {split.within} bytes, and it is not",
+            )
+            rows.append(split.row(fault, split.first + 1))
+    return rows, split.begins[split.first]
+
+
+class _Incomplete(Exception):
+    """A quote is open where the lines end, and may be closed in the next ones."""
+
+
+class _Unclosed(Exception):
+    """A quote is open, and not closed soon enough."""
+
+
+class _Lines:
+    """Lines on their way to the reader, and how far it has come."""
+
+    def __init__(self, lines: Lines, delimiter: str, limit: int) -> None:
+        self.pieces = lines.data.split(b"\n")
+        self.begins = list(accumulate((len(piece) + 1 for piece in self.pieces), initial=0))
+        self.begins[-1] = len(lines.data)  # no newline stands after the last piece
+        if not self.pieces[-1]:
+            self.pieces.pop()
+            self.begins.pop()
+        self.limit = limit
+        # A field beyond the reader's own limit is an error, which must not come after many lines have been read.
+        self.within = min(limit, csv.field_size_limit())
+        self.first = 0  # the line at which the present record begins
+        self.following = 0  # the line that is read next
+        self._given = lines
+        self._delimiter = delimiter
+        self._is_text = True  # the present record
+        self._open_to = (
+            0  # of the lines before this one, and not before `first`, none closes a quote that is open
+        )
+
+    def row(self, cells: list[str] | Undecodable, end: int) -> Row:
+        """The present record, which goes to the end of the line before `end`; the next one begins there."""
+        if not self._is_text and not isinstance(cells, Undecodable):
+            cells = undecodable(Reason.NOT_UTF8, "expected UTF-8, got other bytes")
+        row = Row(cells, self.begins[self.first], self.begins[end])
+        self.first = self.following = end
+        self._is_text = True
+        return row
+
+    def feed(self) -> Iterator[str]:
+        """The lines from the present record on, up to one that is too long. Asked for more than there are, it raises."""
+        while self.following < len(self.pieces):
+            if self.following == self.first and len(self.pieces[self.first]) > self.limit:
+                return
+            if self.following == self.first + 1:
+                self._check_closed()
+            self.following += 1
+            yield self._text(self.following - 1)
+        if self.following > self.first:
+            self._check_closed()
+
+    def _text(self, line: int) -> str:
+        data = self._given.data[self.begins[line] : self.begins[line + 1]]
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self._is_text = False
+            return data.decode("utf-8", "replace")
+
+    def _check_closed(self) -> None:
+        """Raise unless the quote that the present record's first line leaves open is closed soon enough.
+
+        No line is looked at twice for that: what leaves one quote open leaves any other open that was opened before it.
+        Otherwise a file in which every line leaves a quote open would take time for the square of its lines.
+        """
+        line, count = max(self.first + 1, self._open_to), len(self.pieces)
+        begin = self.begins[self.first]
+        while line < count and self.begins[line + 1] - begin <= self.within:
+            if not self._stays_open(line):
+                return
+            line += 1
+            self._open_to = line
+        here = len(self._given.data) + self._given.ahead - begin
+        if line == count and here <= self.within and not self._given.last:
+            raise _Incomplete
+        raise _Unclosed
+
+    def _stays_open(self, line: int) -> bool:
+        """Whether a quote that is open before a line is open after it."""
+
+        def quoted() -> Iterator[str]:
+            yield '"' + self._given.data[self.begins[line] : self.begins[line + 1]].decode("utf-8", "replace")
+            raise _Incomplete
+
+        try:
+            next(csv.reader(quoted(), delimiter=self._delimiter))
+        except _Incomplete:
+            return True
+        except csv.Error:
+            pass  # it is closed, and something is wrong after it
+        return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -70,9 +70,9 @@ class Fields:
     weight: str | None = None
     kind: str | None = None
     default_kind: Kind = SAMPLE
-    required: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    only: tuple[str, ...] | None = None
+    required: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    only: Sequence[str] | None = None
     flatten: bool = False
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def read(path: Path, *arguments, **settings):
         return whole(source)
     finally:
         source.close()
+
+
+def iterated(source):
+    while True:
+        try:
+            yield from source.poll(100)
+        except Exhausted:
+            return
 
 
 def reasons(records):
@@ -145,7 +154,7 @@ def test_roles_are_taken_from_their_columns(tmp_path):
     )
     fields = Fields(target="rain", key="id", time="at", weight="w", kind="what")
     place = Partition("days.csv")
-    assert [(e.x, e.y, e.key, e.time, e.weight, e.kind, e.partition) for e in read(path, fields)] == [  # type: ignore[union-attr]
+    assert [(e.x, e.y, e.key, e.time, e.weight, e.kind, e.partition) for e in read(path, fields)] == [
         ({"a": "x"}, "yes", "k1", 10.0, 2.0, Kind.SAMPLE, place),
         ({"a": "y"}, None, "k2", 20.0, 1.0, Kind.SAMPLE, place),
         ({}, "no", "k2", 30.0, 1.0, Kind.LABEL, place),
@@ -189,6 +198,37 @@ def test_a_quote_that_is_never_closed_costs_one_line_and_not_the_file(tmp_path):
     assert reasons(records) == ["unclosed_quote", *[None] * 1000, "unclosed_quote"]
     assert records[0].raw == b'1,"2'
     assert records[0].detail == "expected a quote to be closed within 100 bytes, and it is not"
+
+
+def test_a_file_in_which_every_line_leaves_a_quote_open_is_read_in_one_go(tmp_path):
+    path = written(
+        tmp_path, "a,b\n" + 'a","b\n' * 30_000
+    )  # a hundred million lines, were each looked at for each
+    records = read(path)
+    assert reasons(records) == ["unclosed_quote"] * 30_000
+
+
+@pytest.mark.parametrize("content", [b"x" * 10**6, b"x" * 999 + b"\n"], ids=["line", "lines"])
+@pytest.mark.parametrize("opening", [b"", b'"'], ids=["plain", "quoted"])
+def test_what_does_not_end_is_never_in_memory(tmp_path, content, opening):
+    path = tmp_path / "long.csv"
+    with path.open("wb") as file:
+        file.write(b"a,b\n1,2\n" + opening)
+        for _ in range(10**7 // len(content)):
+            file.write(content)
+        file.write(b'\n3,4\n"5",6\n')
+    source = CSVSource(path, max_record_bytes=10**4)
+    first, last = None, None
+    tracemalloc.start()
+    try:
+        for record in iterated(source):
+            first, last = first or record, record
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+        source.close()
+    assert isinstance(first, Event) and isinstance(last, Event)
+    assert (first.x, last.x) == ({"a": "1", "b": "2"}, {"a": "5", "b": "6"})
 
 
 def test_a_row_that_is_too_long_is_skipped_wherever_it_stands(tmp_path):

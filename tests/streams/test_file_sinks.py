@@ -204,27 +204,26 @@ def test_results_as_json_hold_every_field(tmp_path):
     sink.close()
     assert lines(tmp_path / "out") == [
         {
-
-                "key": "größe",
-                "source": "days",
-                "partition": 0,
-                "position": 3,
-                "time": 1.5,
-                "prediction": "yes"
-            ,
-            "probabilities": {"yes": 0.75, "no": 0.25}, "version": 1,
+            "key": "größe",
+            "source": "days",
+            "partition": 0,
+            "position": 3,
+            "time": 1.5,
+            "prediction": "yes",
+            "probabilities": {"yes": 0.75, "no": 0.25},
+            "version": 1,
             "model": {"name": "nb", "generation": 2, "configuration": "abc"},
         },
         {
-
-                "key": None,
-                "source": "days",
-                "partition": 0,
-                "position": 4,
-                "time": None,
-                "reason": "not_json"
-            ,
-            "detail": "expected JSON", "raw": "/w==", "version": 1,
+            "key": None,
+            "source": "days",
+            "partition": 0,
+            "position": 4,
+            "time": None,
+            "reason": "not_json",
+            "detail": "expected JSON",
+            "raw": "/w==",
+            "version": 1,
         },
     ]
 
@@ -294,20 +293,16 @@ def test_a_csv_file_has_its_columns_once_however_often_it_is_opened(tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["position"] for row in rows] == ["0", "1", "2"]
     assert rows[0] == {
-
-            "key": "/w==",
-            "source": "days",
-            "partition": "0",
-            "position": "0",
-            "time": "1.5",
-            "prediction": "yes"
-        ,
-
-            "probabilities": '{"yes":0.75,"no":0.25}',
-            "model": "nb",
-            "generation": "2",
-            "configuration": "abc"
-        ,
+        "key": "/w==",
+        "source": "days",
+        "partition": "0",
+        "position": "0",
+        "time": "1.5",
+        "prediction": "yes",
+        "probabilities": '{"yes":0.75,"no":0.25}',
+        "model": "nb",
+        "generation": "2",
+        "configuration": "abc",
         "version": "1",
     }
 

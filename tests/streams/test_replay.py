@@ -40,7 +40,7 @@ def paced(times, speed=1.0):
 
 def arrivals(replay, clock, limit=10):
     """When each record came."""
-    found = []
+    found: list[float] = []
     while True:
         try:
             records = replay.poll(limit)
