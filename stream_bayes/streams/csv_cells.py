@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from stream_bayes.streams.bad_records import Reason, described, shortened, undec
 from stream_bayes.streams.fields import Fields, kind_from, seconds_from
 
 __all__ = [
+    "Cells",
     "DeclaredCells",
     "KindCells",
     "MomentCells",
@@ -23,8 +25,8 @@ __all__ = [
 ]
 
 
-class TextCells:
-    """Text that stays text. The other columns are made from this one: they write `one`.
+class Cells(ABC):
+    """One column. A subclass writes `one`, and `present` where many cells can be had for less.
 
     Parameters
     ----------
@@ -48,21 +50,33 @@ class TextCells:
         Undecodable
             If one of them is not what the column holds.
         """
-        if self._missing.isdisjoint(cells):
+        missing, absent = self._missing, self.absent
+        if missing.isdisjoint(cells):
             return self.present(cells)
-        missing, absent, one = self._missing, self.absent, self.one
-        return [absent if cell in missing else one(cell) for cell in cells]
+        present = iter(self.present([cell for cell in cells if cell not in missing]))
+        return [absent if cell in missing else next(present) for cell in cells]
 
     def present(self, cells: Sequence[str]) -> Sequence[Any]:
         """The values of cells of which none is missing."""
-        return cells
+        return [self.one(cell) for cell in cells]
 
+    @abstractmethod
     def one(self, cell: str) -> Any:
         """The value of one cell."""
+
+
+class TextCells(Cells):
+    """Text that stays text."""
+
+    def values(self, cells: Sequence[str]) -> Sequence[Any]:
+        missing = self._missing
+        return cells if missing.isdisjoint(cells) else [None if cell in missing else cell for cell in cells]
+
+    def one(self, cell: str) -> Any:
         return cell
 
 
-class DeclaredCells(TextCells):
+class DeclaredCells(Cells):
     """Text that may stand for a declared value that is none, as `3` for 3 and `true` for True; or else stays text."""
 
     def __init__(self, name: str, missing: frozenset[str], declared: Vocabulary) -> None:
@@ -78,17 +92,17 @@ class DeclaredCells(TextCells):
         return self._value_of.get(cell, cell)
 
 
-class NumberCells(TextCells):
+class NumberCells(Cells):
     """Finite numbers."""
 
     def present(self, cells: Sequence[str]) -> Sequence[Any]:
         try:
             numbers = list(map(float, cells))
         except ValueError:
-            return [self.one(cell) for cell in cells]
+            return super().present(cells)
         text = "".join(cells)
         if "_" in text or not text.isascii() or not all(map(math.isfinite, numbers)):
-            return [self.one(cell) for cell in cells]
+            return super().present(cells)
         return numbers
 
     def one(self, cell: str) -> Any:
@@ -106,15 +120,12 @@ class WeightCells(NumberCells):
     absent = 1.0
 
 
-class MomentCells(TextCells):
+class MomentCells(Cells):
     """Moments: numbers, unless the unit is `iso`, or dates and times."""
 
     def __init__(self, fields: Fields, missing: frozenset[str]) -> None:
         super().__init__(fields.time or "", missing)
         self._fields = fields
-
-    def present(self, cells: Sequence[str]) -> Sequence[Any]:
-        return [self.one(cell) for cell in cells]
 
     def one(self, cell: str) -> Any:
         if self._fields.time_unit != "iso":
@@ -125,16 +136,13 @@ class MomentCells(TextCells):
         return seconds_from(cell, self._fields)
 
 
-class KindCells(TextCells):
+class KindCells(Cells):
     """What each record asks for."""
 
     def __init__(self, fields: Fields, missing: frozenset[str]) -> None:
         super().__init__(fields.kind or "", missing)
         self._fields = fields
         self.absent = fields.default_kind
-
-    def present(self, cells: Sequence[str]) -> Sequence[Kind]:
-        return [kind_from(cell, self._fields) for cell in cells]
 
     def one(self, cell: str) -> Kind:
         return kind_from(cell, self._fields)

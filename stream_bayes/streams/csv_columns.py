@@ -13,6 +13,7 @@ from stream_bayes.features import Numeric, Vocabulary
 from stream_bayes.schema import Schema
 from stream_bayes.streams.bad_records import Reason, shortened, undecodable
 from stream_bayes.streams.csv_cells import (
+    Cells,
     DeclaredCells,
     KindCells,
     MomentCells,
@@ -152,7 +153,7 @@ class Columns:
         return [name for name in features if name in schema.features]
 
 
-def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Schema | None) -> TextCells:
+def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Schema | None) -> Cells:
     """What the column of a role holds."""
     name = fields.roles[role]
     if role == "target":
@@ -166,7 +167,7 @@ def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Sche
     return TextCells(name, missing)
 
 
-def _feature_cells(name: str, schema: Schema | None, missing: frozenset[str]) -> TextCells:
+def _feature_cells(name: str, schema: Schema | None, missing: frozenset[str]) -> Cells:
     """What the column of a feature holds."""
     spec = None if schema is None else schema.features[name]
     if isinstance(spec, Numeric):
@@ -174,7 +175,7 @@ def _feature_cells(name: str, schema: Schema | None, missing: frozenset[str]) ->
     return _nominal_cells(name, missing, None if spec is None else spec.values)
 
 
-def _nominal_cells(name: str, missing: frozenset[str], declared: Vocabulary | None) -> TextCells:
+def _nominal_cells(name: str, missing: frozenset[str], declared: Vocabulary | None) -> Cells:
     if declared is None or all(isinstance(value, str) for value in declared):
         return TextCells(name, missing)
     return DeclaredCells(name, missing, declared)

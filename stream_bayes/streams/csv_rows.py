@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from stream_bayes.errors import Undecodable
@@ -40,27 +40,40 @@ class Row(NamedTuple):
 def quick_cells(lines: Lines, delimiter: str, width: int, limit: int) -> tuple[list[str], list[int]] | None:
     """All cells of the lines, one after another, and the length of each line; None unless all is quite plain.
 
-    Plain are lines without quotes, of the right number of cells, none blank or too long. Most files have no others,
-    and this takes half the time of `rows_of`.
+    Plain are lines of which each is a record of the right number of cells, and none too long. Most files have no
+    others, and this takes half the time of `rows_of`.
     """
     data = lines.data
-    if b'"' in data or not data.endswith(b"\n"):
+    if not data.endswith(b"\n"):
+        return None
+    lengths = [len(line) + 1 for line in data.split(b"\n")]
+    lengths.pop()
+    if max(lengths) > limit:
         return None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     try:
-        text = data.decode()
+        text = data[:-1].decode()
     except UnicodeDecodeError:
         return None
     rows = text.split("\n")
-    rows.pop()
+    if b'"' in data:
+        return _quick_quoted(rows, delimiter, width, lengths)
     if "\r" in text or "" in rows or {row.count(delimiter) for row in rows} != {width - 1}:
         return None
-    lengths = [len(line) + 1 for line in lines.data.split(b"\n")]
-    lengths.pop()
-    if max(lengths) > limit:
+    return text.replace("\n", delimiter).split(delimiter), lengths
+
+
+def _quick_quoted(
+    lines: list[str], delimiter: str, width: int, lengths: list[int]
+) -> tuple[list[str], list[int]] | None:
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
         return None
-    return text[:-1].replace("\n", delimiter).split(delimiter), lengths
+    if len(rows) != len(lines) or any(len(row) != width for row in rows):
+        return None
+    return list(chain.from_iterable(rows)), lengths
 
 
 def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
@@ -142,7 +155,7 @@ class _Lines:
         return row
 
     def feed(self) -> Iterator[str]:
-        """The lines from the present record on, up to one that is too long. Asked for more than there are, it raises."""
+        """The lines from the present record on, up to one that is too long. Asked for more than there is, it raises."""
         while self.following < len(self.pieces):
             if self.following == self.first and len(self.pieces[self.first]) > self.limit:
                 return

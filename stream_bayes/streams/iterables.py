@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from stream_bayes.streams.source import Record
 
 __all__ = ["Item", "IterableSource"]
 
-Item: TypeAlias = tuple[Mapping[Any, Any], Any] | Mapping[Any, Any] | Event
+Item: TypeAlias = tuple[Mapping[Any, Any] | str | bytes, Any] | Mapping[Any, Any] | Event
 
 
 class IterableSource:
@@ -31,6 +31,7 @@ class IterableSource:
     ----------
     items
         Pairs `(x, y)`, dicts, or events, whose places are written over. Or a function that makes an iterator of these.
+        An `x` may also be text or bytes, for a learner that takes messages.
     name
         The source's name.
     limit
@@ -127,8 +128,9 @@ class IterableSource:
     def _record(self, item: Item, position: Position) -> Record:
         if type(item) is tuple and len(item) == 2:
             x, y = item
-            if isinstance(x, Mapping):
-                return Event(x, y, position=position, partition=self._partition)
+            if isinstance(x, (Mapping, str, bytes)):
+                features = cast("Mapping[Any, Any]", x)  # or a message, which its learner takes as it is
+                return Event(features, y, position=position, partition=self._partition)
         if isinstance(item, Event):
             return replace(item, position=position, partition=self._partition, length=1)
         try:

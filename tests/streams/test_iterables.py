@@ -80,6 +80,13 @@ def test_fields_say_what_is_what_in_dicts_and_leave_them_as_they_were():
     assert rows == [{"a": 1, "y": "no", "id": 5}]
 
 
+def test_messages_are_samples_as_they_are():
+    assert events(whole(IterableSource([(b"\xff", "spam"), ("hello", "ham")]))) == [
+        (b"\xff", "spam"),
+        ("hello", "ham"),
+    ]
+
+
 def test_what_is_no_event_is_a_bad_record():
     records = whole(IterableSource([({}, 1, 2), "text", ([], 1)]))  # type: ignore[list-item]
     assert [record.reason for record in records if isinstance(record, BadRecord)] == ["wrong_type"] * 3
