@@ -44,6 +44,7 @@ core._configurations
 core._family_counts
 core._window
 core._tables
+core._gathering
 core._kernels
 core._value_kernels
 core._bag_kernels
@@ -61,6 +62,7 @@ core._blanket
 core.counts_state
 core.window
 core.families
+core.tables_state
 core.merging
 core.naming
 core.cutting

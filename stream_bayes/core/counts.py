@@ -7,7 +7,7 @@ learned is learned here; what is predicted from it is a reading's business.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +22,25 @@ from stream_bayes.core._value_counts import ValueCounts
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts_state import (
     MOMENTS,
-    check_shapes,
+    Names,
     clock_state,
     expect,
     grid,
-    load_arrays,
     load_clock,
     load_names,
-    names_state,
     refusing_bad_state,
     sizes,
-    table_arrays,
 )
 from stream_bayes.core.families import families_arrays, families_state, load_families
 from stream_bayes.core.merging import merge_names, merge_tables
 from stream_bayes.core.naming import name_of_failed, weights_by_name
 from stream_bayes.core.numeric import Discretizer
+from stream_bayes.core.tables_state import check_shapes, load_arrays, table_arrays
 from stream_bayes.core.values import shown
 from stream_bayes.core.window import Window
 from stream_bayes.errors import BadWeight, BudgetExceeded, CannotMerge, NotLearned
 
-__all__ = ["CountStore"]
+__all__ = ["CountStore", "StoreContent"]
 
 Array = NDArray[Any]
 
@@ -54,6 +52,19 @@ SMALLEST_ROOM = 4
 SPARE_FEATURES = (
     4  # one more for each so many, so that features met one by one do not move the tables each time
 )
+
+
+class StoreContent(NamedTuple):
+    """Everything a store held at one moment: copies of its tables, and names that never change."""
+
+    clock: dict[str, Any]
+    names: Names
+    parts: dict[str, Any]
+    arrays: dict[str, Array]
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON values under "meta" and arrays under "arrays"."""
+        return {"meta": self.clock | self.names.state() | self.parts, "arrays": self.arrays}
 
 
 class CountStore:
@@ -444,8 +455,8 @@ class CountStore:
         """
         return weights_by_name(self.encoder, self.tables)
 
-    def state(self) -> dict[str, Any]:
-        """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
+    def content(self) -> StoreContent:
+        """Everything held now, for a snapshot: `content().state()` may be written while this store goes on."""
         parts: dict[str, Any] = {} if self.discretizer is None else {"bins": self.discretizer.state()}
         arrays = table_arrays(self.encoder, self.tables)
         if self.window is not None:
@@ -453,8 +464,12 @@ class CountStore:
         if self.tables.families is not None:
             parts["families"] = families_state(self.tables.families)
             arrays |= families_arrays(self.tables.families, self.encoder)
-        meta = {"order": self.order} | clock_state(self.tables) | names_state(self.encoder) | parts
-        return {"meta": meta, "arrays": arrays}
+        clock = {"order": self.order} | clock_state(self.tables)
+        return StoreContent(clock, Names.of(self.encoder), parts, arrays)
+
+    def state(self) -> dict[str, Any]:
+        """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
+        return self.content().state()
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store of the same configuration from a state; whatever is wrong with it raises `BadState`."""

@@ -1,29 +1,23 @@
-r"""A count store's names, clock and tables as JSON values and arrays, and back, with everything checked.
+r"""A count store's names and clock as JSON values, and back, with everything checked; its tables: `tables_state`.
 
-    {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
-              "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
-              "vocabularies": ["grey\nblue"], "other": [false]},
-     "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
-                "pairs", "triples": (cells, C), "beside": (codes * features, C),
-                "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
-
-Tables are written without their spare room: the codes of the first feature, then of the second, classes innermost;
-of pairs the triangle that `_layout` draws, of triples the tetrahedron. Arrays of samples are there unless all weights
-were whole, `beside` where the store has it. The kernels run unchecked, so nothing enters the tables from here that
-was not looked at.
+{"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
+          "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
+          "vocabularies": ["grey\nblue"], "other": [false]},
+ "arrays": {"class_weight", "class_peak": (C,), "weight": (codes, C), "present": (features, C),
+            "pairs", "triples": (cells, C), "beside": (codes * features, C),
+            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._encoding import Encoder, RowEncoder
-from stream_bayes.core._layout import Layout
 from stream_bayes.core._tables import Tables
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.values import OTHER, Value, packed, tagged_many, unpacked, untagged_many
@@ -31,17 +25,15 @@ from stream_bayes.errors import BadState, StreamBayesError
 
 __all__ = [
     "MOMENTS",
-    "check_shapes",
+    "SAMPLES_OF",
+    "Names",
     "clock_state",
     "expect",
     "grid",
-    "load_arrays",
     "load_clock",
     "load_names",
-    "names_state",
     "refusing_bad_state",
     "sizes",
-    "table_arrays",
     "vocabularies",
 ]
 
@@ -115,16 +107,37 @@ def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
     tables.unit = tables.unit_at(clock)
 
 
-def names_state(encoder: Encoder) -> dict[str, Any]:
-    """Labels, features and vocabularies, in the order of their codes."""
-    known, features = vocabularies(encoder), list(encoder.features.values())
-    return {
-        "labels": tagged_many(encoder.labels.values),
-        "features": tagged_many([feature.name for feature in features]),
-        "numeric": [bool(feature.measured) for feature in features],
-        "vocabularies": [packed(v.values[: v.other] if v.other >= 0 else v.values) for v in known],
-        "other": [v.other >= 0 for v in known],
-    }
+class Names(NamedTuple):
+    """Labels, features and vocabularies in the order of their codes, as they were at one moment.
+
+    The values themselves are shared, and never change. Writing them may wait.
+    """
+
+    labels: list[Value]
+    features: list[tuple[Value, bool]]
+    vocabularies: list[list[Value]]
+    other: list[bool]
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> Self:
+        """Those that an encoder has now."""
+        known = vocabularies(encoder)
+        return cls(
+            list(encoder.labels.values),
+            [(feature.name, bool(feature.measured)) for feature in encoder.features.values()],
+            [v.values[: v.other] if v.other >= 0 else list(v.values) for v in known],
+            [v.other >= 0 for v in known],
+        )
+
+    def state(self) -> dict[str, Any]:
+        """All of them as JSON values."""
+        return {
+            "labels": tagged_many(self.labels),
+            "features": tagged_many(name for name, _ in self.features),
+            "numeric": [numeric for _, numeric in self.features],
+            "vocabularies": [packed(values) for values in self.vocabularies],
+            "other": self.other,
+        }
 
 
 def load_names(encoder: Encoder, meta: Mapping[str, Any]) -> None:
@@ -159,120 +172,3 @@ def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object)
     expect(vocabulary.restore(values), "a vocabulary names a value twice")
     if other:
         vocabulary.add(OTHER)
-
-
-def _tables_by_name(encoder: Encoder, tables: Tables) -> dict[str, tuple[Array, Any]]:
-    """Each flat table as a grid with a column a class, and the rows of it that are in use."""
-    used, _ = sizes(encoder)
-    values, layout, numbers = tables.values, tables.values.layout, tables.gaussians
-    positions, runs = layout.positions_of(used), slice(len(used))
-    found = {
-        "class_weight": (grid(tables.class_weight, len(tables.class_weight)), slice(None)),
-        "class_peak": (grid(tables.class_peak, len(tables.class_peak)), slice(None)),
-        "weight": (grid(values.weight, layout.classes), positions),
-        "present": (grid(values.present, layout.classes), runs),
-    }
-    if not tables.exact:
-        found["class_samples"] = (grid(tables.class_samples, len(tables.class_samples)), slice(None))
-        found["samples"] = (grid(values.samples, layout.classes), positions)
-        found["present_samples"] = (grid(values.present_samples, layout.classes), runs)
-    if tables.pairs is not None:
-        found["pairs"] = (grid(tables.pairs.weight, layout.classes), layout.pairs_of(used))
-        if tables.pairs.beside is not None:
-            columns = (positions[:, None] * layout.features + np.arange(len(used))).reshape(-1)
-            found["beside"] = (grid(tables.pairs.beside, layout.classes), columns)
-    if tables.triples is not None:
-        found["triples"] = (grid(tables.triples.weight, layout.classes), layout.triples_of(used))
-    if encoder.numeric:
-        for name in MOMENTS[: 4 if tables.exact else 5]:
-            found[f"numeric_{name}"] = (
-                grid(getattr(numbers, name), numbers.classes),
-                slice(len(encoder.numeric)),
-            )
-    return found
-
-
-def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
-    """The tables, without their spare room."""
-    labels = len(encoder.labels)
-    return {
-        name: np.array(table[rows][:, :labels], order="C")  # never a view: the tables go on changing
-        for name, (table, rows) in _tables_by_name(encoder, tables).items()
-    }
-
-
-def _compact(encoder: Encoder) -> Layout:
-    """A layout without spare room."""
-    used, declared = sizes(encoder)
-    return Layout(used, used, declared, max(len(encoder.labels), 1))
-
-
-def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> None:
-    """Refuse names without arrays to go with them, before any room is made for what they claim."""
-    used, _ = sizes(encoder)
-    labels = len(encoder.labels)
-    expect(
-        np.shape(arrays["weight"]) == (int(used.sum()), labels),
-        "its values do not match its table of weights",
-    )
-    expect(np.shape(arrays["present"]) == (len(used), labels), "its features do not match its tables")
-    compact = _compact(encoder)
-    if order >= 2:
-        expect(
-            np.shape(arrays["pairs"]) == (compact.pairs, labels),
-            "its values do not match its pairs",
-        )
-    if order >= 3:
-        expect(
-            np.shape(arrays["triples"]) == (compact.triples, labels),
-            "its values do not match its triples",
-        )
-    if encoder.numeric:
-        expect(
-            np.shape(arrays["numeric_weight"]) == (len(encoder.numeric), labels), "its numbers do not match"
-        )
-
-
-def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -> None:
-    """Fill tables that have just the room for it."""
-    labels = len(encoder.labels)
-    if tables.pairs is not None and "beside" in arrays:
-        tables.pairs.count_beside()
-    expected = _tables_by_name(encoder, tables)
-    expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
-    for name, (table, rows) in expected.items():
-        array = _checked(name, arrays[name], (len(table[rows]), labels))
-        if tables.exact and name not in ("class_peak", "numeric_mean", "numeric_m2", "numeric_peak"):
-            expect(
-                bool((array == np.floor(array)).all()),
-                f"{name} holds fractions, but its counts are said to be whole",
-            )
-        table[rows, :labels] = array
-    for name, weight in SAMPLES_OF.items():
-        if name in expected:
-            alone = (arrays[name] == 0) & (arrays[weight] > 0)
-            expect(not bool(alone.any()), f"{weight} holds weight that no sample has")
-    peaks = np.array(tables.class_peak)
-    tables.raise_peaks()
-    expect(
-        np.array_equal(peaks, tables.class_peak), "a class weighs more than it is said to have ever weighed"
-    )
-    tables.values.recount()
-    if tables.values.histogram is not None:
-        tables.values.rebuild_histogram()
-    if tables.pairs is not None and tables.pairs.beside is None:
-        expect(tables.is_complete(), "it lacks the table beside its pairs that missing values need")
-
-
-def _checked(name: str, array: object, shape: tuple[int, int]) -> Array:
-    """An array of a state, once it cannot do any harm."""
-    if not isinstance(array, np.ndarray):
-        raise BadState(f"the state does not fit: {name} is no array")
-    expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")
-    expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
-    expect(bool(np.isfinite(array).all()), f"{name} holds numbers that are not finite")
-    if name != "numeric_mean":
-        expect(bool((array >= 0).all()), f"{name} holds negative numbers")
-    if name.endswith("samples"):
-        expect(bool((array == np.floor(array)).all()), f"{name} holds fractions of samples")
-    return array

@@ -35,14 +35,7 @@ from stream_bayes.learners.arguments import (
 from stream_bayes.learners.batches import encode_batch, row_count
 from stream_bayes.learners.explanation import Explanation
 from stream_bayes.learners.intervals import Cumulants, beta_interval, log_odds_interval, log_weight
-from stream_bayes.learners.saving import (
-    FORMAT,
-    checksum,
-    loaded_parameter,
-    saved_parameter,
-    text_of,
-    verified,
-)
+from stream_bayes.learners.saving import Content, loaded_parameter, saved_parameter, verified
 from stream_bayes.schema import Schema
 
 __all__ = ["BayesClassifier", "Probabilities", "Promise", "most_probable"]
@@ -456,19 +449,21 @@ class BayesClassifier(base.MiniBatchClassifier):
         """The bytes of the tables and of the codes of names; the names themselves are not counted."""
         return self._store.memory_bytes
 
+    def content(self) -> Content:
+        """Everything the learner is now, for a snapshot: `content().state()` may be written while it goes on learning.
+
+        Making one costs a copy of the tables.
+        """
+        return Content(
+            type(self).__name__,
+            {name: saved_parameter(value) for name, value in self._get_params().items()},
+            self._store.content(),
+            derived_state(self._reading),
+        )
+
     def state(self) -> dict[str, Any]:
         """Everything the learner is: JSON values, and arrays under "arrays". `from_state` is the inverse."""
-        store = self._store.state()
-        state = {
-            "format": FORMAT,
-            "learner": type(self).__name__,
-            "parameters": {name: saved_parameter(value) for name, value in self._get_params().items()},
-            "store": store["meta"],
-            "reading": derived_state(self._reading),
-            "arrays": store["arrays"],
-        }
-        state["checksum"] = checksum(text_of(state), store["arrays"])
-        return state
+        return self.content().state()
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:

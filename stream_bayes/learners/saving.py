@@ -5,19 +5,43 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from stream_bayes.core.counts import StoreContent
 from stream_bayes.core.values import tagged, untagged
 from stream_bayes.errors import BadState
 from stream_bayes.schema import Schema
 
-__all__ = ["FORMAT", "checksum", "loaded_parameter", "saved_parameter", "text_of", "verified"]
+__all__ = ["FORMAT", "Content", "checksum", "loaded_parameter", "saved_parameter", "text_of", "verified"]
 
 FORMAT = 1
 
 _KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "checksum"}
+
+
+class Content(NamedTuple):
+    """Everything a learner held at one moment. Its state can be written while the learner goes on."""
+
+    learner: str
+    parameters: dict[str, Any]
+    store: StoreContent
+    reading: dict[str, Any]
+
+    def state(self) -> dict[str, Any]:
+        """All of it: JSON values, and arrays under "arrays"."""
+        store = self.store.state()
+        state = {
+            "format": FORMAT,
+            "learner": self.learner,
+            "parameters": self.parameters,
+            "store": store["meta"],
+            "reading": self.reading,
+            "arrays": store["arrays"],
+        }
+        state["checksum"] = checksum(text_of(state), store["arrays"])
+        return state
 
 
 def text_of(state: Mapping[str, Any]) -> str:

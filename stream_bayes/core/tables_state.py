@@ -1,0 +1,202 @@
+"""A count store's tables as arrays, and back, with everything checked.
+
+Tables are written without their spare room: the codes of the first feature, then of the second, classes innermost;
+of pairs the triangle that `_layout` draws, of triples the tetrahedron. Arrays of samples are there unless all weights
+were whole, `beside` where the store has it. The kernels run unchecked, so nothing enters the tables from here that
+was not looked at.
+
+Copying is what a stream waits for. Tables that were loaded have no spare room: they are filled as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core._encoding import Encoder
+from stream_bayes.core._gathering import gather, gather_pairs
+from stream_bayes.core._layout import Layout
+from stream_bayes.core._tables import Tables
+from stream_bayes.core.counts_state import MOMENTS, SAMPLES_OF, expect, grid, sizes
+from stream_bayes.errors import BadState
+
+__all__ = ["check_shapes", "load_arrays", "table_arrays"]
+
+Array = NDArray[Any]
+
+ANY_SIGN = ("numeric_mean",)
+FRACTIONS = ("class_peak", "numeric_mean", "numeric_m2", "numeric_peak")  # also where all weights are whole
+AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A flat table of so many classes, and the cells of it that are in use."""
+
+    table: Any
+    classes: int
+    cells: slice | Array
+
+    @property
+    def size(self) -> int:
+        """How many cells are in use."""
+        if isinstance(self.cells, slice):
+            return len(range(*self.cells.indices(len(self.table) // self.classes)))
+        return len(self.cells)
+
+    def copied(self, labels: int) -> Array:
+        """The cells in use, without the spare classes; never a view, for the tables go on changing."""
+        if isinstance(self.cells, slice):
+            return np.array(grid(self.table, self.classes)[self.cells, :labels], order="C")
+        out = np.empty((len(self.cells), labels))
+        gather(self.table, self.cells, self.classes, out)
+        return out
+
+    def fill(self, array: Array) -> None:
+        """Put an array into the cells in use."""
+        grid(self.table, self.classes)[self.cells, : array.shape[1]] = array
+
+
+@dataclass(frozen=True)
+class _SparsePairs(_Part):
+    """Pairs among spare room: their cells are found while they are copied, and not listed before."""
+
+    layout: Layout
+    used: Array
+
+    @property
+    def size(self) -> int:
+        return int(Layout(self.used, self.used, self.used, 1).pairs)
+
+    def copied(self, labels: int) -> Array:
+        out = np.empty((self.size, labels))
+        gather_pairs(self.table, self.layout, self.used, out)
+        return out
+
+    def fill(self, array: Array) -> None:
+        grid(self.table, self.classes)[self.layout.pairs_of(self.used), : array.shape[1]] = array
+
+
+def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
+    """Each table by name."""
+    used, _ = sizes(encoder)
+    values, layout, numbers = tables.values, tables.values.layout, tables.gaussians
+    classes, runs = layout.classes, slice(len(used))
+    compact = len(used) == layout.features and bool((np.asarray(layout.room) == used).all())
+    positions = slice(layout.positions) if compact else layout.positions_of(used)
+    found = {
+        "class_weight": _Part(tables.class_weight, len(tables.class_weight), slice(None)),
+        "class_peak": _Part(tables.class_peak, len(tables.class_peak), slice(None)),
+        "weight": _Part(values.weight, classes, positions),
+        "present": _Part(values.present, classes, runs),
+    }
+    if not tables.exact:
+        found["class_samples"] = _Part(tables.class_samples, len(tables.class_samples), slice(None))
+        found["samples"] = _Part(values.samples, classes, positions)
+        found["present_samples"] = _Part(values.present_samples, classes, runs)
+    if tables.pairs is not None:
+        pairs = tables.pairs.weight
+        found["pairs"] = (
+            _Part(pairs, classes, slice(layout.pairs))
+            if compact
+            else _SparsePairs(pairs, classes, slice(0), layout, used)
+        )
+        if tables.pairs.beside is not None:
+            rows = layout.positions_of(used)[:, None] * layout.features
+            found["beside"] = _Part(tables.pairs.beside, classes, (rows + np.arange(len(used))).reshape(-1))
+    if tables.triples is not None:
+        triples = slice(layout.triples) if compact else layout.triples_of(used)
+        found["triples"] = _Part(tables.triples.weight, classes, triples)
+    if encoder.numeric:
+        measured = slice(len(encoder.numeric))
+        for name in MOMENTS[: 4 if tables.exact else 5]:
+            found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
+    return found
+
+
+def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
+    """The tables, without their spare room."""
+    labels = len(encoder.labels)
+    return {name: part.copied(labels) for name, part in _parts(encoder, tables).items()}
+
+
+def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> None:
+    """Refuse names without arrays to go with them, before any room is made for what they claim."""
+    used, _ = sizes(encoder)
+    labels = len(encoder.labels)
+    expect(
+        np.shape(arrays["weight"]) == (int(used.sum()), labels),
+        "its values do not match its table of weights",
+    )
+    expect(np.shape(arrays["present"]) == (len(used), labels), "its features do not match its tables")
+    compact = Layout(used, used, used, 1)
+    if order >= 2:
+        expect(np.shape(arrays["pairs"]) == (compact.pairs, labels), "its values do not match its pairs")
+    if order >= 3:
+        expect(
+            np.shape(arrays["triples"]) == (compact.triples, labels), "its values do not match its triples"
+        )
+    if encoder.numeric:
+        expect(
+            np.shape(arrays["numeric_weight"]) == (len(encoder.numeric), labels), "its numbers do not match"
+        )
+
+
+def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -> None:
+    """Fill tables that have just the room for it."""
+    labels = len(encoder.labels)
+    if tables.pairs is not None and "beside" in arrays:
+        tables.pairs.count_beside()
+    expected = _parts(encoder, tables)
+    expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
+    for name, part in expected.items():
+        array = _checked(name, arrays[name], (part.size, labels))
+        if tables.exact and name not in FRACTIONS:
+            expect(_are_whole(array), f"{name} holds fractions, but its counts are said to be whole")
+        part.fill(array)
+    for name, weight in SAMPLES_OF.items():
+        if name in expected:
+            alone = (arrays[name] == 0) & (arrays[weight] > 0)
+            expect(not bool(alone.any()), f"{weight} holds weight that no sample has")
+    peaks = np.array(tables.class_peak)
+    tables.raise_peaks()
+    expect(
+        np.array_equal(peaks, tables.class_peak), "a class weighs more than it is said to have ever weighed"
+    )
+    tables.values.recount()
+    if tables.values.histogram is not None:
+        tables.values.rebuild_histogram()
+    if tables.pairs is not None and tables.pairs.beside is None:
+        expect(tables.is_complete(), "it lacks the table beside its pairs that missing values need")
+
+
+def _checked(name: str, array: object, shape: tuple[int, int]) -> Array:
+    """An array of a state, once it cannot do any harm."""
+    if not isinstance(array, np.ndarray):
+        raise BadState(f"the state does not fit: {name} is no array")
+    expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")
+    expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
+    # The least and the most of an array with a NaN are NaN.
+    least, most = float(array.min(initial=0.0)), float(array.max(initial=0.0))
+    expect(-math.inf < least and most < math.inf, f"{name} holds numbers that are not finite")
+    expect(name in ANY_SIGN or least >= 0, f"{name} holds negative numbers")
+    if name.endswith("samples"):
+        expect(_are_whole(array), f"{name} holds fractions of samples")
+    return array
+
+
+def _are_whole(array: Array) -> bool:
+    """Whether all numbers are whole; in pieces, for a second array of this size would take longer than looking."""
+    flat = array.reshape(-1)
+    rounded = np.empty(min(len(flat), AT_ONCE))
+    for start in range(0, len(flat), AT_ONCE):
+        piece = flat[start : start + AT_ONCE]
+        np.floor(piece, out=rounded[: len(piece)])
+        if not np.array_equal(piece, rounded[: len(piece)]):
+            return False
+    return True
