@@ -36,7 +36,10 @@ class ValueCounts:
         """Find out anew which values hold samples, after the tables were filled from elsewhere."""
         layout: Layout = self.layout
         held = np.asarray(self.held)
-        held[:] = (np.asarray(self.samples).reshape(layout.positions, layout.classes) > 0).any(axis=1)
+        # Samples are never negative, so a sum of 0 is nothing but zeros; and a product is faster than `any`.
+        held[:] = (
+            np.asarray(self.samples).reshape(layout.positions, layout.classes) @ np.ones(layout.classes) > 0
+        )
         held[layout.positions_of(layout.declared)] = 1
         self.distinct = np.diff(np.concatenate([[0], np.cumsum(held, dtype=np.longlong)])[self.bounds()])
 

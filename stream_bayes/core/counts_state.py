@@ -1,11 +1,11 @@
 r"""A count store's names and clock as JSON values, and back, with everything checked; its tables: `tables_state`.
 
-{"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
-          "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
-          "vocabularies": ["grey\nblue"], "other": [false]},
- "arrays": {"class_weight", "class_peak": (C,), "weight": (codes, C), "present": (features, C),
-            "pairs", "triples": (cells, C), "beside": (codes * features, C),
-            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
+    {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
+              "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
+              "vocabularies": ["grey\nblue"], "other": [false]},
+     "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
+                "pairs", "triples": (cells, C), "beside": (codes * features, C),
+                "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
 """
 
 from __future__ import annotations
@@ -110,12 +110,13 @@ def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
 class Names(NamedTuple):
     """Labels, features and vocabularies in the order of their codes, as they were at one moment.
 
-    The values themselves are shared, and never change. Writing them may wait.
+    Nothing is copied. A list of values only grows, since a value's code never changes, so how long it was tells what
+    was in it; and copying a million references to strings takes longer than copying their counts.
     """
 
-    labels: list[Value]
+    labels: tuple[list[Value], int]
     features: list[tuple[Value, bool]]
-    vocabularies: list[list[Value]]
+    vocabularies: list[tuple[list[Value], int]]
     other: list[bool]
 
     @classmethod
@@ -123,19 +124,19 @@ class Names(NamedTuple):
         """Those that an encoder has now."""
         known = vocabularies(encoder)
         return cls(
-            list(encoder.labels.values),
+            (encoder.labels.values, len(encoder.labels)),
             [(feature.name, bool(feature.measured)) for feature in encoder.features.values()],
-            [v.values[: v.other] if v.other >= 0 else list(v.values) for v in known],
+            [(v.values, v.other if v.other >= 0 else len(v)) for v in known],
             [v.other >= 0 for v in known],
         )
 
     def state(self) -> dict[str, Any]:
         """All of them as JSON values."""
         return {
-            "labels": tagged_many(self.labels),
+            "labels": tagged_many(self.labels[0][: self.labels[1]]),
             "features": tagged_many(name for name, _ in self.features),
             "numeric": [numeric for _, numeric in self.features],
-            "vocabularies": [packed(values) for values in self.vocabularies],
+            "vocabularies": [packed(values[:length]) for values, length in self.vocabularies],
             "other": self.other,
         }
 

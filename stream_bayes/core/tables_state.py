@@ -155,10 +155,7 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
     expected = _parts(encoder, tables)
     expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
     for name, part in expected.items():
-        array = _checked(name, arrays[name], (part.size, labels))
-        if tables.exact and name not in FRACTIONS:
-            expect(_are_whole(array), f"{name} holds fractions, but its counts are said to be whole")
-        part.fill(array)
+        part.fill(_checked(name, arrays[name], (part.size, labels), exact=tables.exact))
     for name, weight in SAMPLES_OF.items():
         if name in expected:
             alone = (arrays[name] == 0) & (arrays[weight] > 0)
@@ -175,28 +172,38 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
         expect(tables.is_complete(), "it lacks the table beside its pairs that missing values need")
 
 
-def _checked(name: str, array: object, shape: tuple[int, int]) -> Array:
+def _checked(name: str, array: object, shape: tuple[int, int], *, exact: bool) -> Array:
     """An array of a state, once it cannot do any harm."""
     if not isinstance(array, np.ndarray):
         raise BadState(f"the state does not fit: {name} is no array")
     expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")
     expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
-    # The least and the most of an array with a NaN are NaN.
-    least, most = float(array.min(initial=0.0)), float(array.max(initial=0.0))
-    expect(-math.inf < least and most < math.inf, f"{name} holds numbers that are not finite")
+    least, are_whole = _survey(array)
+    expect(least > -math.inf, f"{name} holds numbers that are not finite")
     expect(name in ANY_SIGN or least >= 0, f"{name} holds negative numbers")
-    if name.endswith("samples"):
-        expect(_are_whole(array), f"{name} holds fractions of samples")
+    expect(are_whole or not name.endswith("samples"), f"{name} holds fractions of samples")
+    expect(
+        are_whole or not exact or name in FRACTIONS,
+        f"{name} holds fractions, but its counts are said to be whole",
+    )
     return array
 
 
-def _are_whole(array: Array) -> bool:
-    """Whether all numbers are whole; in pieces, for a second array of this size would take longer than looking."""
+def _survey(array: Array) -> tuple[float, bool]:
+    """The least number, -inf if one is not finite; and whether all are whole.
+
+    In pieces that stay in the cache: an array of tables is read from memory once, and no second one is made of it.
+    """
     flat = array.reshape(-1)
     rounded = np.empty(min(len(flat), AT_ONCE))
+    least, are_whole = 0.0, True
     for start in range(0, len(flat), AT_ONCE):
         piece = flat[start : start + AT_ONCE]
-        np.floor(piece, out=rounded[: len(piece)])
-        if not np.array_equal(piece, rounded[: len(piece)]):
-            return False
-    return True
+        least_here, most_here = float(piece.min()), float(piece.max())
+        if not (least_here > -math.inf and most_here < math.inf):  # a NaN makes both NaN
+            return -math.inf, False
+        least = min(least, least_here)
+        if are_whole:
+            np.floor(piece, out=rounded[: len(piece)])
+            are_whole = np.array_equal(piece, rounded[: len(piece)])
+    return least, are_whole

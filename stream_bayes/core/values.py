@@ -259,7 +259,10 @@ def unpacked(saved: object) -> list[Value]:
     >>> unpacked("red\ngreen"), unpacked([{"int": "1"}])
     (['red', 'green'], [1])
     """
-    return list(saved.split("\n")) if isinstance(saved, str) else untagged_many(saved)
+    if isinstance(saved, str):
+        values: list[Value] = saved.split("\n")  # type: ignore[assignment]  # a list of str, but a new one
+        return values
+    return untagged_many(saved)
 
 
 def name_order(value: object) -> tuple[int, object]:

@@ -16,7 +16,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from river import compose, drift
 
@@ -26,7 +26,7 @@ from stream_bayes.errors import BadState, OtherConfiguration
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.decision import Costs, Thresholds
-from stream_bayes.learners.saving import saved_parameter
+from stream_bayes.learners.saving import Content, saved_parameter
 from stream_bayes.river_state import detectors, metrics, statistics, transformers  # noqa: F401  # they register
 from stream_bayes.river_state.parameters import written_parameter
 from stream_bayes.river_state.place import Place
@@ -43,8 +43,10 @@ from stream_bayes.river_state.registry import (
 )
 
 __all__ = [
+    "PipelineContent",
     "check_saveable",
     "configuration_digest",
+    "pipeline_content",
     "pipeline_state",
     "register",
     "restore_pipeline",
@@ -54,6 +56,36 @@ __all__ = [
 FORMAT = 1
 
 Write = Callable[[Any, Place], dict[str, Any]]
+
+
+class PipelineContent(NamedTuple):
+    """Everything a model held at one moment. Its state can be written while the model goes on learning."""
+
+    model: dict[str, Any]
+    learners: list[
+        tuple[dict[str, Any], Content]
+    ]  # where in `model` the state of each goes, and what it held
+
+    def state(self) -> dict[str, Any]:
+        """All of it: JSON values, and arrays under "arrays"."""
+        arrays = {}
+        for number, (written, content) in enumerate(self.learners):
+            state = content.state()
+            arrays.update({f"{number}-{name}": array for name, array in state.pop("arrays").items()})
+            written.update(state)
+        return {"format": FORMAT, "model": self.model, "arrays": arrays}
+
+
+def pipeline_content(model: Any) -> PipelineContent:
+    """Everything a model is now, for a snapshot: a stream has to wait for this, and not for the `state()` of it.
+
+    Raises
+    ------
+    CannotSave
+        If there is a step whose state cannot be held; it says which.
+    """
+    place = Place()
+    return PipelineContent(saved_object(model, place), place.learners)
 
 
 def pipeline_state(model: Any) -> dict[str, Any]:
@@ -82,8 +114,7 @@ def pipeline_state(model: Any) -> dict[str, Any]:
     >>> restore_pipeline(fresh, state).predict_one({"height": 1.55})
     'short'
     """
-    place = Place()
-    return {"format": FORMAT, "model": saved_object(model, place), "arrays": place.arrays}
+    return pipeline_content(model).state()
 
 
 def restore_pipeline(model: Any, state: Mapping[str, Any]) -> Any:
@@ -177,10 +208,9 @@ class _Learner(Codec):
     """A learner of this package, which writes and checks its own state."""
 
     def saved(self, held: BayesClassifier, place: Place) -> dict[str, Any]:
-        state = held.state()
-        number = 1 + max((int(name.partition("-")[0]) for name in place.arrays), default=-1)
-        place.arrays.update({f"{number}-{name}": array for name, array in state.pop("arrays").items()})
-        return {"state": state, "number": number}
+        written: dict[str, Any] = {}  # by the content's `state`
+        place.learners.append((written, held.content()))
+        return {"state": written, "number": len(place.learners) - 1}
 
     def configured(self, held: BayesClassifier, place: Place) -> dict[str, Any]:
         return {"parameters": _parameters_of(held)}

@@ -1,4 +1,4 @@
-"""Where in a model something stands: for messages, and for the arrays that stand beside a state's JSON values."""
+"""Where in a model something stands: for messages, and for the learners whose arrays stand beside JSON values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadState, CannotSave
+from stream_bayes.learners.saving import Content
 
 __all__ = ["MOST_WITHIN", "Place"]
 
@@ -32,8 +33,11 @@ class Place:
 
     names: tuple[str, ...] = ()
     depth: int = 0
-    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state
-    taken: set[str] = field(default_factory=set)  # names of arrays that were given back
+    learners: list[tuple[dict[str, Any], Content]] = field(
+        default_factory=list
+    )  # to be written, and what they held
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
+    taken: set[str] = field(default_factory=set)  # names of those that were given back
 
     def __str__(self) -> str:
         return ", ".join(self.names) or "the model"

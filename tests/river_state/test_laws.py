@@ -14,6 +14,7 @@ import pytest
 from stream_bayes.river_state.pipelines import (
     check_saveable,
     configuration_digest,
+    pipeline_content,
     pipeline_state,
     restore_pipeline,
     settle,
@@ -95,6 +96,16 @@ def test_a_state_shares_nothing_with_the_object(case: Case) -> None:
     before = as_bytes(state)
     case.drive(made, 60, 120)
     assert as_bytes(state) == before
+
+
+@each
+def test_a_state_may_be_written_after_the_object_went_on(case: Case) -> None:
+    made = settled(case)
+    case.drive(made, 0, 60)
+    before, content = as_bytes(pipeline_state(made)), pipeline_content(made)
+    case.drive(made, 60, 120)
+    assert as_bytes(content.state()) == before
+    assert as_bytes(content.state()) == before
 
 
 @each
