@@ -68,7 +68,7 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
     more, probes = streams.extras(20), streams.probes()
     for known in (0, 1, 30, len(samples)):
         model = learn_all(learner.clone(), samples[:known])
-        state = model.state()
+        state, content = model.state(), model.content()
         kept = {name: array.copy() for name, array in state["arrays"].items()}
         copies = {
             "from_state": type(model).from_state(state),
@@ -99,6 +99,8 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
                 np.array_equal(state["arrays"][name], array),
                 f"learning changed the array {name!r} of a state taken before",
             )
+        written_later = type(model).from_state(content.state())
+        same_bytes(type(model).from_state(state), written_later, "a content whose state was written later")
 
 
 def replay_gives_the_same_bytes(learner: BayesClassifier, streams: Streams) -> None:
