@@ -15,11 +15,12 @@ from stream_bayes.columns import CodedColumns
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.decision import Costs, Thresholds
+from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.learners.trees import KDB, ODE, TAN
+from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
 
 __all__ = [

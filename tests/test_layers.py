@@ -49,6 +49,7 @@ core._kernels
 core._value_kernels
 core._bag_kernels
 core._pair_kernels
+core._dependence_kernels
 core._average_kernels
 core._triple_kernels
 core._choice_kernels
@@ -91,6 +92,7 @@ core.sampling
 core.inference
 core.em
 core.readings
+core.dependences
 core.label_codes
 core.ranking
 core.calibration
@@ -121,6 +123,7 @@ learners.text
 learners.pairs
 learners.one_dependence
 learners.trees
+learners.dependence
 learners.bayes_net
 learners.live_choice
 learners.catalogue

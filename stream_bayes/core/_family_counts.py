@@ -299,20 +299,24 @@ class FamilyTables:
 
     def bytes_for(self, used, labels, columns):
         """What the tables take once there are so many codes; `columns` is 2 with samples beside the weights."""
+        return sum(self.bytes_each(used, labels, columns))
+
+    def bytes_each(self, used, labels, columns):
+        """The same of each family."""
         room, classes = self.room_for(used, labels)
         stays = self.has_room(room, classes)
-        need = 0
+        needed = []
         for f, (child, parents) in enumerate(self.families):
             cells = cells_of(room, classes, child, parents)
             held = self.hashed[f]
             if held is not None and stays:
-                need += held.bytes_after(held.rows, columns)
+                needed.append(held.bytes_after(held.rows, columns))
             elif cells <= MOST_CELLS:
-                need += 8 * columns * cells
+                needed.append(8 * columns * cells)
             else:
                 anew = Configurations(len(parents), int(room[child]) * classes, columns == 1)
-                need += anew.bytes_after(len(self.rows_of(f)[0]), columns)
-        return need
+                needed.append(anew.bytes_after(len(self.rows_of(f)[0]), columns))
+        return needed
 
     @cython.ccall
     def more_bytes(self, row: Row) -> cython.longlong:
@@ -396,9 +400,11 @@ class FamilyTables:
         return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][places]
 
     def put_rows(self, f, codes, weight, samples):
-        """Add to a family what `rows_of` tells of one; each configuration stands there once."""
+        """Add to a family what `rows_of` tells of one; each configuration stands there once, and what has room there and
+        not here is empty.
+        """
         child, parents = self.families[f]
-        values, classes = weight.shape[1:]
+        values, classes = min(weight.shape[1], int(self.room[child])), min(weight.shape[2], self.classes)
         shape = (-1, int(self.room[child]), self.classes)
         held = self.hashed[f]
         if held is None:
@@ -411,9 +417,9 @@ class FamilyTables:
         else:
             places = np.array([held.meet(np.array(row, np.int32)) for row in codes], np.int64)
             own, counted = np.asarray(held.weight), np.asarray(held.samples)
-        own.reshape(shape)[places, :values, :classes] += weight
+        own.reshape(shape)[places, :values, :classes] += weight[:, :values, :classes]
         if not self.exact:
-            counted.reshape(shape)[places, :values, :classes] += samples
+            counted.reshape(shape)[places, :values, :classes] += samples[:, :values, :classes]
 
     def scale(self, factor: cython.double):
         """Multiply every weight."""

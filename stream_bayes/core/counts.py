@@ -130,6 +130,8 @@ class CountStore:
         self.tables.window = None if self.window is None else self.window.ring
         self._more = 0  # bytes that rows about to be learned need besides those that names need
         self._rebuild(*sizes(self.encoder), self._columns())
+        if self.window is not None:
+            self.window.make_room()
         if self.discretizer is not None:
             self.discretizer.begin()
 
@@ -396,12 +398,7 @@ class CountStore:
     def _check_budget(self, layout: Layout, more: int, columns: int, numeric: int | None = None) -> None:
         if self.memory_budget is None:
             return
-        need = self._bytes(layout, int(np.asarray(layout.used).sum()) + more, columns, numeric)
-        if self.order >= 2:
-            need += _beside_bytes(
-                layout
-            )  # it is made when the first event lacks a feature, and then must fit
-        need += self._more + (0 if self.window is None else self.window.bytes_needed())
+        need = self._most_bytes(layout, more, columns, numeric) + self._more
         if self.tables.families is not None:
             need += self.tables.families.bytes_for(sizes(self.encoder)[0], len(self.encoder.labels), columns)
         if need > self.memory_budget:
@@ -409,6 +406,20 @@ class CountStore:
                 f"the tables would need {need:,} bytes, the budget is {self.memory_budget:,}; raise memory_budget, "
                 "bound the values with max_values, or learn fewer features"
             )
+
+    def _most_bytes(self, layout: Layout, more: int, columns: int, numeric: int | None = None) -> int:
+        """What is taken apart from families, with the table beside the pairs: it is made when the first event lacks a
+        feature, and then must fit.
+        """
+        need = self._bytes(layout, int(np.asarray(layout.used).sum()) + more, columns, numeric)
+        need += _beside_bytes(layout) if self.order >= 2 else 0
+        return need + (0 if self.window is None else self.window.bytes_needed())
+
+    def bytes_left(self) -> int | None:
+        """What the budget leaves for families; None without a budget."""
+        if self.memory_budget is None:
+            return None
+        return self.memory_budget - self._most_bytes(self.tables.values.layout, 0, self._columns())
 
     @property
     def memory_bytes(self) -> int:

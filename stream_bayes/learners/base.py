@@ -167,6 +167,11 @@ class BayesClassifier(base.MiniBatchClassifier):
         return False
 
     @property
+    def can_merge(self) -> bool:
+        """Whether what it holds can be added to what another has learned."""
+        return True
+
+    @property
     def takes_numbers(self) -> bool:
         """Whether features may be numeric."""
         return "numeric" in self.inputs

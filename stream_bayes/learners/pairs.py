@@ -69,6 +69,7 @@ class PairClassifier(NamedFeatures):
             half_life=self.half_life,
             memory_budget=self.memory_budget,
             binning=binning,
+            window=self.kept_events,
         )
 
     def _settings(self, class_prior: str) -> dict[str, Any]:
@@ -82,6 +83,11 @@ class PairClassifier(NamedFeatures):
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         raise NotImplementedError
+
+    @property
+    def kept_events(self) -> int | None:
+        """How many of the newest events are kept, None where none need be."""
+        return None
 
     @property
     def takes_numbers(self) -> bool:

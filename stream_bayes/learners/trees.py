@@ -1,4 +1,4 @@
-"""ODE, TAN and KDB: every feature depends on the class and on a parent of its own."""
+"""ODE and TAN: every feature depends on the class and on a parent of its own."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.readings import Dependences, GivenParents, SpanningTree, require_features
+from stream_bayes.core.readings import GivenParents, SpanningTree, require_features
 from stream_bayes.core.values import canonical
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.arguments import check_count, check_name
 from stream_bayes.learners.pairs import PairClassifier
 from stream_bayes.schema import Schema
 
-__all__ = ["KDB", "ODE", "TAN"]
+__all__ = ["ODE", "TAN"]
 
 
 class _OneParent(PairClassifier):
     """A classifier where each feature has at most one parent besides the class."""
 
-    _reading: GivenParents | SpanningTree | Dependences
+    _reading: GivenParents | SpanningTree
 
     @property
     def parents_(self) -> dict[Any, Any]:
@@ -184,74 +184,3 @@ class TAN(_OneParent):
     def edges_(self) -> tuple[tuple[Any, Any], ...]:
         """The tree's edges, the strongest first."""
         return tuple(self._reading.edges)
-
-
-class KDB(_OneParent):
-    """K-dependence Bayes: each feature depends on the class and on the k features, of those that tell more of the
-    class, that tell most of it (Sahami 1996).
-
-    Parameters
-    ----------
-    k
-        The number of parents: 0 is naive Bayes, 1 reads the counts of pairs.
-    every
-        Derive the structure again every so many events. None: whenever there are a tenth more. `research()` derives
-        it at once.
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
-        As in `AODE`.
-
-    Notes
-    -----
-    Promises: the counts are those of `AODE`, exactly; after `research()` the structure is a function of the counts
-    alone, ties broken by name. A prediction costs time in proportion to the features.
-
-    Examples
-    --------
-    >>> from stream_bayes import KDB
-    >>> model = KDB(k=1)
-    >>> for sky, wind in [("grey", "west"), ("grey", "west"), ("blue", "east"), ("blue", "west")]:
-    ...     model.learn_one({"sky": sky, "wind": wind}, "dry" if sky == "blue" else "rain")
-    >>> model.research()
-    >>> model.parents_
-    {'sky': None, 'wind': 'sky'}
-    """
-
-    _reading: Dependences
-
-    def __init__(
-        self,
-        k: int = 1,
-        every: int | None = None,
-        prior: str = "m-estimate",
-        strength: float = 1.0,
-        class_prior: Any = "counted",
-        half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
-        schema: Schema | None = None,
-        max_values: int | None = None,
-        memory_budget: int | None = None,
-    ) -> None:
-        self.k = k
-        self.every = every
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
-        if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= 1:
-            raise BadValue(f"k must be 0 or 1, not {k!r}")
-        if every is not None:
-            check_count("every", every)
-        self._begin()
-
-    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return Dependences(store.tables, store.encoder, self.every, self.k, **self._settings(class_prior))

@@ -49,6 +49,8 @@ def _form_a_group(
     if exact:
         twice = [single for sample in samples for single in [sample._replace(w=1.0)] * int(sample.w)]
         demand_same(learn_all(learner.clone(), twice), "learning weights as repeated samples")
+    if not learner.can_merge:
+        return
 
     shards = [learn_all(learner.clone(), shuffled[start::SHARDS]) for start in range(SHARDS)]
     for order in (shards, shards[::-1]):
@@ -137,6 +139,9 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
     for half_life in HALF_LIVES:
         probes = _steady_probes(learner, streams, half_life)
         new = learner.clone({"half_life": half_life})
+        _demand_take_back_at(new, samples, streams, half_life)
+        if not learner.can_merge:
+            continue
         whole = learn_all(new.clone(), samples)
         shards = [new.clone() for _ in range(SHARDS)]
         for number, sample in enumerate(samples):
@@ -156,7 +161,6 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
             same_knowledge(
                 whole, merged, probes, f"half_life={half_life}: the past and the rest", exact=False
             )
-        _demand_take_back_at(new, samples, streams, half_life)
 
 
 def _demand_take_back_at(

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.learners.trees import KDB, ODE, TAN
+from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
 
 __all__ = ["learners"]
@@ -84,7 +85,16 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
     SPODE: [*SOME_PAIRS, {"schema": PAIRED}, {"parent": "colour"}, {"loss_half_life": None}],
     ODE: [{"parents": {"wet": "colour", "größe": "wet"}} | settings for settings in SOME_PAIRS],
     TAN: [*SOME_PAIRS, {"schema": CUT}, {"root": "wet", "every": 5}],
-    KDB: [*SOME_PAIRS, {"schema": PAIRED}, {"k": 0}, {"every": 5}],
+    KDB: [
+        *SOME_PAIRS,
+        {"schema": PAIRED},
+        {"k": 0},
+        {"every": 5},
+        *({"k": 2, "window": 500} | settings for settings in PAIRS),
+        {"k": 2},
+        {"k": 3, "every": 7, "window": 100},
+        {"k": 3, "half_life": 20.0, "every": 10},
+    ],
     LiveChoice: [
         *SOME_PAIRS,
         {"schema": CUT},
