@@ -400,8 +400,8 @@ class FamilyTables:
         return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][places]
 
     def put_rows(self, f, codes, weight, samples):
-        """Add to a family what `rows_of` tells of one; each configuration stands there once, and what has room there and
-        not here is empty.
+        """Add to a family what `rows_of` tells of one. Each configuration stands there once; what has room there and not
+        here is empty.
         """
         child, parents = self.families[f]
         values, classes = min(weight.shape[1], int(self.room[child])), min(weight.shape[2], self.classes)
