@@ -129,6 +129,8 @@ class BagEncoder(Encoder):
     def meet_token(self, token, learning: cython.bint):
         """The code of a token not met before, `UNSEEN` where it gets none."""
         if self.declared:
+            if not isinstance(token, str):
+                raise BadValue(f"tokens are str where a schema is declared, not {shown(token)}")
             if self.refuse:
                 raise UnknownFeature(f"token {token!r} is not declared in the schema")
             return UNSEEN

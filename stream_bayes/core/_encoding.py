@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import cython
 
 from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.inputs import feature_name, no_features, read_nominal, read_number
+from stream_bayes.core.inputs import check_declared, feature_name, no_features, read_nominal, read_number
 from stream_bayes.core.values import canonical, canonical_label, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
 
@@ -372,8 +372,7 @@ class RowEncoder(Encoder):
     def meet(self, name, value, learning: cython.bint) -> Feature:
         """A feature not met before: None where there is nothing to learn from it."""
         if self.declared:
-            if type(name) is not str:
-                raise BadValue(f"feature names are str where a schema is declared, not {name!r}")
+            check_declared(name)
             if self.refuse:
                 raise UnknownFeature(f"feature {name!r} is not declared in the schema")
             return None

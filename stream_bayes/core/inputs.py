@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sized
 
-from stream_bayes.core.values import Value, canonical, is_missing
+from stream_bayes.core.values import Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, KindChanged
 
-__all__ = ["feature_name", "no_bag", "no_features", "read_count", "read_nominal", "read_number"]
+__all__ = [
+    "check_declared",
+    "feature_name",
+    "no_bag",
+    "no_features",
+    "read_count",
+    "read_nominal",
+    "read_number",
+]
 
 
 def feature_name(name: object) -> Value:
@@ -16,6 +24,14 @@ def feature_name(name: object) -> Value:
         return canonical(name)
     except BadValue as error:
         raise BadValue(f"the name of a feature: {error}") from None
+
+
+def check_declared(name: object) -> None:
+    """Refuse a feature that no schema could declare, rather than never look at it."""
+    if not isinstance(name, str):
+        raise BadValue(
+            f"feature names are str where a schema is declared, not {shown(name)}; rename the feature"
+        )
 
 
 def no_features(x: object) -> BadValue:

@@ -19,7 +19,7 @@ from stream_bayes.core._encoding import RowEncoder, read_weight
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.inputs import feature_name
+from stream_bayes.core.inputs import check_declared, feature_name
 from stream_bayes.core.values import Value, canonical, canonical_label, shown
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
 from stream_bayes.frames import (
@@ -171,6 +171,7 @@ def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list
     for name, cells in read_table(xs).columns.items():
         feature = encoder.features.get(name)
         if feature is None and encoder.declared:
+            check_declared(name)
             if encoder.refuse:
                 raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
             continue

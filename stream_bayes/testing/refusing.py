@@ -50,6 +50,7 @@ BAD_LABELS: tuple[Any, ...] = (
 BAD_WEIGHTS: tuple[Any, ...] = (-1.0, math.inf, -math.inf, math.nan, "1", None, [1.0], 1j, 10**400, object())
 BAD_EVENTS: tuple[Any, ...] = (None, 3, ["a", "b"], "colour")
 NO_COUNTS: tuple[Any, ...] = (-1, 1.5, "1", True)
+NO_DECLARED_NAMES: tuple[Any, ...] = (7, b"colour", None, ("colour",), True)
 NO_VALUES: tuple[Any, ...] = ([1], {}, {1}, object(), 1j, ("a", None))
 
 Errors = type[Exception] | tuple[type[Exception], ...]
@@ -120,8 +121,11 @@ def _full(streams: Streams) -> dict[Any, Any]:
     return {**nominal, **dict.fromkeys(streams.numeric, 1.5)}
 
 
-def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[str, Any, Errors]]:
-    """Features with values that are refused, and how."""
+def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[Any, Any, Errors]]:
+    """Features with names or values that are refused, and how."""
+    if not streams.takes_any_feature:
+        for name in NO_DECLARED_NAMES:
+            yield name, 1, BadValue
     if streams.bags:
         counts: tuple[Any, ...] = ("1", b"1", (1,), *NO_VALUES)
         if tags.POSITIVE_INPUT in learner._tags:

@@ -150,6 +150,26 @@ def test_a_feature_of_a_schema_that_is_neither_kind_is_told_of_both(spec):
         Schema({"sky": spec})
 
 
+@pytest.mark.parametrize("make", [NaiveBayes, AODE, MultinomialNB])
+@pytest.mark.parametrize("name", [7, b"sky", None, ("sky",)])
+def test_a_name_that_no_schema_could_declare_is_refused_and_not_passed_over(make, name):
+    model = make(schema=Schema({"sky": stream_bayes.Numeric()}))
+    model.learn_one({"sky": 1}, "a")
+    for act in (
+        lambda: model.predict_one({name: 1}),
+        lambda: model.learn_many([{name: 1}], ["a"]),
+        lambda: model.predict_many(frame_of(name)),
+        lambda: model.learn_many(frame_of(name), ["a"]),
+    ):
+        assert f"str where a schema is declared, not {name!r}" in refused(model, BadValue, act)
+
+
+def frame_of(name: Any) -> pd.DataFrame:
+    frame = pd.DataFrame([[1.0]])
+    frame.columns = pd.Index([name], dtype=object, tupleize_cols=False)
+    return frame
+
+
 # --- questions to a model ---
 
 

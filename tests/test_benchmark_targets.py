@@ -1,0 +1,80 @@
+"""What is measured, against whom, and what it has to reach, written down a second time: no target goes unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sklearn")
+
+from benchmarks import batches, named, state, text
+from benchmarks.__main__ import all_cases, goal
+
+TARGETS = {  # the work: its peer and its target
+    "MultinomialNB learn, 60 words of 20k": ("River MultinomialNB", ">= 25x"),
+    "MultinomialNB predict, 60 words of 20k": ("River MultinomialNB", ">= 60x"),
+    "ComplementNB predict, 60 words of 20k": ("River ComplementNB", ">= 3,000x"),
+    "BernoulliNB predict, 60 words of 20k": ("River BernoulliNB", ">= 1,000x"),
+    "BernoulliNB predict after each learn, 60 words of 20k": ("River BernoulliNB", ">= 1,000x"),
+    "NaiveBayes learn, 20 nominal, 2 classes": ("River OneHotEncoder | MultinomialNB", ">= 100x"),
+    "NaiveBayes predict, 20 nominal, 2 classes": ("River OneHotEncoder | MultinomialNB", ">= 150x"),
+    "NaiveBayes learn, 20 nominal, 10 classes": ("River OneHotEncoder | MultinomialNB", ">= 100x"),
+    "NaiveBayes predict, 20 nominal, 10 classes": ("River OneHotEncoder | MultinomialNB", ">= 150x"),
+    "NaiveBayes learn, 20 numeric, 2 classes": ("River GaussianNB", ">= 6x"),
+    "NaiveBayes predict, 20 numeric, 2 classes": ("River GaussianNB", ">= 60x"),
+    "NaiveBayes learn, 20 numeric, 10 classes": ("River GaussianNB", ">= 6x"),
+    "NaiveBayes predict, 20 numeric, 10 classes": ("River GaussianNB", ">= 60x"),
+    "NaiveBayes learn_many, CodedColumns, 20 nominal, 2 classes": ("scikit-learn CategoricalNB", ">= 2x"),
+    "NaiveBayes learn_many, CodedColumns, 20 nominal, 10 classes": ("scikit-learn CategoricalNB", ">= 2x"),
+    "AODE predict_learn_one, dicts, 50 x 8, 2 classes": ("WEKA AODE", ">= 2x"),
+    "AODE predict_learn_many, coded rows, 50 x 8, 2 classes": ("WEKA AODE", ">= 2.86x"),
+    "AODE predict, dicts, 10 classes, 50 x 8": ("the same with 2 classes", ">= 0.25x"),
+    "LiveChoice of five predict_learn_one, 50 x 8, 2 classes": ("AODE alone", ">= 0.625x"),
+    "TAN structure from counts, 50 x 8, 2 classes": ("", "<= 2 ms"),
+    "TAN structure from counts, 100 x 4, 2 classes": ("", "<= 4 ms"),
+    "pickle.dumps MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
+    "pickle.loads MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
+    "both ways MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
+    "memory of MultinomialNB from its state, 100k tokens, 2 classes": ("River MultinomialNB", "<= 10 MB"),
+}
+REPORTED = {  # the work that is measured against a peer, without a target
+    "MultinomialNB learn, Counter, 60 words of 20k": "River MultinomialNB",
+    "MultinomialNB predict, Counter, 60 words of 20k": "River MultinomialNB",
+    "ComplementNB learn, 60 words of 20k": "River ComplementNB",
+    "BernoulliNB learn, 60 words of 20k": "River BernoulliNB",
+    **{
+        f"GaussianNB {verb}, 20 numeric, {classes} classes": "River GaussianNB"
+        for verb in ("learn", "predict")
+        for classes in (2, 10)
+    },
+    **{
+        f"AODE {work}, 2 classes": "WEKA AODE"
+        for shape in ("20 x 8", "100 x 4")
+        for work in (
+            f"learn, dicts, {shape}",
+            f"predict, dicts, {shape}",
+            f"predict_learn_one, dicts, {shape}",
+            f"predict_learn_many, coded rows, {shape}",
+        )
+    },
+    "AODE learn, dicts, 50 x 8, 2 classes": "WEKA AODE",
+    "AODE predict, dicts, 50 x 8, 2 classes": "WEKA AODE",
+    "memory of MultinomialNB as learned, 100k tokens, 2 classes": "River MultinomialNB",
+}
+
+
+def test_the_targets_are_these_and_no_others() -> None:
+    found = {case.work: (case.peer, goal(case)) for case in all_cases() if goal(case)}
+    assert found == TARGETS
+
+
+def test_all_that_is_measured_against_a_peer_still_is() -> None:
+    found = {case.work: case.peer for case in all_cases() if case.peer and not goal(case)}
+    assert found == REPORTED
+
+
+def test_the_work_is_as_large_as_its_name_says() -> None:
+    assert (text.WORDS, text.VOCABULARY) == (60, 20_000)
+    assert (len(named.FEATURES), len(named.VALUES), len(named.CLASS_NAMES)) == (20, 8, 10)
+    assert (batches.ROWS, state.TOKENS) == (1_000, 100_000)
+    x, _ = named.decoded(named.nominal_lines(1, 2, 0))[0]
+    assert len(x) == 20 and set(x.values()) <= set(named.VALUES)
