@@ -11,8 +11,8 @@ KERNELS := $(wildcard stream_bayes/core/_[!_]*.py stream_bayes/core/_[!_]*.pxd)
 SOURCES := $(filter %.py,$(KERNELS))
 STALE := $(strip $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)),,$(source))) \
 	$(foreach twin,$(wildcard stream_bayes/core/*.so),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
-# The laws run on every build. test_build.py shows which one that is.
-LAWS := $(wildcard tests/laws tests/core) tests/test_build.py
+# The laws run on every build, and so do worked examples and River's checks. test_build.py shows which one that is.
+LAWS := $(wildcard tests/laws tests/core tests/golden) tests/test_river_checks.py tests/test_build.py
 PYTEST := -m pytest --quiet -n $(WORKERS)
 
 # Each step below says for itself which build it wants, and which tree it imports.
@@ -36,7 +36,7 @@ demo: $(READY)  ## learn from a stream while predicting it, and show how well
 	@$(BIN)/python -m stream_bayes.demo
 
 .PHONY: test
-test: test-compiled test-pure test-checked  ## run the tests on the compiled build, and the laws on all three
+test: test-compiled test-pure test-checked  ## run the tests on the compiled build, and the laws and worked examples on all three
 	$(call say,all tests passed on all three builds)
 
 .PHONY: test-compiled
@@ -46,7 +46,7 @@ test-compiled: $(READY)
 
 .PHONY: test-pure
 test-pure: $(READY)
-	$(call say,test 2 of 3: the laws$(comma) on the same files uncompiled)
+	$(call say,test 2 of 3: the laws$(comma) worked examples and River's checks$(comma) uncompiled)
 	@STREAM_BAYES_PURE=1 $(BIN)/python $(PYTEST) --build=pure $(LAWS)
 
 # In a tree of its own, tests included, so that nothing can import the unchecked kernels by mistake.
@@ -54,7 +54,7 @@ test-pure: $(READY)
 test-checked: $(CHECKED)/.ready
 	@find $(CHECKED) -type f ! -name '*.so' ! -name .ready -delete
 	@tar -cf - --exclude='*.so' --exclude=__pycache__ stream_bayes tests pyproject.toml | tar -xf - -C $(CHECKED)
-	$(call say,test 3 of 3: the laws$(comma) with bounds checks compiled in)
+	$(call say,test 3 of 3: the same$(comma) with bounds checks compiled in)
 	@cd $(CHECKED) && $(CURDIR)/$(BIN)/python $(PYTEST) --build=checked $(LAWS)
 
 .PHONY: bench

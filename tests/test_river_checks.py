@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
+import stream_bayes
 from stream_bayes import (
     A2DE,
     AODE,
@@ -46,6 +47,8 @@ MODELS: tuple[BayesClassifier, ...] = (
     LiveChoice(),
     LiveChoice(combine="best", binning="equal-width"),
 )
+if not stream_bayes.compiled:  # a hundred times as slow: one setting of each class
+    MODELS = tuple({type(model): model for model in reversed(MODELS)}.values())
 CHECKS = 30  # that River has for a MiniBatchClassifier; fewer run where pandas or scikit-learn is missing
 
 Check = Callable[[BayesClassifier], None]
@@ -76,6 +79,12 @@ def test_all_of_rivers_checks_run(model: BayesClassifier) -> None:
     names = {check.__name__ for check in checks.yield_checks(model)}
     assert len(names) == CHECKS, sorted(names)
     assert model._unit_test_skips() == set()
+
+
+def test_every_public_learner_is_checked() -> None:
+    public = [getattr(stream_bayes, name) for name in stream_bayes.__all__]
+    kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, BayesClassifier)}
+    assert {type(model) for model in MODELS} == kinds
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
