@@ -107,7 +107,11 @@ def labels_of(labels: Native, called: str = "labels") -> list[object]:
         if labels.ndim != 1:
             raise SchemaError(f"expected one dimension of {called}, got an array of shape {labels.shape}")
         return list(labels.tolist())
-    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable) or is_frame(labels):
+    if is_frame(labels):
+        raise SchemaError(
+            f"expected a series, an array or a list of {called}, got a whole frame; give one column"
+        )
+    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
         raise SchemaError(
             f"expected a series, an array or a list of {called}, got {type(labels).__name__}: {shown(labels)}"
         )

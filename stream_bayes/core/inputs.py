@@ -64,8 +64,10 @@ def read_number(name: object, value: object, declared: bool) -> float:
         return float("nan")
     value = _canonical_or_number(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        message = f"feature {name!r} is numeric, but got {value!r} of type {type(value).__name__}"
-        raise BadValue(message) if declared else KindChanged(message)
+        message = f"feature {name!r} is numeric, but got {shown(value)} of type {type(value).__name__}; "
+        if declared:
+            raise BadValue(f"{message}convert it to a number, or leave it out where it is missing")
+        raise KindChanged(f"{message}it began with a number; declare it Nominal in a schema to mix kinds")
     try:
         return float(value)
     except OverflowError:

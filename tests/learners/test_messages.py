@@ -14,7 +14,7 @@ from river import base, linear_model, naive_bayes, preprocessing
 
 import stream_bayes
 from stream_bayes import AODE, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes, Schema, Thresholds
-from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError
+from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError, StreamBayesError
 from stream_bayes.testing.comparing import changes_nothing
 from stream_bayes.testing.listing import SETTINGS
 
@@ -128,9 +128,25 @@ def test_what_cannot_be_taken_one_by_one_is_called_what_it_should_be():
     message = refused(model, SchemaError, lambda: model.learn_many(rows, ["y", "n"], w={"a": 1}))
     assert "weights" in message and "label" not in message
     with pytest.raises(SchemaError, match=r"a list of values"):
-        stream_bayes.Nominal("red")  # type: ignore[arg-type]  # what is tested
+        stream_bayes.Nominal("red")
     with pytest.raises(SchemaError, match=r"a list of labels"):
         Schema({"a": ["u"]}, classes="yes")
+
+
+def test_a_frame_of_labels_is_asked_for_one_column():
+    model, rows = NaiveBayes(), pd.DataFrame({"a": ["u", "v"]})
+    message = refused(model, SchemaError, lambda: model.learn_many(rows, pd.DataFrame({"secret": [1, 2]})))
+    assert "give one column" in message and "secret" not in message
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [(NaiveBayes, "began with a number; declare it Nominal"), (GaussianNB, "convert it to a number")],
+)
+def test_a_number_that_came_as_text_is_told_what_to_do(make, words):
+    model = make()
+    model.learn_one({"a": 3}, "y")
+    assert words in refused(model, StreamBayesError, lambda: model.learn_one({"a": "3"}, "y"))
 
 
 # --- what a schema is written with ---
