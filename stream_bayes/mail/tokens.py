@@ -4,6 +4,7 @@ Words of the text are tokens as they stand; whatever else there is has a prefix 
 
     shape: long:                       a number or a long word by its shape
     from: to: subject: received: ...   words, addresses and hosts of a header
+    hops:                              how many servers handed it on
     header:                            that a header is there, as its name was written
     url: path:                         hosts and paths of links
     html:                              tags, and what hides text
@@ -81,7 +82,7 @@ class _Reader:
                 tokens += header_tokens.__wrapped__(name, text, self.limits.word)
             else:
                 tokens += header_tokens(name, decode_text(value, "")[0], self.limits.word)
-        tokens.append(f"received:*{min(routes, 8)}")
+        tokens.append(f"hops:{min(routes, 8)}")
         self.add(tokens)
 
     def read_parts(self, leaves: list[Leaf], decode: Decoder) -> None:

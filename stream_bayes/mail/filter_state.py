@@ -1,0 +1,204 @@
+"""A spam filter's state as JSON and arrays, and back, with everything checked.
+
+    {"format": 1, "learner": "SpamFilter", "parameters": {...},
+     "store": {"tokens": "lunch\\nnotes", "messages": [1024, 2048], "clock": 3, "margin": 3.0,
+               "journal": ["9f86d0...", ...], "key": null},      of the key a digest only
+     "reading": {"slope": 1.0, "place": 0.0, "seen": 3},         the calibration
+     "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
+                "journal_codes": (all codes,), "journal_sizes", "journal_tokens", "journal_labels",
+                "journal_units", "journal_steps", "journal_probabilities": (entries,),
+                "calibration_scores", "calibration_labels": (scores,)},
+     "checksum": 1733}
+
+The kernel runs unchecked, so every code is compared with the vocabulary here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts_state import expect, refusing_bad_state
+from stream_bayes.core.values import packed, unpacked
+from stream_bayes.errors import BadState, BadValue, StreamBayesError
+from stream_bayes.learners.decision import Costs
+from stream_bayes.learners.saving import (
+    FORMAT,
+    checksum,
+    loaded_parameter,
+    saved_parameter,
+    text_of,
+    verified,
+)
+from stream_bayes.mail.evidence import Receipt
+from stream_bayes.mail.limits import Limits
+
+if TYPE_CHECKING:
+    from stream_bayes.mail.filter import SpamFilter
+
+__all__ = ["load_state", "saved_state"]
+
+Filter = TypeVar("Filter", bound="SpamFilter")
+
+_PLAIN = ("train", "max_tokens", "influence", "journal", "pairs", "parser")
+_MOST = 2**60  # of any whole number: sums of two still fit
+
+
+def saved_state(model: SpamFilter) -> dict[str, Any]:
+    """The state of a filter."""
+    evidence = model._evidence
+    size = len(evidence.table)
+    ids, journal = model._journal.state()
+    parameters: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
+    parameters["labels"] = saved_parameter(list(model.labels))
+    parameters["costs"] = _saved_costs(model.costs)
+    parameters["limits"] = None if model.limits is None else asdict(model.limits)
+    state = {
+        "format": FORMAT,
+        "learner": "SpamFilter",
+        "parameters": parameters,
+        "store": {
+            "tokens": packed(list(evidence.table.vocabulary.values)),
+            "messages": [int(evidence.table.first), int(evidence.table.second)],
+            "clock": evidence.clock,
+            "margin": model._margin,
+            "journal": packed(list(ids)),
+            "key": None if model.key is None else _digest(model.key),
+        },
+        "reading": model._calibration.meta(),
+        "arrays": {
+            "counts": evidence.counts().copy(),
+            "margins": np.asarray(evidence.table.margin)[:size].copy(),
+            "seen": np.asarray(evidence.table.seen)[:size].copy(),
+            **journal,
+            **model._calibration.arrays(),
+        },
+    }
+    state["checksum"] = checksum(text_of(state), state["arrays"])
+    return state
+
+
+def load_state(kind: type[Filter], state: Mapping[str, Any], key: bytes | None) -> Filter:
+    """The filter of a state."""
+    state = verified(state, "SpamFilter")
+    store, arrays = state["store"], state["arrays"]
+    with refusing_bad_state():
+        if store["key"] != (None if key is None else _digest(key)):
+            raise BadState(
+                "the state's tokens are hashed with another key"
+                if key is not None
+                else "the state's tokens are hashed: give from_state the key"
+            )
+        saved = dict(state["parameters"])
+        limits, costs = saved.pop("limits"), saved.pop("costs")
+        labels = loaded_parameter(saved.pop("labels"))
+        expect(set(saved) == set(_PLAIN), f"its parameters are {sorted(state['parameters'])}")
+        try:
+            model = kind(
+                labels=tuple(labels),
+                costs=_loaded_costs(costs),
+                limits=None if limits is None else Limits(**limits),
+                key=key,
+                **saved,
+            )
+        except (StreamBayesError, TypeError) as error:
+            raise BadState(f"the state's parameters do not make a SpamFilter: {error}") from error
+        _load_evidence(model, store, arrays)
+        _load_journal(model, store, arrays)
+        model._calibration.load(state["reading"], arrays)
+        margin = store["margin"]
+        expect(type(margin) is float and 0.0 < margin < 1e3, "its margin is none")
+        model._margin = margin
+    return model
+
+
+def _load_evidence(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    tokens = unpacked(store["tokens"])
+    expect(all(type(token) is str for token in tokens), "a token is no text")
+    size = len(tokens)
+    counts = _whole("counts", arrays, (size, 2), least=0)
+    margins = _whole("margins", arrays, (size,), least=-_MOST)
+    seen = _whole("seen", arrays, (size,), least=0)
+    messages, clock = store["messages"], store["clock"]
+    expect(
+        len(messages) == 2 and all(type(number) is int and 0 <= number < _MOST for number in messages),
+        "its numbers of messages are none",
+    )
+    expect(type(clock) is int and 0 <= clock < _MOST, "its clock is none")
+    expect(size == 0 or bool((seen <= clock).all()), "a token was seen in the future")
+    expect(bool((counts <= np.array(messages)).all()), "a token is in more messages than there are")
+    evidence = model._evidence
+    expect(evidence.fill([str(token) for token in tokens], counts, margins, seen), "it names a token twice")
+    evidence.table.first, evidence.table.second = messages
+    evidence.clock = clock
+
+
+def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    ids = unpacked(store["journal"])
+    entries = len(ids)
+    expect(len(set(ids)) == entries <= model.journal, "its journal names a message twice, or too many")
+    sizes = _whole("journal_sizes", arrays, (entries,), least=0)
+    codes = arrays["journal_codes"]
+    expect(isinstance(codes, np.ndarray) and codes.dtype == np.int32, "the codes of its journal are none")
+    expect(codes.shape == (int(sizes.sum()),), "the codes of its journal do not fit")
+    expect(bool(((codes >= -1) & (codes < len(model._evidence.table))).all()), "its journal holds unknown codes")
+    tokens = _whole("journal_tokens", arrays, (entries,), least=0)
+    labels = _whole("journal_labels", arrays, (entries,), least=0)
+    expect(bool((labels <= 1).all()), "a label of its journal is neither 0 nor 1")
+    units = _whole("journal_units", arrays, (entries,), least=0)
+    steps = _whole("journal_steps", arrays, (entries,), least=-_MOST)
+    chances = arrays["journal_probabilities"]
+    expect(
+        isinstance(chances, np.ndarray) and chances.dtype == np.float64 and chances.shape == (entries,),
+        "the probabilities of its journal do not fit",
+    )
+    expect(bool(((chances >= 0.0) & (chances <= 1.0)).all()), "a probability of its journal is none")
+    parts = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
+    for place, (key, part) in enumerate(zip(ids, parts, strict=True)):
+        expect(type(key) is str, "an id of its journal is no text")
+        model._journal.receipts[str(key)] = Receipt(
+            part.copy(),
+            int(tokens[place]),
+            int(labels[place]),
+            int(units[place]),
+            int(steps[place]),
+            float(chances[place]),
+        )
+
+
+def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: int) -> NDArray[np.int64]:
+    array = arrays[name]
+    expect(isinstance(array, np.ndarray) and array.dtype == np.int64, f"{name} holds no whole numbers")
+    expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
+    expect(bool(((array >= least) & (array < _MOST)).all()), f"{name} holds numbers out of range")
+    found: NDArray[np.int64] = array
+    return found
+
+
+def _digest(key: bytes) -> str:
+    return hashlib.blake2b(b"stream_bayes", key=key, digest_size=16).hexdigest()
+
+
+def _saved_costs(costs: Any) -> Any:
+    if costs is None:
+        return None
+    if not isinstance(costs, Costs):
+        raise BadValue(f"a filter with the rule {costs!r} cannot be saved: give it Costs, or None")
+    return {
+        "decisions": saved_parameter(list(costs.decisions)),
+        "labels": saved_parameter(list(costs.labels)),
+        "rows": [list(row) for row in costs.rows],
+    }
+
+
+def _loaded_costs(saved: Any) -> Costs | None:
+    if saved is None:
+        return None
+    labels = loaded_parameter(saved["labels"])
+    rows = zip(loaded_parameter(saved["decisions"]), saved["rows"], strict=True)
+    return Costs({decision: dict(zip(labels, row, strict=True)) for decision, row in rows})

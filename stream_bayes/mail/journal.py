@@ -1,0 +1,88 @@
+"""What each of the recent messages added, by the message's id: what makes corrections exact and redelivery harmless."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.mail.evidence import Receipt
+
+__all__ = ["Journal", "digest_of"]
+
+_EACH = 200  # bytes of an entry beside its codes and id, about
+
+
+def digest_of(message: bytes | str | dict[str, int]) -> str:
+    """The SHA-256 of a message, which stands for its id where it has none; of a bag, of its sorted tokens.
+
+    Examples
+    --------
+    >>> digest_of("hello")[:12]
+    '2cf24dba5fb0'
+    """
+    if isinstance(message, dict):
+        message = "\n".join(sorted(message))
+    data = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
+    return hashlib.sha256(data).hexdigest()
+
+
+class Journal:
+    """The receipts of the last `limit` messages, the oldest first."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.receipts: dict[str, Receipt] = {}
+
+    def __len__(self) -> int:
+        return len(self.receipts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.receipts)
+
+    def get(self, key: str) -> Receipt | None:
+        """The receipt of a message, or None."""
+        return self.receipts.get(key)
+
+    def put(self, key: str, receipt: Receipt) -> None:
+        """Keep a receipt; past the limit the oldest is let go."""
+        receipts = self.receipts
+        receipts[key] = receipt
+        if len(receipts) > self.limit:
+            del receipts[next(iter(receipts))]
+
+    def pop(self, key: str) -> Receipt | None:
+        """Give a receipt up."""
+        return self.receipts.pop(key, None)
+
+    def move(self, moved: NDArray[np.int32]) -> None:
+        """Follow the tokens to their new codes."""
+        ends = np.cumsum([len(receipt.codes) for receipt in self.receipts.values()])
+        if not len(ends):
+            return
+        codes = np.concatenate([receipt.codes for receipt in self.receipts.values()])
+        codes = np.where(codes >= 0, moved[codes], np.int32(-1))
+        for receipt, part in zip(self.receipts.values(), np.split(codes, ends[:-1]), strict=True):
+            receipt.codes[:] = part
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the receipts and ids, about."""
+        return sum(receipt.codes.nbytes + len(key) + _EACH for key, receipt in self.receipts.items())
+
+    def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
+        """The ids, and everything else as arrays."""
+        held = list(self.receipts.values())
+        codes = [receipt.codes for receipt in held]
+        return list(self.receipts), {
+            "journal_codes": np.concatenate(codes) if codes else np.zeros(0, np.int32),
+            "journal_sizes": np.array([len(part) for part in codes], np.int64),
+            "journal_tokens": np.array([receipt.tokens for receipt in held], np.int64),
+            "journal_labels": np.array([receipt.label for receipt in held], np.int64),
+            "journal_units": np.array([receipt.units for receipt in held], np.int64),
+            "journal_steps": np.array([receipt.step for receipt in held], np.int64),
+            "journal_probabilities": np.array([receipt.probability for receipt in held], np.float64),
+        }

@@ -1,0 +1,75 @@
+"""Why the filter judged a message as it did, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = ["SpamExplanation", "TokenSays"]
+
+_LINES = 20
+_WIDTH = 44
+
+
+class TokenSays(NamedTuple):
+    """What one token said.
+
+    Parameters
+    ----------
+    token
+        The token; with a key, its hash.
+    adds
+        What it adds to the score: above 0 it speaks for spam.
+    wanted, unwanted
+        The messages of each label that hold it, long ones in part.
+    """
+
+    token: str
+    adds: float
+    wanted: float
+    unwanted: float
+
+
+@dataclass(frozen=True)
+class SpamExplanation:
+    """A score, and what each token adds to it.
+
+    Parameters
+    ----------
+    labels
+        The wanted and the unwanted one.
+    score
+        The sum of what the tokens add.
+    probability
+        Of the unwanted label.
+    verdict
+        What the costs decide.
+    tokens
+        Those that were ever learned, the loudest first.
+
+    Examples
+    --------
+    >>> print(SpamExplanation(("ham", "spam"), 1.5, 0.8, "unsure", (TokenSays("free", 1.5, 0.0, 12.0),)))
+    unsure: score 1.500, P(spam) = 0.8000
+                                                     adds        ham       spam
+    free                                           +1.500        0.0       12.0
+    """
+
+    labels: tuple[Hashable, Hashable]
+    score: float
+    probability: float
+    verdict: Any
+    tokens: tuple[TokenSays, ...]
+
+    def __str__(self) -> str:
+        wanted, unwanted = (str(label) for label in self.labels)
+        lines = [f"{self.verdict}: score {self.score:.3f}, P({unwanted}) = {self.probability:.4f}"]
+        lines.append(f"{'':{_WIDTH}} {'adds':>8} {wanted:>10} {unwanted:>10}")
+        for token, adds, one, other in self.tokens[:_LINES]:
+            shown = token if len(token) <= _WIDTH else token[: _WIDTH - 1] + "…"
+            lines.append(f"{shown:{_WIDTH}} {adds:>+8.3f} {one:>10.1f} {other:>10.1f}")
+        left = len(self.tokens) - _LINES
+        if left > 0:
+            lines.append(f"... and {left} more")
+        return "\n".join(lines)
