@@ -116,7 +116,7 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
 
 
 @cython.ccall
-def add_tokens(bag: dict, tokens: list, most: cython.Py_ssize_t):
+def add_tokens(bag: dict, tokens, most: cython.Py_ssize_t):
     """Count tokens; a bag that holds `most` takes no others than those that it holds."""
     for token in tokens:
         known = bag.get(token)

@@ -27,11 +27,12 @@ __all__ = ["Calibration"]
 
 WINDOW: Final = 4_000  # scores
 EVERY: Final = 50  # scores until the curves are fitted again; among the first so many, at each
-SLOPE, SLOPE_SPREAD, LEAST_SLOPE = 1.0, 0.5, 0.05  # the prior: normal, and cut below
+SLOPE, SLOPE_SPREAD, LEAST_SLOPE = 0.5, 0.25, 0.05  # the prior: normal, and cut below
 PLACE_SPREAD: Final = 2.0  # the place's prior: normal about 0
 DRAWN: Final = 3.0  # messages by which a step is drawn to the logistic curve
 FURTHEST: Final = 34.0  # log-odds that no probability passes: beyond, 1 - P is no number of its own
-STEPS: Final = 8  # of Newton's method; four settle it
+STEPS: Final = 25  # of Newton's method; three or four settle it, where it need not come from afar
+MOST_TURN, MOST_SHIFT = 0.25, 1.0  # of slope and place in one step, so that it does not overshoot
 
 Array = NDArray[Any]
 
@@ -44,7 +45,7 @@ class Calibration:
     >>> calibration = Calibration()
     >>> for score in range(100):
     ...     calibration.add(score / 50 - 1.0, score > 50)
-    >>> calibration.probability(-1.0) < 0.1 < 0.9 < calibration.probability(1.0)
+    >>> calibration.probability(-1.0) < 0.25 < 0.75 < calibration.probability(1.0)
     True
     """
 
@@ -103,7 +104,8 @@ class Calibration:
             steep = float(weighted @ scores) + 1.0 / SLOPE_SPREAD**2
             flat = float(weight.sum()) + 1.0 / PLACE_SPREAD**2
             area = steep * flat - both * both
-            turn, shift = (flat * down - both * across) / area, (steep * across - both * down) / area
+            turn = min(max((flat * down - both * across) / area, -MOST_TURN), MOST_TURN)
+            shift = min(max((steep * across - both * down) / area, -MOST_SHIFT), MOST_SHIFT)
             slope, place = max(slope + turn, LEAST_SLOPE), place + shift
             if abs(turn) + abs(shift) < 1e-6:
                 break

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._evidence import STEP, UNIT, EvidenceTable
 
-__all__ = ["Receipt", "TokenEvidence"]
+__all__ = ["Draft", "Receipt", "TokenEvidence"]
 
 PRIOR: Final = 0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
 RESERVE: Final = 0.5  # of weight: as much as half a clear token that says nothing
@@ -66,6 +66,13 @@ class Receipt:
         return replace(self, codes=own)
 
 
+class Draft(NamedTuple):
+    """A message that has been read and may be learned."""
+
+    receipt: Receipt  # as if it taught nothing, with label 0
+    score: float
+
+
 class TokenEvidence:
     """Counts and margins of tokens, with messages added and taken back.
 
@@ -84,7 +91,7 @@ class TokenEvidence:
         """The score of a message: above 0 for label 1. Changes nothing that is kept."""
         table = self.table
         table.read(table.codes_of(bag), len(bag))
-        return float(table.sum + MEAN_WEIGHT * table.mean)
+        return self._score()
 
     def parts(self, bag: dict[str, int]) -> dict[str, float]:
         """What each token adds to the score; those that were never learned are not there."""
@@ -92,23 +99,22 @@ class TokenEvidence:
         means, sums = self.table.parts(self.table.codes_of(known), len(bag))
         return dict(zip(known, (MEAN_WEIGHT * means + sums).tolist(), strict=True))
 
-    def learn(self, bag: dict[str, int], label: int) -> Receipt:
-        """Count a message, and move the margin towards its label."""
+    def draft(self, bag: dict[str, int]) -> Draft:
+        """Give the tokens of a message their codes, and read it: what is needed to learn it."""
         table = self.table
         self.clock += 1
         codes = table.name(bag)
         table.read(codes, len(bag))
-        probability = _logistic(table.sum)
-        receipt = self._priced(Receipt(codes, len(bag), label, 0, 0, probability))
-        table.add(codes, label, receipt.units, receipt.step, self.clock)
+        return Draft(Receipt(codes, len(bag), 0, 0, 0, _logistic(table.sum)), self._score())
+
+    def learn(self, draft: Draft, label: int) -> Receipt:
+        """Count a message, and move the margin towards its label."""
+        receipt = self._priced(replace(draft.receipt, label=label))
+        self.table.add(receipt.codes, label, receipt.units, receipt.step, self.clock)
         return receipt
 
-    def passed(self, bag: dict[str, int], label: int) -> Receipt:
-        """The receipt of a message that teaches nothing, for it may still be corrected."""
-        self.clock += 1
-        codes = self.table.name(bag)
-        self.table.read(codes, len(bag))
-        return Receipt(codes, len(bag), label, 0, 0, _logistic(self.table.sum))
+    def _score(self) -> float:
+        return float(self.table.sum + MEAN_WEIGHT * self.table.mean)
 
     def unlearn(self, receipt: Receipt) -> None:
         """Take back what a message added: exactly, whatever came after it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,8 +33,8 @@ TRAINING = ("everything", "near-errors", "errors")
 MARGIN, LEAST_MARGIN, MOST_MARGIN = 3.0, 1.0, 10.0
 WIDENED, NARROWED = 1.15, 0.999
 
-# A lost ham costs as much as 25 spams in the inbox, a message to look at half as much: spam is what is 98 % certain.
-FALSE_POSITIVE, UNSURE = 25.0, 0.5
+# A lost ham costs as much as 30 spams in the inbox, a message to look at half as much: spam is what is 98.3 % certain.
+FALSE_POSITIVE, UNSURE = 30.0, 0.5
 
 KEPT = 0.75  # of the tokens, when there are too many
 PATIENCE = 1_000  # messages that a token may be silent longer for being in twice as many messages
@@ -53,8 +54,8 @@ class SpamFilter(base.Classifier):
         What is learned of what it is taught: `"everything"`; `"errors"`, only what was judged wrong; `"near-errors"`,
         also what was nearly judged wrong, by a margin that adapts. All three calibrate on everything.
     costs
-        What turns probabilities into a verdict; any rule with `decide`. None: a lost ham is 25 times as bad as a spam
-        in the inbox, and a message to look at half as bad: spam is what is 98 % certain.
+        What turns probabilities into a verdict; any rule with `decide`. None: a lost ham is 30 times as bad as a spam
+        in the inbox, and a message to look at half as bad: spam is what is 98.3 % certain.
     max_tokens
         The most tokens to know. When there are more, those longest unseen go: a quarter of all.
     influence
@@ -187,11 +188,10 @@ class SpamFilter(base.Classifier):
         if key in self._journal.receipts:
             self._correct(key, label)
             return
-        bag = self._bag(x)
-        score = self._evidence.read(bag)
-        learned = self.train == "everything" or self._wanted(score, label)
-        self._calibration.add(score, label)
-        receipt = self._evidence.learn(bag, label) if learned else self._evidence.passed(bag, label)
+        draft = self._evidence.draft(self._bag(x))
+        learned = self.train == "everything" or self._wanted(draft.score, label)
+        self._calibration.add(draft.score, label)
+        receipt = self._evidence.learn(draft, label) if learned else replace(draft.receipt, label=label)
         self._journal.put(key, receipt)
         if len(self._evidence.table) > self.max_tokens:
             self._drop_old_tokens()

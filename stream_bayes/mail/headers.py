@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import Final
 
 from stream_bayes.core._words import words_of
+from stream_bayes.mail.charsets import decode_text
 from stream_bayes.mail.web import host_tokens, hosts
 
-__all__ = ["header_tokens", "is_verdict"]
+__all__ = ["field_tokens", "header_tokens", "is_verdict"]
 
 # What another filter, or this one, wrote on the message: a filter that learned from it would only learn to agree.
 _VERDICT: Final = re.compile(
@@ -30,38 +31,34 @@ _SIGNED: Final = frozenset(
 )
 _IDS: Final = frozenset("message-id in-reply-to references resent-message-id content-id x-message-id".split())
 _PEOPLE: Final = frozenset(
-    "from to cc bcc reply-to sender return-path errors-to delivered-to envelope-to x-original-to resent-from"
+    "from to cc bcc reply-to sender return-path delivered-to envelope-to x-original-to resent-from"
     " resent-to mail-followup-to disposition-notification-to x-envelope-from x-sender apparently-to".split()
 )
 _ROUTES: Final = frozenset("received x-received x-originating-ip received-spf".split())
 _TOLD_BY_STRUCTURE: Final = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
-_TIMES: Final = frozenset(
-    {"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"}
+# Each says again what List-Id and Sender say; a list would count a dozen times over.
+_REPEATING: Final = frozenset(
+    "list-help list-post list-subscribe list-unsubscribe list-archive list-owner errors-to x-beenthere"
+    " x-mailman-version".split()
 )
+_TIMES: Final = frozenset({"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"})
 _MARKS: Final = (
-    *(
-        "helo",
-        "unknown",
-        "may be forged",
-        "localhost",
-        "esmtp",
-        "smtpd",
-        "smtpsvc",
-        "with http",
-        "dsl",
-        "dial",
-    ),
+    *("helo", "unknown", "may be forged", "localhost", "esmtp", "smtpd", "smtpsvc", "with http", "dsl", "dial"),
 )
 _MOST: Final = 16  # words of a header that nothing more is known of
 
 
-@lru_cache(maxsize=1024)
 def is_verdict(name: str) -> bool:
     """Whether a header is one in which filters write what they think of a message."""
     return _VERDICT.match(name) is not None
 
 
 @lru_cache(maxsize=4096)
+def field_tokens(name: str, value: bytes, longest: int) -> tuple[str, ...]:
+    """The tokens of a header that holds no encoded words; none of a verdict. Many headers come again and again."""
+    return () if is_verdict(name) else header_tokens(name, decode_text(value, "")[0], longest)
+
+
 def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
     """The tokens of a header.
 
@@ -93,7 +90,7 @@ def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
         # The time itself would only be learned by heart.
         zone = _ZONE.search(text)
         return (mark, f"{lower}:{zone[0] if zone else 'no-zone'}")
-    if lower in _TOLD_BY_STRUCTURE:
+    if lower in _TOLD_BY_STRUCTURE or lower in _REPEATING:
         return (mark,)
     if lower in _SIGNED:
         return (mark, *[f"{lower}:{host}" for host in hosts(text.lower())[:3]])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from stream_bayes.mail.limits import Limits
 
@@ -19,7 +20,8 @@ __all__ = ["Header", "Leaf", "Outline", "outline"]
 
 Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
 
-_NAME = re.compile(rb"([!-9;-~]{1,200})[ \t]{0,8}:")
+_NAME = re.compile(rb"[!-9;-~]+")
+_LONGEST_NAME = 200
 _TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
 _PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
 
@@ -167,7 +169,7 @@ class _Scan:
                     self.defects["many-headers"] = None
                     return headers
             name = found
-            value = line[line.index(b":") + 1 :].strip(b" \t")
+            value = line.partition(b":")[2].strip(b" \t")
         headers.append((name, self._capped(value)))
         return headers
 
@@ -282,8 +284,14 @@ class _Scan:
 
 def _name_of(line: bytes) -> str | None:
     """The name of the field that begins on a line; None where none does."""
-    match = _NAME.match(line)
-    return match[1].decode("ascii") if match else None
+    end = line.find(b":", 0, _LONGEST_NAME)
+    return _checked_name(line[:end]) if end > 0 else None
+
+
+@lru_cache(maxsize=1024)
+def _checked_name(name: bytes) -> str | None:
+    name = name.rstrip(b" \t")
+    return name.decode("ascii") if _NAME.fullmatch(name) else None
 
 
 def _parameters(value: bytes) -> dict[bytes, bytes]:

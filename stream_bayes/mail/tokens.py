@@ -18,7 +18,7 @@ import re
 
 from stream_bayes.core._words import add_tokens, words_of
 from stream_bayes.mail.charsets import decode_text, decoded_header
-from stream_bayes.mail.headers import header_tokens, is_verdict
+from stream_bayes.mail.headers import field_tokens, header_tokens, is_verdict
 from stream_bayes.mail.html import markup_of, visible_text
 from stream_bayes.mail.limits import Limits
 from stream_bayes.mail.parsing import Decoder, Encoded, canonical_base64, canonical_quoted
@@ -71,19 +71,22 @@ class _Reader:
         tokens: list[str] = []
         routes = 0
         for name, value in found.headers:
-            if is_verdict(name):
-                continue
-            if name.lower() == "received":
+            if b"=?" not in value:
+                tokens += field_tokens(name, value, self.limits.word)
+            elif not is_verdict(name):
+                text, charsets = self.decoded(value)
+                tokens += charsets
+                tokens += header_tokens(name, text, self.limits.word)
+            if name in ("Received", "received", "RECEIVED"):
                 routes += 1
-            if b"=?" in value:
-                text, charsets, used = decoded_header(value, self.encoded_words)
-                self.encoded_words -= used
-                tokens += [f"charset:{charset[:20]}" for charset in charsets]
-                tokens += header_tokens.__wrapped__(name, text, self.limits.word)
-            else:
-                tokens += header_tokens(name, decode_text(value, "")[0], self.limits.word)
         tokens.append(f"hops:{min(routes, 8)}")
         self.add(tokens)
+
+    def decoded(self, value: bytes) -> tuple[str, list[str]]:
+        """A header's value as text, and tokens of the charsets in it."""
+        text, charsets, used = decoded_header(value, self.encoded_words)
+        self.encoded_words -= used
+        return text, [f"charset:{charset[:20]}" for charset in charsets]
 
     def read_parts(self, leaves: list[Leaf], decode: Decoder) -> None:
         """Count the words of every part that is text."""
@@ -124,9 +127,7 @@ class _Reader:
         """Count the words of a part of text."""
         for name, value in leaf.headers:
             if name.lower() in ("subject", "from"):  # of a message within the message
-                text, _, used = decoded_header(value, self.encoded_words)
-                self.encoded_words -= used
-                self.read_words(text)
+                self.read_words(self.decoded(value)[0])
         text, defect = decode_text(body, leaf.charset)
         if defect:
             self.defects[defect] = None
@@ -165,9 +166,7 @@ class _Reader:
             if leaf.disposition:
                 tokens[f"mime:{leaf.disposition}"] = None
             if leaf.name:
-                name, _, used = decoded_header(leaf.name, self.encoded_words)
-                self.encoded_words -= used
-                name = name.lower()
+                name = self.decoded(leaf.name)[0].lower()
                 tokens[f"file:{name.translate(_DIGITS)[:40]}"] = None
                 tokens[f"file:.{name.rpartition('.')[2][:8]}"] = None
         if found.boundary:
