@@ -31,8 +31,8 @@ def python_charset(name: str) -> str | None:
     """What Python calls a charset; None if it is none that may be used."""
     try:
         found = codecs.lookup(name.strip("'\" "))
-        # Codecs that do not make text of bytes refuse here.
-        b"".decode(found.name)
+        # Codecs that do not make text of bytes refuse here; nothing at all would not ask them.
+        b"a".decode(found.name, "replace")
     except (LookupError, ValueError, UnicodeError):
         return None
     return None if found.name.replace("-", "_").removesuffix("_codec") in _REFUSED else found.name

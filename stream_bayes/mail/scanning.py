@@ -116,7 +116,7 @@ class _Scan:
             entity = waiting.pop()
             inner, said, begin = self._headers(entity)
             self._open(entity, inner, said, begin, waiting)
-        if not self.leaves:
+        if not any(leaf.body and not leaf.body.isspace() for leaf in self.leaves):
             self.defects["empty"] = None
         boundary = content.boundary.decode("latin-1") if content.media.startswith("multipart/") else ""
         self.result = Outline(headers, self.leaves, content.media, self.containers, boundary, self.defects)
