@@ -209,7 +209,7 @@ class SpamFilter(base.Classifier):
 
     def id_of(self, x: Message) -> str:
         """What a message is known by where no id was given: its SHA-256."""
-        return digest_of(x if isinstance(x, (bytes, str)) else dict(x))
+        return digest_of(x if isinstance(x, (bytes, str)) else _checked_bag(x))
 
     def correct(self, id: str, label: Hashable) -> None:  # noqa: A002
         """Learn that a message of the journal has another label; to say so twice changes nothing.

@@ -79,14 +79,21 @@ def canonical(parts: Sequence[Encoded]) -> bytes:
 
 def _with_fast_mail_parser(parts: Sequence[Encoded]) -> list[bytes]:
     tree = fast_mail_parser.parse_email_tree(canonical(parts))
-    # It ends lines as the wire does.
-    return [(part.content or b"").replace(b"\r\n", b"\n") for part in tree.children]
+    return _with_lines_alike(parts, [part.content or b"" for part in tree.children])
 
 
 def _with_standard_library(parts: Sequence[Encoded]) -> list[bytes]:
     message: Message = email.message_from_bytes(canonical(parts))  # the compat32 policy: no other is linear
     decoded = [part.get_payload(decode=True) for part in message.get_payload()]
-    return [body if isinstance(body, bytes) else b"" for body in decoded]
+    return _with_lines_alike(parts, [body if isinstance(body, bytes) else b"" for body in decoded])
+
+
+def _with_lines_alike(parts: Sequence[Encoded], decoded: list[bytes]) -> list[bytes]:
+    """Quoted-printable with its lines ended in one way: one parser ends them as they were, the other as the wire does."""
+    return [
+        body if encoding == "base64" else body.replace(b"\r\n", b"\n").rstrip(b"\n")
+        for (encoding, _), body in zip(parts, decoded, strict=True)
+    ]
 
 
 def fast_parser_is_installed() -> bool:
