@@ -53,6 +53,8 @@ core._dependence_kernels
 core._average_kernels
 core._triple_kernels
 core._choice_kernels
+core._words
+core._evidence
 core._information
 core._search
 core._conditionals

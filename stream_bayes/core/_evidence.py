@@ -1,6 +1,6 @@
 """What tokens say for one of two classes: messages counted by token, and a margin by token, both in whole numbers.
 
-    count   [token, class]   messages of the class that hold the token, in units of 1/1024 message      classes innermost
+    count   [token, class]   messages of the class that hold the token, in units of 1/1024 message     classes innermost
     margin  [token]          the weight of a linear model, in units of 2^-32
     seen    [token]          the clock when it was last learned
 
@@ -162,8 +162,12 @@ class EvidenceTable:
             code = codes[k]
             to_sum[k] = self.margin[code] * PER_STEP / root
             if self.first > 0 and self.second > 0 and self.count[2 * code] + self.count[2 * code + 1] > 0:
-                p = (self.count[2 * code] * PER_UNIT + self.prior) / (self.first * PER_UNIT + 2.0 * self.prior)
-                q = (self.count[2 * code + 1] * PER_UNIT + self.prior) / (self.second * PER_UNIT + 2.0 * self.prior)
+                p = (self.count[2 * code] * PER_UNIT + self.prior) / (
+                    self.first * PER_UNIT + 2.0 * self.prior
+                )
+                q = (self.count[2 * code + 1] * PER_UNIT + self.prior) / (
+                    self.second * PER_UNIT + 2.0 * self.prior
+                )
                 w = (q - p) / (q + p)
                 w *= w
                 w *= w

@@ -2,9 +2,9 @@
 
     "Only $9.99 for http-based e-mail, NOW!"  ->  Only, $9.99, shape:$0.00, for, http-based, e-mail, NOW!
 
-A word is a run of letters, digits and "_", which may hold a single point, apostrophe, hyphen, asterisk or @ between two of
-these; a currency sign before it and an exclamation mark or per cent sign after it belong to it. Time is linear: each letter
-is looked at once, and no word is built that is not counted.
+A word is a run of letters, digits and "_", which may hold a single point, apostrophe, hyphen, asterisk or @ between two
+of these; a currency sign before it and an exclamation mark or per cent sign after it belong to it. Time is linear: each
+letter is looked at once, and no word is built that is not counted.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 Two curves over the score, fitted to the most recent ones, and halfway between them in log-odds:
 
 - a logistic one, as Platt (1999) has it, under a prior that says something sensible from the first message on;
-- an isotonic one, the monotone steps that fit best (pool adjacent violators), each step's share drawn towards the logistic
-  curve as by a few messages, and its middle joined to the next by a line. It knows the tails, where a logistic curve
-  that must also fit the middle is too cautious or too bold.
+- an isotonic one, the monotone steps that fit best (pool adjacent violators), each step's share drawn towards the
+  logistic curve as by a few messages, and its middle joined to the next by a line. It knows the tails, where a logistic
+  curve that must also fit the middle is too cautious or too bold.
 
-The logistic curve rises everywhere, so a higher score always has a higher probability; what is far out is bent, not cut.
+The logistic curve rises everywhere, so a higher score has a higher probability; what is far out is bent, not cut.
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ class Calibration:
         """The inverse of `meta` and `arrays`, with everything checked."""
         slope, place, seen = meta["slope"], meta["place"], meta["seen"]
         expect(
-            type(slope) is float and math.isfinite(slope) and slope >= LEAST_SLOPE, "its calibration has no slope"
+            type(slope) is float and math.isfinite(slope) and slope >= LEAST_SLOPE,
+            "its calibration has no slope",
         )
         expect(type(place) is float and math.isfinite(place), "its calibration has no place")
         expect(type(seen) is int and 0 <= seen < 2**62, "its calibration has seen no number of scores")
@@ -159,7 +160,10 @@ class Calibration:
         expect(bool(np.isin(labels, (0.0, 1.0)).all()), "a label of its calibration is neither 0 nor 1")
         middles, levels = _numbers("middles", arrays), _numbers("levels", arrays)
         expect(middles.shape == levels.shape and middles.ndim == 1, "its calibration's steps do not fit")
-        expect(bool((np.diff(middles) > 0).all() and (np.diff(levels) >= 0).all()), "its calibration does not rise")
+        expect(
+            bool((np.diff(middles) > 0).all() and (np.diff(levels) >= 0).all()),
+            "its calibration does not rise",
+        )
         self.slope, self.place, self.seen = slope, place, seen
         self.scores[:held], self.labels[:held] = scores, labels
         self.middles, self.levels = middles.tolist(), levels.tolist()
@@ -167,6 +171,9 @@ class Calibration:
 
 def _numbers(name: str, arrays: Mapping[str, Array]) -> Array:
     array = arrays[f"calibration_{name}"]
-    expect(isinstance(array, np.ndarray) and array.dtype == np.float64, f"its calibration's {name} are no numbers")
+    expect(
+        isinstance(array, np.ndarray) and array.dtype == np.float64,
+        f"its calibration's {name} are no numbers",
+    )
     expect(bool(np.isfinite(array).all()), f"its calibration's {name} are not finite")
     return array

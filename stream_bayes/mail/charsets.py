@@ -11,7 +11,7 @@ import codecs
 import re
 from functools import lru_cache
 
-__all__ = ["decoded_header", "decode_text", "python_charset", "sound_base64"]
+__all__ = ["decode_text", "decoded_header", "python_charset", "sound_base64"]
 
 # Some take quadratic time, some unpack, some exist on one system only. None was ever a charset of mail.
 _REFUSED = frozenset(
@@ -39,13 +39,13 @@ def python_charset(name: str) -> str | None:
 
 
 def decode_text(data: bytes, charset: str) -> tuple[str, str]:
-    """Text, and what was wrong with its charset: "" or a defect.
+    r"""Text, and what was wrong with its charset: "" or a defect.
 
     Examples
     --------
-    >>> decode_text(b"caf\\xc3\\xa9", "utf-8")
+    >>> decode_text(b"caf\xc3\xa9", "utf-8")
     ('café', '')
-    >>> decode_text(b"caf\\xe9", "x-unknown")
+    >>> decode_text(b"caf\xe9", "x-unknown")
     ('café', 'unknown-charset')
     """
     if charset in _NONE:

@@ -18,7 +18,7 @@ Mail = bytes | str | Mapping[str, Any]
 
 
 class EmailTokens(base.Transformer):
-    """A message to its tokens and how often each occurs, `{token: count}`.
+    r"""A message to its tokens and how often each occurs, `{token: count}`.
 
     Never raises, whatever the bytes, and takes time and memory in proportion to what `limits` let it read. The tokens
     are the same whichever parser decodes; and the same with and without selectolax where HTML is sound.
@@ -40,7 +40,7 @@ class EmailTokens(base.Transformer):
     >>> from stream_bayes.mail import EmailTokens
     >>> EmailTokens().transform_one("Call 08712 NOW!")
     {'Call': 1, '08712': 1, 'shape:00000': 1, 'NOW!': 1}
-    >>> mail = b"From: Ann <ann@example.com>\\nSubject: =?utf-8?q?caf=C3=A9?=\\n\\nsee <http://example.org/x>"
+    >>> mail = b"From: Ann <ann@example.com>\nSubject: =?utf-8?q?caf=C3=A9?=\n\nsee <http://example.org/x>"
     >>> list(EmailTokens().transform_one(mail))[-5:]
     ['url:example.org', 'url:org', 'path:x', 'see', 'mime:text/plain']
 
@@ -80,7 +80,11 @@ class EmailTokens(base.Transformer):
         message: Any = x
         if isinstance(x, Mapping):
             if self.on is None or self.on not in x:
-                wanted = "set on= to the key of the message" if self.on is None else f"expected the key {self.on!r}"
+                wanted = (
+                    "set on= to the key of the message"
+                    if self.on is None
+                    else f"expected the key {self.on!r}"
+                )
                 raise BadValue(f"the message is a dict with the keys {list(x)!r}: {wanted}")
             message = x[self.on]
         if isinstance(message, str):

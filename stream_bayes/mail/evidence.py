@@ -24,7 +24,9 @@ from stream_bayes.core._evidence import STEP, UNIT, EvidenceTable
 
 __all__ = ["Draft", "Receipt", "TokenEvidence"]
 
-PRIOR: Final = 0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
+PRIOR: Final = (
+    0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
+)
 RESERVE: Final = 0.5  # of weight: as much as half a clear token that says nothing
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
@@ -203,4 +205,8 @@ class TokenEvidence:
 
 
 def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(max(x, -700.0)) / (1.0 + math.exp(max(x, -700.0)))
+    return (
+        1.0 / (1.0 + math.exp(-x))
+        if x >= 0.0
+        else math.exp(max(x, -700.0)) / (1.0 + math.exp(max(x, -700.0)))
+    )

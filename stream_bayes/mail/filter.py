@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
@@ -134,7 +135,9 @@ class SpamFilter(base.Classifier):
 
     def _default_rule(self) -> Rule:
         wanted, unwanted = self.labels
-        return Costs.false_positive(FALSE_POSITIVE, unwanted, wanted, unsure=UNSURE, unsure_as=_unsure(self.labels))
+        return Costs.false_positive(
+            FALSE_POSITIVE, unwanted, wanted, unsure=UNSURE, unsure_as=_unsure(self.labels)
+        )
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -236,8 +239,9 @@ class SpamFilter(base.Classifier):
         self._journal.pop(id)
         if self._last is not None and self.id_of(self._last[0]) == id:
             self._last = None
-        held = self._evidence.counts().any(axis=1)
-        for other in self._journal.receipts.values():  # tokens of messages that taught nothing may still be wanted
+        held: NDArray[np.bool_] = np.asarray(self._evidence.counts().any(axis=1))
+        # The tokens of messages that taught nothing may still be wanted, to correct those.
+        for other in self._journal.receipts.values():
             held[other.codes[other.codes >= 0]] = True
         if not held.all():
             self._journal.move(self._evidence.drop(held))
@@ -337,11 +341,15 @@ class SpamFilter(base.Classifier):
             raise CannotMerge(f"the counts are of {labels!r}, the filter is of {list(self.labels)!r}")
         order = [labels.index(label) for label in self.labels]
         tokens = list(counts["tokens"])
-        table = np.array([counts["tokens"][token] for token in tokens], float).reshape(len(tokens), 2)[:, order]
+        table = np.array([counts["tokens"][token] for token in tokens], float).reshape(len(tokens), 2)[
+            :, order
+        ]
         totals = np.array(messages)[order]
         whole = np.vstack([table, totals])
         if not all(type(token) is str for token in tokens) or not (np.isfinite(whole) & (whole >= 0)).all():
-            raise BadValue("imported counts must be finite numbers of at least 0 by token: {token: [ham, spam]}")
+            raise BadValue(
+                "imported counts must be finite numbers of at least 0 by token: {token: [ham, spam]}"
+            )
         if (table > totals).any():
             raise BadValue("an imported token is in more messages than there are")
         zeros = np.zeros(len(tokens), np.int64)
@@ -409,7 +417,9 @@ def _checked_bag(message: Any) -> Bag:
     for token, count in message.items():
         number = isinstance(count, (int, float)) and not isinstance(count, bool)
         if type(token) is not str or not number or not 0 <= count < math.inf:
-            raise BadValue(f"a bag holds {{token: count}}, texts and numbers of at least 0; got {token!r}: {count!r}")
+            raise BadValue(
+                f"a bag holds {{token: count}}, texts and numbers of at least 0; got {token!r}: {count!r}"
+            )
     return {token: count for token, count in message.items() if count > 0}
 
 

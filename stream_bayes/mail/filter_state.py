@@ -1,7 +1,7 @@
-"""A spam filter's state as JSON and arrays, and back, with everything checked.
+r"""A spam filter's state as JSON and arrays, and back, with everything checked.
 
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
-     "store": {"tokens": "lunch\\nnotes", "messages": [1024, 2048], "clock": 3, "margin": 3.0,
+     "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "margin": 3.0,
                "journal": ["9f86d0...", ...], "key": null},      of the key a digest only
      "reading": {"slope": 1.0, "place": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
@@ -58,7 +58,7 @@ def saved_state(model: SpamFilter) -> dict[str, Any]:
     parameters["labels"] = saved_parameter(list(model.labels))
     parameters["costs"] = _saved_costs(model.costs)
     parameters["limits"] = None if model.limits is None else asdict(model.limits)
-    state = {
+    state: dict[str, Any] = {
         "format": FORMAT,
         "learner": "SpamFilter",
         "parameters": parameters,
@@ -146,7 +146,9 @@ def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[s
     codes = arrays["journal_codes"]
     expect(isinstance(codes, np.ndarray) and codes.dtype == np.int32, "the codes of its journal are none")
     expect(codes.shape == (int(sizes.sum()),), "the codes of its journal do not fit")
-    expect(bool(((codes >= -1) & (codes < len(model._evidence.table))).all()), "its journal holds unknown codes")
+    expect(
+        bool(((codes >= -1) & (codes < len(model._evidence.table))).all()), "its journal holds unknown codes"
+    )
     tokens = _whole("journal_tokens", arrays, (entries,), least=0)
     labels = _whole("journal_labels", arrays, (entries,), least=0)
     expect(bool((labels <= 1).all()), "a label of its journal is neither 0 nor 1")

@@ -41,9 +41,22 @@ _REPEATING: Final = frozenset(
     "list-help list-post list-subscribe list-unsubscribe list-archive list-owner errors-to x-beenthere"
     " x-mailman-version".split()
 )
-_TIMES: Final = frozenset({"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"})
+_TIMES: Final = frozenset(
+    {"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"}
+)
 _MARKS: Final = (
-    *("helo", "unknown", "may be forged", "localhost", "esmtp", "smtpd", "smtpsvc", "with http", "dsl", "dial"),
+    *(
+        "helo",
+        "unknown",
+        "may be forged",
+        "localhost",
+        "esmtp",
+        "smtpd",
+        "smtpsvc",
+        "with http",
+        "dsl",
+        "dial",
+    ),
 )
 _MOST: Final = 16  # words of a header that nothing more is known of
 
@@ -111,7 +124,8 @@ def _people(name: str, text: str, longest: int) -> list[str]:
     elif len(addresses) > 1:
         tokens.append(f"{name}:*{min(len(addresses), 8)}")
     rest = _ADDRESS.sub(" ", text) if addresses else text
-    return tokens + words_of(rest, f"{name}:", longest, _MOST)
+    tokens += words_of(rest, f"{name}:", longest, _MOST)
+    return tokens
 
 
 def _route(text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """HTML to the text that a reader sees, and its tags as evidence.
 
-The text is selectolax's where it is installed, and otherwise made by regular expressions. Both see the same source: tags that
-begin a line get a blank before them, so that words of two cells do not run together, while `Via<b></b>gra` stays one
-word. Tags, links and tricks of hiding are read from the source itself, and so are the same with both.
+The text is selectolax's where it is installed, and otherwise made by regular expressions. Both see the same source:
+tags that begin a line get a blank before them, so that words of two cells do not run together, while `Via<b></b>gra` stays
+one word. Tags, links and tricks of hiding are read from the source itself, and so are the same with both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ try:
 except ImportError:  # the extra `mail` is not installed
     LexborHTMLParser = None  # type: ignore[assignment,misc]
 
-__all__ = ["Markup", "markup_of", "text_by_expressions", "text_by_selectolax", "visible_text"]
+__all__ = [
+    "Markup",
+    "markup_of",
+    "selectolax_is_installed",
+    "text_by_expressions",
+    "text_by_selectolax",
+    "visible_text",
+]
 
 _BREAK = re.compile(
     r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input)\b)",
@@ -41,8 +48,8 @@ _TELLING: Final = frozenset(
 _KNOWN: Final = _TELLING | frozenset(
     "abbr acronym address article aside audio bdo blink blockquote br canvas caption cite code col colgroup dd del dfn"
     " dir div dl doctype dt em fieldset footer frameset h4 h5 h6 header hr i ins kbd label legend li map menu nav nobr"
-    " noframes noscript o ol optgroup option p param pre q s samp section small source strike sub sup svg tbody tfoot th"
-    " thead tr tt ul v var video w wbr xml bgsound layer ilayer multicol spacer".split()
+    " noframes noscript o ol optgroup option p param pre q s samp section small source strike sub sup svg tbody tfoot"
+    " th thead tr tt ul v var video w wbr xml bgsound layer ilayer multicol spacer".split()
 )
 _LEADING: Final = frozenset({"href", "src", "action", "background"})
 _SHOWN: Final = frozenset({"color", "bgcolor", "size", "face"})
@@ -54,6 +61,11 @@ class Markup(NamedTuple):
 
     tokens: list[str]
     links: list[str]
+
+
+def selectolax_is_installed() -> bool:
+    """Whether selectolax can be used."""
+    return LexborHTMLParser is not None
 
 
 def visible_text(source: str) -> str:

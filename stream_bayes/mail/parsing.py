@@ -1,8 +1,8 @@
 """Transfer encodings, undone by a mail parser: fast-mail-parser where it is installed, the standard library otherwise.
 
-No parser sees a message as it came. What is to be decoded is written anew in a canonical form, on which there is nothing
-to disagree: one multipart, one level deep, parted by a boundary that no encoded line can hold; one header a part;
-base64 of whole groups and nothing else, quoted-printable in ASCII without a stray `=`. So a parser can neither be sent
+No parser sees a message as it came. What is to be decoded is written anew in a canonical form, on which there is
+nothing to disagree: one multipart, one level deep, parted by a boundary that no encoded line can hold; one header a
+part; base64 of whole groups and nothing else, quoted-printable in ASCII without a stray `=`. So a parser can neither be sent
 into the depths nor be asked what a broken message means, and the answer is the same from each.
 
     MIME-Version: 1.0
@@ -21,6 +21,7 @@ import email
 import re
 from collections.abc import Callable, Sequence
 from email.message import Message
+from typing import cast
 
 from stream_bayes.errors import BadValue, MissingPackage
 from stream_bayes.mail.charsets import sound_base64
@@ -83,13 +84,13 @@ def _with_fast_mail_parser(parts: Sequence[Encoded]) -> list[bytes]:
 
 
 def _with_standard_library(parts: Sequence[Encoded]) -> list[bytes]:
-    message: Message = email.message_from_bytes(canonical(parts))  # the compat32 policy: no other is linear
-    decoded = [part.get_payload(decode=True) for part in message.get_payload()]
+    message = email.message_from_bytes(canonical(parts))  # the compat32 policy: no other is linear
+    decoded = [part.get_payload(decode=True) for part in cast("list[Message]", message.get_payload())]
     return _with_lines_alike(parts, [body if isinstance(body, bytes) else b"" for body in decoded])
 
 
 def _with_lines_alike(parts: Sequence[Encoded], decoded: list[bytes]) -> list[bytes]:
-    """Quoted-printable with its lines ended in one way: one parser ends them as they were, the other as the wire does."""
+    """Quoted-printable with its lines ended in one way: one parser leaves them, the other ends them as SMTP does."""
     return [
         body if encoding == "base64" else body.replace(b"\r\n", b"\n").rstrip(b"\n")
         for (encoding, _), body in zip(parts, decoded, strict=True)

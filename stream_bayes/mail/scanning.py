@@ -1,11 +1,11 @@
-"""The structure of a message, found in one pass over its bytes, before any parser sees it.
+r"""The structure of a message, found in one pass over its bytes, before any parser sees it.
 
-Headers are split from bodies and bodies into parts here, with everything counted and capped on the way, so that a message
-of 50,000 nested parts or a header of a megabyte costs no more than an honest one. What is wrong with a message, its
-defects, is found here too, and so does not depend on the parser that decodes it.
+Headers are split from bodies and bodies into parts here, with everything counted and capped on the way, so that a
+message of 50,000 nested parts or a header of a megabyte costs no more than an honest one. What is wrong with a message,
+its defects, is found here too, and so does not depend on the parser that decodes it.
 
-    b"From: a@b\\nContent-Type: multipart/mixed; boundary=x\\n\\n--x\\n...\\n--x--\\n"
-      -> Outline(headers=[("From", b"a@b"), ...], leaves=[Leaf, ...], shape="multipart/mixed", defects=[...])
+    b"From: a@b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n...\n--x--\n"
+      -> Outline(headers=[("From", b"a@b"), ...], leaves=[Leaf, ...], media="multipart/mixed", defects={...})
 """
 
 from __future__ import annotations

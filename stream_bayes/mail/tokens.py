@@ -1,6 +1,7 @@
 """A message to its bag of tokens, `{token: count}`.
 
-Words of the text are tokens as they stand; whatever else there is has a prefix that ends in a colon, which no word holds:
+Words of the text are tokens as they stand; whatever else there is has a prefix that ends in a colon, which no word
+holds:
 
     shape: long:                       a number or a long word by its shape
     from: to: subject: received: ...   words, addresses and hosts of a header
@@ -15,6 +16,7 @@ Words of the text are tokens as they stand; whatever else there is has a prefix 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from stream_bayes.core._words import add_tokens, words_of
 from stream_bayes.mail.charsets import decode_text, decoded_header
@@ -150,7 +152,7 @@ class _Reader:
         found = words_of(text, "", self.limits.word, self.limits.text)
         self.add(found)
         if self.pairs:
-            self.add([f"{one} {two}" for one, two in zip(found, found[1:], strict=False)])
+            self.add([f"{one} {two}" for one, two in pairwise(found)])
 
     def read_structure(self, found: Outline) -> None:
         """Count types, encodings, charsets, names of files and defects."""

@@ -13,7 +13,7 @@ __all__ = ["cut_urls", "host_tokens", "hosts", "url_tokens"]
 _RUN = re.compile(r"[a-z0-9._-]{4,200}")
 _REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
 _SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
-_SCHEMES = ("http", "https", "ftp")
+_SCHEMES = ("https", "http", "ftp")
 _MOST = 100  # addresses of one text
 _PATH_WORDS = 12
 
@@ -46,12 +46,13 @@ def cut_urls(text: str) -> tuple[str, list[str]]:
     >>> cut_urls("See http://example.com/buy now, or www.example.org")
     ('See   now, or  ', ['http://example.com/buy', 'www.example.org'])
     """
-    starts = []
+    starts: list[int] = []
     place = text.find("://")
     while place >= 0 and len(starts) < _MOST:
-        for scheme in _SCHEMES:
-            if text[max(place - len(scheme), 0) : place].lower() == scheme:
-                starts.append(place - len(scheme))
+        before = text[max(place - 5, 0) : place].lower()
+        scheme = next((scheme for scheme in _SCHEMES if before.endswith(scheme)), None)
+        if scheme is not None:
+            starts.append(place - len(scheme))
         place = text.find("://", place + 3)
     place = text.find("www.")
     while place >= 0 and len(starts) < 2 * _MOST:

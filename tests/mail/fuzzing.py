@@ -20,7 +20,20 @@ __all__ = ["message", "seeds"]
 SLOWEST = 5.0  # seconds of one message
 
 PIECES = [
-    *(b"\n", b"\r\n", b"\n\n", b"\0", b"\xff\xfe", b"--=_b", b"--=_b--", b"--b1\n", b"=\n", b"=3D", b"=_:", b"--=_:\n"),
+    *(
+        b"\n",
+        b"\r\n",
+        b"\n\n",
+        b"\0",
+        b"\xff\xfe",
+        b"--=_b",
+        b"--=_b--",
+        b"--b1\n",
+        b"=\n",
+        b"=3D",
+        b"=_:",
+        b"--=_:\n",
+    ),
     b"Content-Type: multipart/mixed; boundary=b1\n\n",
     b"Content-Type: message/rfc822\n\n",
     b"Content-Type: text/html; charset=utf-16\n",

@@ -10,8 +10,8 @@ import numpy as np
 
 __all__ = ["encoded", "headers", "multipart", "nested", "plain", "stream"]
 
-HAM = "meeting notes agenda lunch review patch compile thread kernel mailing regards schedule draft paper seminar".split()
-SPAM = "winner free cash pills offer click guarantee mortgage casino cheap urgent limited prize unsubscribe deal".split()
+HAM = "meeting notes agenda lunch review patch compile thread kernel regards schedule draft paper seminar".split()
+SPAM = "winner free cash pills offer click guarantee mortgage casino cheap urgent limited prize deal".split()
 BOTH = [f"word{number}" for number in range(300)]
 
 

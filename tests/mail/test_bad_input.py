@@ -44,10 +44,19 @@ CASES = {
     "addresses in From": plain("x", sender="a@b.example, " * 50_000 + "a@b.example"),
     "one long word": plain("x" * MEGABYTE),
     "one long wide word": plain("中" * 300_000),
-    "soft line ends": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode() + b"\n" + b"=\n" * 400_000,
-    "equal signs": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode() + b"\n" + b"=" * MEGABYTE,
-    "blanks": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode() + b"\n" + b" " * MEGABYTE + b"x",
-    "base64 of nothing": headers(more="Content-Transfer-Encoding: base64\n").encode() + b"\n" + b"=" * MEGABYTE,
+    "soft line ends": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
+    + b"\n"
+    + b"=\n" * 400_000,
+    "equal signs": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
+    + b"\n"
+    + b"=" * MEGABYTE,
+    "blanks": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
+    + b"\n"
+    + b" " * MEGABYTE
+    + b"x",
+    "base64 of nothing": headers(more="Content-Transfer-Encoding: base64\n").encode()
+    + b"\n"
+    + b"=" * MEGABYTE,
 }
 
 
@@ -74,7 +83,10 @@ def test_no_message_takes_more_than_a_few_times_what_is_read_of_it(name: str) ->
 
 
 def test_the_parsers_agree_on_the_worst() -> None:
-    bags = [{name: EmailTokens(parser=parser).transform_one(raw) for name, raw in CASES.items()} for parser in PARSERS]
+    bags = [
+        {name: EmailTokens(parser=parser).transform_one(raw) for name, raw in CASES.items()}
+        for parser in PARSERS
+    ]
     assert bags[0] == bags[-1]
 
 

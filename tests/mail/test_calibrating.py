@@ -17,7 +17,9 @@ scores = st.floats(-60, 60, allow_nan=False)
 
 
 @given(st.lists(st.tuples(scores, st.booleans()), max_size=120), st.lists(scores, min_size=2, max_size=30))
-def test_a_higher_score_never_has_a_lower_probability(learned: list[tuple[float, bool]], asked: list[float]) -> None:
+def test_a_higher_score_never_has_a_lower_probability(
+    learned: list[tuple[float, bool]], asked: list[float]
+) -> None:
     calibration = Calibration()
     for score, label in learned:
         calibration.add(score, int(label))
@@ -53,7 +55,9 @@ def test_it_finds_the_curve_that_the_labels_were_drawn_from(slope: float, place:
     assert calibration.slope == pytest.approx(slope, rel=0.15)
     assert calibration.place == pytest.approx(place, abs=0.2)
     for score in (-4.0, 0.0, 2.0):
-        assert calibration.probability(score) == pytest.approx(1 / (1 + math.exp(-slope * score - place)), abs=0.06)
+        assert calibration.probability(score) == pytest.approx(
+            1 / (1 + math.exp(-slope * score - place)), abs=0.06
+        )
 
 
 def test_it_is_fitted_only_to_scores_that_came_before() -> None:

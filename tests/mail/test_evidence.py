@@ -14,7 +14,8 @@ from stream_bayes.mail.evidence import Receipt, TokenEvidence
 
 Bags = list[tuple[list[str], int]]
 bags = st.lists(
-    st.tuples(st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=8), st.integers(0, 1)), max_size=30
+    st.tuples(st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=8), st.integers(0, 1)),
+    max_size=30,
 )
 
 
@@ -120,7 +121,7 @@ def test_tokens_that_are_dropped_leave_the_others_as_they_are(events: Bags, gone
 
 
 def test_a_message_longer_than_its_influence_counts_little() -> None:
-    evidence, (short, long) = learned([(["a"] * 1, 1), ([f"w{n}" for n in range(1400)], 1)])
+    _, (short, long) = learned([(["a"] * 1, 1), ([f"w{n}" for n in range(1400)], 1)])
     assert short.units == 1024
     assert long.units == 1024 // 64  # twice as long, to the sixth power
 

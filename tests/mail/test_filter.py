@@ -79,11 +79,17 @@ def test_bytes_text_and_a_bag_are_the_same_message() -> None:
     assert model.score_one("cheap pills") == model.score_one({"cheap": 1, "pills": 2, "never": 0})
 
 
-@pytest.mark.parametrize("bag", [{"a": -1}, {"a": float("nan")}, {"a": True}, {"a": "1"}, {1: 1}, {b"a": 1}, 7, None, ["a"]])
+@pytest.mark.parametrize(
+    "bag", [{"a": -1}, {"a": float("nan")}, {"a": True}, {"a": "1"}, {1: 1}, {b"a": 1}, 7, None, ["a"]]
+)
 def test_what_is_no_message_is_refused_and_teaches_nothing(bag: Any) -> None:
     model = taught(20)
     before = model.state()["checksum"]
-    for verb in (lambda: model.learn_one(bag, "ham"), lambda: model.score_one(bag), lambda: model.learn_one("a", "eggs")):
+    for verb in (
+        lambda: model.learn_one(bag, "ham"),
+        lambda: model.score_one(bag),
+        lambda: model.learn_one("a", "eggs"),
+    ):
         with pytest.raises((BadValue, BadLabel)):
             verb()
     assert model.state()["checksum"] == before
@@ -182,7 +188,9 @@ def test_what_is_forgotten_leaves_no_count_no_id_and_no_token() -> None:
     kept = str(model.state()["store"])
     assert "secretword" not in kept
     assert "'secret'" not in kept
-    assert model.score_one("shared secretword offer") == pytest.approx(without.score_one("shared secretword offer"))
+    assert model.score_one("shared secretword offer") == pytest.approx(
+        without.score_one("shared secretword offer")
+    )
     model.correct("3", "spam")
     without.correct("3", "spam")
     assert counts(model) == counts(without)
@@ -249,7 +257,9 @@ def test_with_a_key_no_token_is_kept_in_the_clear_and_nothing_is_judged_otherwis
 
 def test_a_higher_score_has_a_higher_probability() -> None:
     model = taught(300)
-    answers = sorted((model.score_one(raw), model.predict_proba_one(raw)["spam"]) for raw, _ in stream(100, seed=3))
+    answers = sorted(
+        (model.score_one(raw), model.predict_proba_one(raw)["spam"]) for raw, _ in stream(100, seed=3)
+    )
     chances = [chance for _, chance in answers]
     assert chances == sorted(chances)
     assert len(set(chances)) == len({score for score, _ in answers})
@@ -298,7 +308,12 @@ def test_exported_counts_come_in_again() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"labels": ["ham", "eggs"]}, {"tokens": {"a": [5.0, 0.0]}}, {"tokens": {"a": [-1.0, 0.0]}}, {"tokens": {1: [0.0, 0.0]}}],
+    [
+        {"labels": ["ham", "eggs"]},
+        {"tokens": {"a": [5.0, 0.0]}},
+        {"tokens": {"a": [-1.0, 0.0]}},
+        {"tokens": {1: [0.0, 0.0]}},
+    ],
 )
 def test_counts_that_cannot_be_are_refused_whole(change: dict[str, Any]) -> None:
     model = taught(20)

@@ -143,7 +143,9 @@ ALTERED: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("alter", ALTERED.values(), ids=ALTERED.keys())
-def test_an_altered_state_is_refused_even_with_a_right_checksum(alter: Callable[[dict[str, Any]], Any]) -> None:
+def test_an_altered_state_is_refused_even_with_a_right_checksum(
+    alter: Callable[[dict[str, Any]], Any],
+) -> None:
     state = taught(40).state()
     state = state | {name: dict(state[name]) for name in ("store", "parameters", "reading", "arrays")}
     SpamFilter.from_state(resealed(state))
@@ -164,5 +166,7 @@ def test_an_altered_state_is_refused_by_its_checksum() -> None:
 def test_memory_is_reported_and_bounded() -> None:
     model = SpamFilter(journal=10)
     for start in range(0, 150_000, 5_000):
-        model.learn_one({f"a token of a usual length {number}": 1 for number in range(start, start + 5_000)}, "ham")
+        model.learn_one(
+            {f"a token of a usual length {number}": 1 for number in range(start, start + 5_000)}, "ham"
+        )
     assert 150_000 * 30 < model.memory_bytes < 20e6

@@ -17,7 +17,9 @@ def digests(parser: str, seed: int, count: int) -> list[str]:
     command = [sys.executable, "-m", "tests.mail.fuzzing", parser, str(seed), str(count)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0, f"{parser} failed at message {len(lines)} of seed {seed}: {done.stderr[-2000:]}"
+    assert done.returncode == 0, (
+        f"{parser} failed at message {len(lines)} of seed {seed}: {done.stderr[-2000:]}"
+    )
     assert len(lines) == count
     return lines
 
@@ -31,4 +33,3 @@ def compare(seed: int, count: int) -> None:
 
 def test_mutated_messages_are_read_alike_by_both_parsers() -> None:
     compare(seed=1, count=SHORT)
-

@@ -9,9 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.mail import html
-from stream_bayes.mail.html import markup_of, text_by_expressions, text_by_selectolax, visible_text
+from stream_bayes.mail.html import (
+    markup_of,
+    selectolax_is_installed,
+    text_by_expressions,
+    text_by_selectolax,
+    visible_text,
+)
 
-needs_selectolax = pytest.mark.skipif(html.LexborHTMLParser is None, reason="selectolax is not installed")
+needs_selectolax = pytest.mark.skipif(not selectolax_is_installed(), reason="selectolax is not installed")
 
 SOUND = [
     ("<p>Che<b></b>ap <i>pi</i>lls</p>", "Cheap pills"),
@@ -44,7 +50,29 @@ def test_without_selectolax_expressions_answer(monkeypatch: pytest.MonkeyPatch) 
     assert visible_text("<title>a</title>b").split() == ["b"]
 
 
-@given(st.lists(st.sampled_from(["<", ">", "<!--", "-->", "<p", "</", "<script>", "</script", '"', "a", "&", "&#x", "\0", "\ud800", "İ"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<",
+                ">",
+                "<!--",
+                "-->",
+                "<p",
+                "</",
+                "<script>",
+                "</script",
+                '"',
+                "a",
+                "&",
+                "&#x",
+                "\0",
+                "\ud800",
+                "İ",
+            ]
+        )
+    )
+)
 def test_no_source_makes_reading_raise(parts: list[str]) -> None:
     source = "".join(parts)
     assert isinstance(text_by_expressions(source), str)
@@ -52,7 +80,9 @@ def test_no_source_makes_reading_raise(parts: list[str]) -> None:
     markup_of(source)
 
 
-@pytest.mark.parametrize("part", ["<", "<p ", "<!--", "<script>", "<a href=", '<a href="', "&#", "<b><i>", "<div>", "=' ", "a=b "])
+@pytest.mark.parametrize(
+    "part", ["<", "<p ", "<!--", "<script>", "<a href=", '<a href="', "&#", "<b><i>", "<div>", "=' ", "a=b "]
+)
 def test_repetition_takes_linear_time(part: str) -> None:
     source = part * (65_536 // len(part))
     start = time.process_time()

@@ -26,7 +26,24 @@ STANDARD = decoder("standard")
 noise = st.one_of(
     st.binary(max_size=200),
     st.lists(
-        st.sampled_from([b"=", b"=\n", b"= \n", b"=3D", b"=3d", b"=E9", b"=e", b"\n", b" ", b"\t", b"ab", b"--", b"=_:", b"."])
+        st.sampled_from(
+            [
+                b"=",
+                b"=\n",
+                b"= \n",
+                b"=3D",
+                b"=3d",
+                b"=E9",
+                b"=e",
+                b"\n",
+                b" ",
+                b"\t",
+                b"ab",
+                b"--",
+                b"=_:",
+                b".",
+            ]
+        )
     ).map(b"".join),
 )
 
@@ -65,7 +82,9 @@ def test_broken_base64_is_mended_and_told(body: bytes) -> None:
     binascii.a2b_base64(sound, strict_mode=bool(sound))
 
 
-@pytest.mark.parametrize(("body", "sound"), [(b"50=% off", b"50=3D% off"), (b"a=zz", b"a=3Dzz"), (b"\xe9", b"=E9")])
+@pytest.mark.parametrize(
+    ("body", "sound"), [(b"50=% off", b"50=3D% off"), (b"a=zz", b"a=3Dzz"), (b"\xe9", b"=E9")]
+)
 def test_broken_quoted_printable_is_mended_and_told(body: bytes, sound: bytes) -> None:
     assert canonical_quoted(body) == (sound, True)
 

@@ -73,9 +73,15 @@ def test_a_message_within_a_message_is_opened() -> None:
         (b"A: b\nContent-Type: multipart/mixed\n\nbody", "no-boundary"),
         (b"A: b\nContent-Type: multipart/mixed; boundary=x\n\nbody", "no-parts"),
         (b"A: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nbody", "unclosed"),
-        (b"A: b\nContent-Type: multipart/mixed; boundary=x\n\n" + b"p" * 300 + b"\n--x\n\nq\n--x--", "preamble"),
+        (
+            b"A: b\nContent-Type: multipart/mixed; boundary=x\n\n" + b"p" * 300 + b"\n--x\n\nq\n--x--",
+            "preamble",
+        ),
         (b"A: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nq\n--x--\n" + b"p" * 300, "epilogue"),
-        (b"A: b\nContent-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\nq\n" * 300 + b"--x--", "many-parts"),
+        (
+            b"A: b\nContent-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\nq\n" * 300 + b"--x--",
+            "many-parts",
+        ),
         (nested(50), "deep"),
         (b"A: b\n\n" + b"x" * (LIMITS.message + 1), "oversize"),
     ],
