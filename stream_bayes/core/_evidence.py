@@ -61,34 +61,25 @@ class EvidenceTable:
             setattr(self, name, grown)
 
     def codes_of(self, bag: dict):
-        """The codes of the tokens that are known, in the order of the bag."""
+        """The code of each token in the order of the bag, below 0 where it has none."""
         n: cython.Py_ssize_t = 0
-        code: cython.int
         found = np.empty(len(bag), np.int32)
         codes: cython.int[::1] = found
         vocabulary: Vocabulary = self.vocabulary
         for token in bag:
-            code = vocabulary.find(token)
-            if code >= 0:
-                codes[n] = code
-                n += 1
-        return found[:n]
+            codes[n] = vocabulary.find(token)
+            n += 1
+        return found
 
-    def name(self, bag: dict):
-        """The codes of all tokens, of which the new ones get one."""
+    def name(self, bag: dict, codes: cython.int[::1]):
+        """Give codes to the tokens of a bag that have none yet; `codes` is what `codes_of` says now."""
         n: cython.Py_ssize_t = 0
-        code: cython.int
-        codes_found = np.empty(len(bag), np.int32)
-        codes: cython.int[::1] = codes_found
         vocabulary: Vocabulary = self.vocabulary
         for token in bag:
-            code = vocabulary.find(token)
-            if code < 0:
-                code = vocabulary.insert(token)
-            codes[n] = code
+            if codes[n] < 0:
+                codes[n] = vocabulary.insert(token)
             n += 1
         self.make_room(len(vocabulary.values))
-        return codes_found
 
     def add(
         self,
@@ -132,6 +123,8 @@ class EvidenceTable:
         learned: cython.bint = self.first > 0 and self.second > 0
         for k in range(codes.shape[0]):
             code = codes[k]
+            if code < 0:
+                continue
             total += self.margin[code]
             if learned and self.count[2 * code] + self.count[2 * code + 1] > 0:
                 p = (self.count[2 * code] * PER_UNIT + self.prior) / first
@@ -160,6 +153,8 @@ class EvidenceTable:
         root: cython.double = float(max(tokens, 1)) ** 0.5
         for k in range(codes.shape[0]):
             code = codes[k]
+            if code < 0:
+                continue
             to_sum[k] = self.margin[code] * PER_STEP / root
             if self.first > 0 and self.second > 0 and self.count[2 * code] + self.count[2 * code + 1] > 0:
                 p = (self.count[2 * code] * PER_UNIT + self.prior) / (

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core._evidence import STEP, UNIT, EvidenceTable
 
-__all__ = ["Draft", "Receipt", "TokenEvidence"]
+__all__ = ["Reading", "Receipt", "TokenEvidence"]
 
 PRIOR: Final = (
     0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
@@ -68,11 +68,13 @@ class Receipt:
         return replace(self, codes=own)
 
 
-class Draft(NamedTuple):
-    """A message that has been read and may be learned."""
+class Reading(NamedTuple):
+    """What is known of a message before it is learned."""
 
-    receipt: Receipt  # as if it taught nothing, with label 0
-    score: float
+    codes: NDArray[np.int32]  # of its tokens in their order, below 0 where one is new
+    score: float  # above 0 for label 1
+    probability: float  # of label 1, by the margin alone
+    version: int  # of the evidence that was read
 
 
 class TokenEvidence:
@@ -88,53 +90,66 @@ class TokenEvidence:
         self.influence = influence
         self.table = EvidenceTable(PRIOR, RESERVE)
         self.clock = 0  # messages learned, each once
+        self.version = 0  # changes with whatever may change a reading; never saved
 
-    def read(self, bag: dict[str, int]) -> float:
-        """The score of a message: above 0 for label 1. Changes nothing that is kept."""
+    def read(self, bag: dict[str, int]) -> Reading:
+        """Look the tokens of a message up and score it. Changes nothing that is kept."""
         table = self.table
-        table.read(table.codes_of(bag), len(bag))
-        return self._score()
+        codes = table.codes_of(bag)
+        table.read(codes, len(bag))
+        return Reading(codes, table.sum + MEAN_WEIGHT * table.mean, _logistic(table.sum), self.version)
 
     def parts(self, bag: dict[str, int]) -> dict[str, float]:
         """What each token adds to the score; those that were never learned are not there."""
-        known = {token: 1 for token in bag if token in self.table.vocabulary}
-        means, sums = self.table.parts(self.table.codes_of(known), len(bag))
-        return dict(zip(known, (MEAN_WEIGHT * means + sums).tolist(), strict=True))
+        codes = self.table.codes_of(bag)
+        means, sums = self.table.parts(codes, len(bag))
+        adds = zip(bag, codes.tolist(), (MEAN_WEIGHT * means + sums).tolist(), strict=True)
+        return {token: added for token, code, added in adds if code >= 0}
 
-    def draft(self, bag: dict[str, int]) -> Draft:
-        """Give the tokens of a message their codes, and read it: what is needed to learn it."""
-        table = self.table
-        self.clock += 1
-        codes = table.name(bag)
-        table.read(codes, len(bag))
-        return Draft(Receipt(codes, len(bag), 0, 0, 0, _logistic(table.sum)), self._score())
+    def learn(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
+        """Count a message, and move the margin towards its label.
 
-    def learn(self, draft: Draft, label: int) -> Receipt:
-        """Count a message, and move the margin towards its label."""
-        receipt = self._priced(replace(draft.receipt, label=label))
+        Parameters
+        ----------
+        bag
+            Its tokens.
+        reading
+            What `read` says of it now: nothing may have been learned since.
+        label
+            0 or 1.
+        """
+        receipt = self.passed(bag, reading, label)
+        receipt = self._priced(receipt, label)
         self.table.add(receipt.codes, label, receipt.units, receipt.step, self.clock)
         return receipt
 
-    def _score(self) -> float:
-        return float(self.table.sum + MEAN_WEIGHT * self.table.mean)
+    def passed(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
+        """The receipt of a message that teaches nothing, for it may still be corrected."""
+        self.clock += 1
+        self.version += 1
+        self.table.name(bag, reading.codes)
+        return Receipt(reading.codes, len(bag), label, 0, 0, reading.probability)
 
     def unlearn(self, receipt: Receipt) -> None:
         """Take back what a message added: exactly, whatever came after it."""
+        self.version += 1
         if receipt.units:
             self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Add the message of a receipt again, as if it had come with this label in the first place."""
-        again = self._priced(replace(receipt, label=label))
+        self.version += 1
+        again = self._priced(receipt, label)
         self.table.add(again.codes, label, again.units, again.step, 0)
         return again
 
-    def _priced(self, receipt: Receipt) -> Receipt:
-        """The receipt with what a message of its length and probability adds."""
+    def _priced(self, receipt: Receipt, label: int) -> Receipt:
+        """The receipt with what a message of its length and probability adds under a label."""
         tokens = max(receipt.tokens, 1)
         share = min(1.0, self.influence / tokens) ** POWER
-        step = RATE * (receipt.label - receipt.probability) / math.sqrt(tokens)
-        return replace(receipt, units=max(round(UNIT * share), 1), step=round(STEP * step))
+        step = round(STEP * RATE * (label - receipt.probability) / math.sqrt(tokens))
+        units = max(round(UNIT * share), 1)
+        return Receipt(receipt.codes, receipt.tokens, label, units, step, receipt.probability)
 
     def absorb(
         self,
@@ -145,7 +160,10 @@ class TokenEvidence:
     ) -> NDArray[np.int32]:
         """Add counts, margins and messages that were gathered elsewhere; returns the tokens' codes here."""
         table = self.table
-        codes: NDArray[np.int32] = table.name(dict.fromkeys(tokens, 1))
+        self.version += 1
+        bag = dict.fromkeys(tokens, 1)
+        codes: NDArray[np.int32] = table.codes_of(bag)
+        table.name(bag, codes)
         np.asarray(table.count).reshape(-1, 2)[codes] += counts
         np.asarray(table.margin)[codes] += margin
         np.asarray(table.seen)[codes] = self.clock
@@ -184,6 +202,7 @@ class TokenEvidence:
     ) -> bool:
         """Hold these tokens and no others; False where one is named twice."""
         table = self.table
+        self.version += 1
         if not table.vocabulary.restore(tokens):
             return False
         room = max(len(tokens) + len(tokens) // 8, 8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from stream_bayes.learners.arguments import check_choice, check_count
 from stream_bayes.learners.decision import Costs, Rule
 from stream_bayes.mail.calibrating import Calibration
 from stream_bayes.mail.email_tokens import EmailTokens
-from stream_bayes.mail.evidence import Receipt, TokenEvidence
+from stream_bayes.mail.evidence import Reading, Receipt, TokenEvidence
 from stream_bayes.mail.filter_state import load_state, saved_state
 from stream_bayes.mail.journal import Journal, digest_of
 from stream_bayes.mail.limits import Limits
@@ -131,7 +130,7 @@ class SpamFilter(base.Classifier):
         self._journal = Journal(journal)
         self._margin = MARGIN
         # The message read last: to be predicted and then learned, it is taken apart once. No part of the state.
-        self._last: tuple[Message, Bag] | None = None
+        self._last: tuple[Message, Bag, Reading] | None = None
 
     def _default_rule(self) -> Rule:
         wanted, unwanted = self.labels
@@ -141,18 +140,23 @@ class SpamFilter(base.Classifier):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def _bag(self, message: Message) -> Bag:
-        """The tokens of a message, hashed if they are to be."""
-        if self._last is not None and self._last[0] is message:
-            return self._last[1]
+    def _read(self, message: Message) -> tuple[Bag, Reading]:
+        """The tokens of a message, hashed if they are to be, and what is known of it."""
+        last = self._last
+        if last is not None and last[0] is message:
+            if last[2].version != self._evidence.version:
+                self._last = last = message, last[1], self._evidence.read(last[1])
+            return last[1], last[2]
         if isinstance(message, (bytes, str)):
             bag = self._tokens.transform_one(message)
-            if self.key is not None:
-                bag = self._hashed(bag)
-            self._last = message, bag
-            return bag
-        bag = _checked_bag(message)
-        return bag if self.key is None else self._hashed(bag)
+        else:
+            bag = _checked_bag(message)
+        if self.key is not None:
+            bag = self._hashed(bag)
+        reading = self._evidence.read(bag)
+        if isinstance(message, (bytes, str)):  # what cannot change
+            self._last = message, bag, reading
+        return bag, reading
 
     def _hashed(self, bag: Bag) -> Bag:
         key = self.key or b""
@@ -191,10 +195,10 @@ class SpamFilter(base.Classifier):
         if key in self._journal.receipts:
             self._correct(key, label)
             return
-        draft = self._evidence.draft(self._bag(x))
-        learned = self.train == "everything" or self._wanted(draft.score, label)
-        self._calibration.add(draft.score, label)
-        receipt = self._evidence.learn(draft, label) if learned else replace(draft.receipt, label=label)
+        bag, reading = self._read(x)
+        learned = self.train == "everything" or self._wanted(reading.score, label)
+        self._calibration.add(reading.score, label)
+        receipt = (self._evidence.learn if learned else self._evidence.passed)(bag, reading, label)
         self._journal.put(key, receipt)
         if len(self._evidence.table) > self.max_tokens:
             self._drop_old_tokens()
@@ -275,7 +279,7 @@ class SpamFilter(base.Classifier):
 
     def score_one(self, x: Message) -> float:
         """How spammy a message is, above 0 for spam: to rank by. It neither saturates nor grows with length."""
-        return self._evidence.read(self._bag(x))
+        return self._read(x)[1].score
 
     def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]
         """The probability of both labels; empty before anything was learned."""
@@ -299,7 +303,7 @@ class SpamFilter(base.Classifier):
 
     def explain_one(self, x: Message) -> SpamExplanation:
         """The tokens that decided, and how much each of them said."""
-        bag = self._bag(x)
+        bag, reading = self._read(x)
         parts = self._evidence.parts(bag)
         counts, codes = self._evidence.counts(), self._evidence.table.vocabulary
         rows = []
@@ -310,7 +314,7 @@ class SpamFilter(base.Classifier):
         proba = self.predict_proba_one(x)
         return SpamExplanation(
             self.labels,
-            self._evidence.read(bag),
+            reading.score,
             proba.get(self.labels[1], 0.5),
             self._rule.decide(proba),
             tuple(rows),

@@ -1,8 +1,8 @@
 """HTML to the text that a reader sees, and its tags as evidence.
 
 The text is selectolax's where it is installed, and otherwise made by regular expressions. Both see the same source:
-tags that begin a line get a blank before them, so that words of two cells do not run together, while `Via<b></b>gra` stays
-one word. Tags, links and tricks of hiding are read from the source itself, and so are the same with both.
+tags that begin a line get a blank before them, so that words of two cells do not run together, while `Via<b></b>gra`
+stays one word. Tags, links and tricks of hiding are read from the source itself, and so are the same with both.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 No parser sees a message as it came. What is to be decoded is written anew in a canonical form, on which there is
 nothing to disagree: one multipart, one level deep, parted by a boundary that no encoded line can hold; one header a
-part; base64 of whole groups and nothing else, quoted-printable in ASCII without a stray `=`. So a parser can neither be sent
-into the depths nor be asked what a broken message means, and the answer is the same from each.
+part; base64 of whole groups and nothing else, quoted-printable in ASCII without a stray `=`. So a parser can neither be
+sent into the depths nor be asked what a broken message means, and the answer is the same from each.
 
     MIME-Version: 1.0
     Content-Type: multipart/mixed; boundary="=_:"
