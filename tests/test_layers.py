@@ -53,7 +53,6 @@ core._dependence_kernels
 core._average_kernels
 core._triple_kernels
 core._choice_kernels
-core._words
 core._evidence
 core._information
 core._search
@@ -270,6 +269,8 @@ EFFECTS = {
     *("threading", "time", "urllib"),
 }
 
+PURE = ("urllib.parse",)  # takes texts apart, and opens nothing
+
 CIMPORT = re.compile(
     r"^\s*(?:from\s+(?P<origin>[\w.]+)\s+)?cimport\s+(?:\((?P<listed>[^)]*)\)|(?P<names>[^(\n].*))$",
     re.MULTILINE,
@@ -361,7 +362,7 @@ def offence_against_purity(module: str, imported: Import) -> str | None:
         if root in ("libc", "posix"):
             return f"imports {origin} from C; core only computes"
         return f"imports {origin}; core is pure: no files, sockets, clocks, threads, logging or randomness"
-    if root in EFFECTS and not any(fnmatch(module, pattern) for pattern in OUTSIDE):
+    if root in EFFECTS and origin not in PURE and not any(fnmatch(module, pattern) for pattern in OUTSIDE):
         return f"imports {origin}; only streams, formats, plots and cli touch files, sockets and clocks"
     return None
 

@@ -8,6 +8,7 @@ import typer
 
 from stream_bayes._build import VERSION
 from stream_bayes.cli.compare import compare
+from stream_bayes.cli.explain import explain
 from stream_bayes.cli.models import models
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.streams import replay, run
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(replay)
 app.command()(run)
 app.command()(compare)
+app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)
 

@@ -1,11 +1,11 @@
 r"""A count store's names and clock as JSON values, and back, with everything checked; its tables: `tables_state`.
 
-    {"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
-              "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
-              "vocabularies": ["grey\nblue"], "other": [false]},
-     "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
-                "pairs", "triples": (cells, C), "beside": (codes * features, C),
-                "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
+{"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
+          "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
+          "vocabularies": ["grey\nblue"], "other": [false]},
+ "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
+            "pairs", "triples": (cells, C), "beside": (codes * features, C),
+            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
 """
 
 from __future__ import annotations

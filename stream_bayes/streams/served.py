@@ -8,20 +8,28 @@ ServedRiver       a classifier or pipeline of River: what it can do depends on i
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from river import base
+from river import base, compose
 
 from stream_bayes.core.payloads import Payload, plain
 from stream_bayes.core.values import name_order
-from stream_bayes.errors import BadState, BadValue
+from stream_bayes.errors import BadState, BadValue, CannotSave, NotSupported, StreamBayesError
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.saving import saved_parameter
+from stream_bayes.river_state.pipelines import (
+    configuration_digest,
+    pipeline_content,
+    restore_pipeline,
+    settle,
+)
 
-__all__ = ["Answer", "Served", "ServedLearner", "most_probable", "served"]
+__all__ = ["Answer", "Served", "ServedLearner", "ServedRiver", "digest", "most_probable", "served"]
 
 Answer = dict[Any, float]
 
@@ -79,8 +87,8 @@ class Served(Protocol):
         """Its class and arguments, as JSON: two models of the same can go on from one another's states."""
         ...
 
-    def state(self) -> dict[str, Any]:
-        """Everything it is, as the section of a snapshot."""
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        """Everything it is now; what is returned makes the section of a snapshot of it, later and in any thread."""
         ...
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -139,8 +147,8 @@ class ServedLearner:
     def settings(self) -> dict[str, Any]:
         return self._settings
 
-    def state(self) -> dict[str, Any]:
-        return self.learner.state()
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        return self.learner.content().state
 
     def load(self, state: Mapping[str, Any]) -> None:
         loaded = type(self.learner).from_state(state)
@@ -151,21 +159,133 @@ class ServedLearner:
         self._serve(loaded)
 
 
-def served(model: base.Estimator) -> Served:
+class ServedRiver:
+    """A classifier of River, or a pipeline, whose last step may be a classifier of this package.
+
+    Where it is, what was learned can be taken back: the features are kept as the last step saw them. The transformers
+    before it are not taken back.
+
+    Parameters
+    ----------
+    model
+        The classifier or pipeline. It is replaced when a state is loaded: see `model` then.
+    decide
+        What is said, given the probabilities.
+
+    Examples
+    --------
+    >>> from river import preprocessing
+    >>> from stream_bayes import GaussianNB
+    >>> model = ServedRiver(preprocessing.StandardScaler() | GaussianNB())
+    >>> model.learn({"height": 1.5}, "short", 1.0)
+    >>> model.answer({"height": 1.6}), model.content({"height": 1.5})
+    ({'short': 1.0}, {'height': 0.0})
+    """
+
+    generation = 0
+
+    def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
+        self.name = type(model).__name__
+        self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
+        self.model: Any = model
+        with suppress(
+            CannotSave
+        ):  # it can run; a pipeline that keeps snapshots refuses it when it takes the first
+            settle(model)
+        self._weighted = isinstance(self._last, BayesClassifier) or "w" in _parameters(self._last)
+
+    @property
+    def _last(self) -> Any:
+        """The step that classifies."""
+        model = self.model
+        while isinstance(model, (compose.Pipeline, DecidingClassifier)):
+            model = model._last_step if isinstance(model, compose.Pipeline) else model.classifier
+        return model
+
+    @property
+    def _learner(self) -> BayesClassifier:
+        last = self._last
+        if not isinstance(last, BayesClassifier):
+            raise NotSupported(f"{type(last).__name__} cannot take back what it has learned")
+        return last
+
+    @property
+    def clock(self) -> int | None:
+        last = self._last
+        return last.clock if isinstance(last, BayesClassifier) else None
+
+    def answer(self, x: Any) -> Answer:
+        with _refusals(self.name):
+            return dict(self.model.predict_proba_one(x))
+
+    def learn(self, x: Any, y: Any, w: float) -> None:
+        if w != 1.0 and not self._weighted:
+            raise NotSupported(f"{type(self._last).__name__} takes no weights; this sample has {w!r}")
+        with _refusals(self.name):
+            if w == 1.0:
+                self.model.learn_one(x, y)
+            else:
+                self.model.learn_one(x, y, w=w)
+
+    def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
+        answer = self.answer(x)
+        self.learn(x, y, w)
+        return answer
+
+    def content(self, x: Any) -> Payload:
+        return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)
+
+    def relearn(self, content: Payload, y: Any, w: float) -> None:
+        self._learner.learn_one(content, y, w)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        learner = self._learner
+        learner.unlearn_one(content, y, w, clock if learner.half_life is not None else None)
+
+    def settings(self) -> dict[str, Any]:
+        try:
+            return {"learner": self.name, "steps": configuration_digest(self.model)}
+        except StreamBayesError:  # as it holds what no snapshot can; where one is to be taken, that says so
+            return {"learner": self.name}
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        return pipeline_content(self.model).state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.model = restore_pipeline(self.model, state)
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """What River's classifiers raise for an event they cannot use, as a refusal of this event."""
+    try:
+        yield
+    except StreamBayesError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise BadValue(f"{name} refuses the event: {type(error).__name__}: {error}") from error
+
+
+def _parameters(model: Any) -> Any:
+    return inspect.signature(model.learn_one).parameters
+
+
+def served(model: Any) -> Served:
     """The model as the engine serves it.
 
     Raises
     ------
     BadValue
-        If it is no classifier.
+        If it is no classifier, or no pipeline that ends in one.
     """
-    if isinstance(model, DecidingClassifier):
-        inner = model.classifier
-        if isinstance(inner, BayesClassifier):
-            return ServedLearner(inner, model.rule.decide)
-    if isinstance(model, BayesClassifier):
-        return ServedLearner(model)
-    raise BadValue(f"expected a classifier, got {type(model).__name__}")
+    inner = model.classifier if isinstance(model, DecidingClassifier) else model
+    decide = model.rule.decide if isinstance(model, DecidingClassifier) else None
+    if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
+        return ServedLearner(inner, decide)
+    last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
+    if isinstance(last, base.Classifier):
+        return ServedRiver(model, decide)
+    raise BadValue(f"expected a classifier, or a pipeline that ends in one, got {type(model).__name__}")
 
 
 def most_probable(answer: Mapping[Any, float]) -> Any:

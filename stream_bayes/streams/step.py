@@ -272,11 +272,11 @@ class Step:
             "dead_weight": self._dead_weight,
             "dead_at": self._dead_at,
         }
-        model, losses = self.model.state(), self.losses.state()
+        model, losses = self.model.freeze(), self.losses.state()
         held = None if self.pending is None else self.pending.content()
 
         def sections() -> dict[str, dict[str, Any]]:
-            states = {"step": own, "model": model, "losses": losses}
+            states = {"step": own, "model": model(), "losses": losses}
             return states if held is None else states | {"pending": held.state()}
 
         return sections

@@ -46,7 +46,9 @@ class DependenceOracle(OneDependenceOracle):
         kept = self.clocks[-self.window :]
         begun = kept[0] if kept else self.clock + 1
         wanted = {
-            (name, frozenset(above[:size])) for name, above in parents.items() for size in range(2, len(above) + 1)
+            (name, frozenset(above[:size]))
+            for name, above in parents.items()
+            for size in range(2, len(above) + 1)
         }
         self.since = {family: self.since.get(family, begun) for family in wanted}
         self.parents = parents

@@ -1,0 +1,96 @@
+"""`stream-bayes explain`: why a model says what it says about one event."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from stream_bayes.cli.exits import telling_errors
+from stream_bayes.cli.printing import JSON, print_json, print_table
+from stream_bayes.cli.snapshots import Key, store_of
+from stream_bayes.errors import BadValue, NoSnapshot, NotSupported
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.snapshot import Snapshot
+
+__all__ = ["explain"]
+
+
+def explain(
+    snapshot: Annotated[
+        Path, typer.Argument(help="A directory of snapshots, or one snapshot.", show_default=False)
+    ],
+    event: Annotated[
+        str, typer.Argument(help="The event's features as JSON; - reads them from the standard input.")
+    ],
+    key_env: Key = None,
+    json: JSON = False,
+) -> None:
+    """Say how probable each label of an event is, and what each feature says for it."""
+    with telling_errors():
+        model = _model(snapshot, key_env)
+        x = _features(sys.stdin.read() if event == "-" else event)
+        told = model.explain_one(x)
+        answer = model.predict_proba_one(x)
+        if not answer:
+            raise NotSupported("the model has learned nothing yet")
+        if json:
+            evidence = [
+                {"feature": name, "value": x[name], "evidence": list(by_label.values())}
+                for name, by_label in told.evidence.items()
+            ]
+            print_json(
+                {
+                    "labels": list(answer),
+                    "probabilities": list(answer.values()),
+                    "kind": told.kind,
+                    "baseline": [told.baseline[label] for label in answer],
+                    "evidence": evidence,
+                }
+            )
+            return
+        rows: list[dict[str, Any]] = [
+            {"": name, "value": repr(x[name]), **{str(label): round(v, 3) for label, v in by_label.items()}}
+            for name, by_label in sorted(told.evidence.items(), key=lambda item: -_spread(item[1]))
+        ]
+        base = {str(label): round(value, 3) for label, value in told.baseline.items()}
+        said = {str(label): f"{p:.1%}" for label, p in answer.items()}
+        rows = [
+            {"": "without any feature", "value": "", **base},
+            *rows,
+            {"": "probability", "value": "", **said},
+        ]
+        print_table(f"{told.kind} of {type(model).__name__}", rows, right=tuple(said))
+
+
+def _model(path: Path, key_env: str | None) -> BayesClassifier:
+    """The learner in a snapshot, or in the newest of a directory."""
+    if path.is_dir():
+        found = store_of(path, key_env).latest()
+        if found is None:
+            raise NoSnapshot(f"there are no snapshots in {path}")
+        held = found.snapshot
+    else:
+        held = Snapshot.from_bytes(path.read_bytes())
+    classes = {made.__name__: made for made in LEARNERS.values()}
+    if held.learner not in classes:
+        raise NotSupported(
+            f"the snapshot holds a {held.learner}, which only the program that made it can load; "
+            f"those of {', '.join(classes)} can be explained here"
+        )
+    return classes[held.learner].from_state(held.sections["model"])
+
+
+def _features(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text.encode(), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise BadValue(f'the event is no JSON object, such as {{"sky": "grey"}}: {error}') from error
+
+
+def _spread(evidence: dict[Any, float]) -> float:
+    return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
