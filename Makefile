@@ -31,7 +31,7 @@ help:  ## show this list
 setup: $(READY)  ## make .venv, compile the kernels, install everything needed to develop
 
 .PHONY: demo
-demo: $(READY)  ## learn from a stream while predicting it, and show how well
+demo: $(READY)  ## models side by side on a stream: a table, a picture, a snapshot
 	$(call say,demo: predict each event$(comma) then learn it)
 	@$(BIN)/python -m stream_bayes.demo
 

@@ -1,22 +1,23 @@
-"""The demo runs as a user would run it, and ends with its table."""
+"""The demo runs as a user would run it, and ends with a table, a picture and a snapshot."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from stream_bayes.snapshot import Snapshot
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def demo(*streams: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-W", "error", "-m", "stream_bayes.demo", *streams]
+def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command,
+        [sys.executable, "-W", "error", "-m", "stream_bayes.demo", *arguments],
         cwd=ROOT,
-        env=environment,
+        env=os.environ | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
         timeout=300,
@@ -24,25 +25,22 @@ def demo(*streams: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_demo_learns_its_smallest_stream_and_ends_with_a_table() -> None:
-    done = demo("Phishing")
+def test_the_demo_compares_models_and_leaves_a_picture_and_a_snapshot(tmp_path: Path) -> None:
+    done = demo("phishing", "--into", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines() if line.strip()]
-    heading = lines.index(["stream", "learner", "events", "right", "%", "log-loss", "events/s"])
-    rows = lines[heading + 2 :]
-    assert [row[1:-4] for row in rows] == [
-        ["NaiveBayes"],
-        ["NaiveBayes,", "nominal"],
-        ["River", "GaussianNB"],
-    ]
-    for row in rows:
-        events, right, log_loss, speed = row[-4:]
-        assert (row[0], events) == ("Phishing", "1,250")
-        assert 85.0 < float(right) < 95.0 and 0.0 < float(log_loss) < 0.6
-        assert speed.endswith("k")
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    right = {
+        row[0]: float(row[1])
+        for row in rows
+        if row[0] in ("nb", "aode", "river-gaussian-nb") and row[1][0] in "89"
+    }
+    assert right["aode"] > right["nb"] and right["aode"] > right["river-gaussian-nb"]
+    assert "<svg" in (tmp_path / "compare.svg").read_text("utf-8")
+    assert json.loads((tmp_path / "compare.jsonl").read_text("utf-8").splitlines()[-1])["events"] == 1250
+    assert Snapshot.from_bytes((tmp_path / "best.zip").read_bytes()).clock == 1250
 
 
 def test_the_demo_names_its_streams_where_there_is_no_such_one() -> None:
-    done = demo("Phising")
+    done = demo("phising")
     assert done.returncode == 2
-    assert "'Phising'" in done.stderr and "Phishing, ImageSegments" in done.stderr
+    assert "phising" in done.stderr and "image-segments" in done.stderr
