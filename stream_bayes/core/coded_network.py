@@ -7,7 +7,7 @@ missing (None, NaN) is not known.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -65,10 +65,15 @@ class CodedNetwork:
         self._places = {v: place for place, v in enumerate(self.variables)}
         self.parents = [[self._places[p] for p in structure.parents(v)] for v in self.variables]
         self.order = [self._places[v] for v in structure.topological_order]
-        self.relabel(network.states)
-        self.sizes = [len(labels) for labels in self.labels]
+        self.labels: list[tuple[Value, ...]] = []
+        self.codes: list[dict[Value, int]] = []
+        self.sizes = [len(_of(network.states, v, "labels")) for v in self.variables]
+        if 0 in self.sizes:
+            raise BadStructure(
+                f"variable {shown(self.variables[self.sizes.index(0)])} needs at least one label"
+            )
         self.conditionals = Conditionals(self.sizes, self.parents)
-        self.fill({v: _of(network.tables, v, "a table") for v in self.variables})
+        self.load(network)
 
     def fits(self, network: Network) -> bool:
         """Whether another network has this structure, and as many labels of each variable."""
@@ -76,15 +81,19 @@ class CodedNetwork:
             len(_of(network.states, v, "labels")) for v in self.variables
         ]
 
-    def relabel(self, states: Mapping[Any, Iterable[Value]]) -> None:
-        """Give the codes other labels."""
-        self.labels = [tuple(_of(states, v, "labels")) for v in self.variables]
-        self.codes = [{label: code for code, label in enumerate(labels)} for labels in self.labels]
-        for variable, labels, codes in zip(self.variables, self.labels, self.codes, strict=True):
-            if len(codes) < len(labels) or not labels:
-                raise BadStructure(
-                    f"the labels of {shown(variable)}: expected at least one, all different, got {shown(labels)}"
-                )
+    def load(self, network: Network) -> None:
+        """Take over the labels and tables of a network that fits; if one is refused, nothing has changed."""
+        labels = [tuple(network.states[v]) for v in self.variables]
+        codes = self.codes
+        if labels != self.labels:
+            codes = [{label: code for code, label in enumerate(several)} for several in labels]
+            for variable, several, coded in zip(self.variables, labels, codes, strict=True):
+                if len(coded) < len(several):
+                    raise BadStructure(
+                        f"the labels of {shown(variable)} are not all different: {shown(several)}"
+                    )
+        self.fill({v: _of(network.tables, v, "a table") for v in self.variables})
+        self.labels, self.codes = labels, codes
 
     def fill(self, tables: Tables) -> None:
         """Take over the tables of some variables; if one of them is refused, nothing has changed."""

@@ -103,11 +103,10 @@ class Inference:
         """Go on with another network. While structure and numbers of labels are the same, all plans are kept; else they
         are worked out anew. If it is refused, nothing has changed.
         """
-        if not self._network.fits(network):
+        if self._network.fits(network):
+            self._network.load(network)
+        else:
             self._begin(CodedNetwork(network))
-            return
-        self._network.fill(network.tables)
-        self._network.relabel(network.states)
 
     def update(self, tables: Tables) -> None:
         """Take over the tables of some variables. If one is refused, nothing has changed.
@@ -166,8 +165,8 @@ class Inference:
         """
         several = targets if isinstance(targets, list) else [targets]
         asked = [self._network.place(v) for v in several]
-        if len(set(asked)) < len(asked):
-            raise BadValue(f"targets: expected different variables, got {shown(targets)}")
+        if not asked or len(set(asked)) < len(asked):
+            raise BadValue(f"targets: expected a variable or a list of different ones, got {shown(targets)}")
         labels: Iterable[Any] = self._network.labels[asked[0]]
         if isinstance(targets, list):
             labels = product(*[self._network.labels[v] for v in asked])

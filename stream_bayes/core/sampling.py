@@ -196,9 +196,9 @@ def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int)
     """
     weights = np.exp(log_weights - log_weights.max())
     squares = weights**2
-    total, total_square = weights.sum(), squares.sum()
-    shares = np.bincount(cells, weights, size) / total
-    own_square = np.bincount(cells, squares, size)
+    own, own_square = np.bincount(cells, weights, size), np.bincount(cells, squares, size)
+    total, total_square = own.sum(), own_square.sum()
+    shares = own / total
     # The variance of a ratio of means: the sum of w^2 (1[row in cell] - share)^2, over the square of the weight.
     variance = (own_square * (1.0 - 2.0 * shares) + total_square * shares**2) / total**2
     effective = float(total**2 / total_square)
