@@ -48,5 +48,6 @@ cdef class CliqueCells:
     cdef void add_along(self, double[::1] source, Py_ssize_t at, Py_ssize_t place) noexcept nogil
     cdef void sum_into(self, Py_ssize_t place, double[::1] target, Py_ssize_t at) noexcept nogil
     cdef void best_into(self, Py_ssize_t place, Py_ssize_t at) noexcept nogil
+    cdef void sum_exp_into(self, Py_ssize_t place, Py_ssize_t at, Py_ssize_t top) noexcept nogil
 
 cdef void shares(double[::1] cells) noexcept

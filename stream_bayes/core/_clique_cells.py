@@ -1,6 +1,6 @@
 """The cells of cliques and of messages, and the loops over them.
 
-    cells     table of clique 0 | ... | message of clique 0 | ... | room for one more message
+    cells     table of clique 0 | ... | message of clique 0 | ... | room for two more
               axes ascend; those that are held are left out, so the length of each part depends on what is known
 
 Variables are held at their codes where they were observed, or where no table needed holds them: such an axis has one
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
+from cython.cimports.libc.math import exp
 
 LOW = cython.declare(cython.double, 2.0**-32)  # the largest cell of a message lies between this and 1
 HIGH = cython.declare(cython.double, 2.0**32)
@@ -29,7 +30,7 @@ class CliqueCells:
         parent; axis, the variables of each clique; family, whose tables are assigned to it, with family_axis, the axes
         of the variables of each table in the clique, -1 for one that is always held; weighed, variables whose
         likelihoods are, with weighed_axis; child; separator, what its message is about, with own_axis and parent_axis;
-        place and message_place, where in the cells its table and its message begin; spare_place.
+        place and message_place, where in the cells its table and its message begin; spare_place and top_place.
     """
 
     def __init__(self, findings, plan):
@@ -51,6 +52,9 @@ class CliqueCells:
         self.length, self.step = np.ones(most, np.longlong), np.zeros(most, np.longlong)
         self.short_length, self.short_step = np.ones(most, np.longlong), np.zeros(most, np.longlong)
         self.count = np.zeros(most, np.longlong)
+        self.cells = np.zeros(0)
+        self.exponent = 0
+        self.axes = self.total = 0
         self.free = np.zeros(most, np.longlong)
 
     @cython.cfunc
@@ -267,6 +271,25 @@ class CliqueCells:
             for k in range(length):
                 if self.cells[place + k] > self.cells[at + k * step]:
                     self.cells[at + k * step] = self.cells[place + k]
+            place += length
+            at = self.next_run(last, at)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def sum_exp_into(
+        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, top: cython.Py_ssize_t
+    ) -> cython.void:
+        """As `sum_into` a message, of what the cells are logarithms of; relative to another message, its twin."""
+        last: cython.Py_ssize_t = self.shorten() - 1
+        length: cython.Py_ssize_t = self.short_length[last]
+        step: cython.Py_ssize_t = self.short_step[last]
+        end: cython.Py_ssize_t = place + self.total
+        k: cython.Py_ssize_t
+        beside: cython.Py_ssize_t = top - at
+        while place < end:
+            for k in range(length):
+                self.cells[at + k * step] += exp(self.cells[place + k] - self.cells[at + beside + k * step])
             place += length
             at = self.next_run(last, at)
 

@@ -47,6 +47,7 @@ class Propagation(CliqueCells):
         self.least = np.ones(self.cliques)
         self.least_message = np.ones(self.cliques)
         self.way = np.zeros(self.cliques, np.longlong)
+        self.top_place = plan.top_place
         self.logs = np.zeros(0)
         self.log_likelihood = np.zeros(0)
 
@@ -56,6 +57,7 @@ class Propagation(CliqueCells):
         """Send messages to the root; `cells` must have room for the plan. FINE, IMPOSSIBLE or LOST."""
         s: cython.Py_ssize_t
         self.cells = cells
+        self.in_logs = False
         with cython.nogil:
             self.exponent = 0
             self.lost = self.nothing = False
@@ -64,20 +66,41 @@ class Propagation(CliqueCells):
                     break
         return self.outcome()
 
-    def let_go(self):
-        """Forget the cells."""
-        self.cells = np.zeros(0)
+    def inward_logs(self, cells: cython.double[::1]):
+        """As `inward`, in logarithms: no product is ever lost."""
+        s: cython.Py_ssize_t
+        self.begin_logs(cells)
+        with cython.nogil:
+            for s in range(self.cliques):
+                self.add_logs(s)
+                self.sum_logs(self.place[s], self.message_place[s], self.message_steps(s, self.own_axis))
+        self.nothing = self.best_at_root() == NEVER
+        return self.outcome()
+
+    def inward_best(self, cells: cython.double[::1]):
+        """As `inward_logs`, with the largest taken where else is summed."""
+        s: cython.Py_ssize_t
+        self.begin_logs(cells)
+        with cython.nogil:
+            for s in range(self.cliques):
+                self.add_logs(s)
+                self.best_of(self.place[s], self.message_place[s], self.message_steps(s, self.own_axis))
+        self.nothing = self.best_at_root() == NEVER
+        return self.outcome()
 
     def outward(self):
-        """Send messages from the root to all cliques; after `inward`, with nothing changed."""
+        """Send messages from the root to all cliques; after `inward` or `inward_logs`, with nothing changed."""
         s: cython.Py_ssize_t
         with cython.nogil:
             for s in range(self.cliques - 2, -1, -1):
                 self.send_outward(s)
+            if self.in_logs:
+                for s in range(self.cliques):
+                    self.leave_logs(s)
         return self.outcome()
 
     def outward_to(self, clique: cython.Py_ssize_t):
-        """Send messages from the root to one clique only."""
+        """As `outward`, to one clique only."""
         s: cython.Py_ssize_t = clique
         n: cython.Py_ssize_t = 0
         with cython.nogil:
@@ -88,32 +111,33 @@ class Propagation(CliqueCells):
             while n > 0:
                 n -= 1
                 self.send_outward(self.way[n])
+            if self.in_logs:
+                self.leave_logs(clique)
         return self.outcome()
 
-    def inward_logs(self, cells: cython.double[::1]):
-        """As `inward`, in logarithms: no product is ever lost."""
-        s: cython.Py_ssize_t
-        self.begin_logs(cells)
-        with cython.nogil:
-            for s in range(self.cliques):
-                self.multiply_logs(s)
-                self.send_best(s)
-                self.send_logs(s)
-        return IMPOSSIBLE if self.best_at_root() == NEVER else FINE
+    def let_go(self):
+        """Forget the cells."""
+        self.cells = np.zeros(0)
 
-    def inward_best(self, cells: cython.double[::1]):
-        """As `inward_logs`, with the largest taken where else is summed."""
-        s: cython.Py_ssize_t
-        self.begin_logs(cells)
-        with cython.nogil:
-            for s in range(self.cliques):
-                self.multiply_logs(s)
-                self.send_best(s)
-        return IMPOSSIBLE if self.best_at_root() == NEVER else FINE
+    # -- answers ---------------------------------------------------------------------------------------------------
+
+    def message(self, target: cython.double[::1]):
+        """After a pass inward: write the root's message as shares of 1, and return the logarithm of its sum."""
+        k: cython.Py_ssize_t
+        place: cython.Py_ssize_t = self.message_place[self.cliques - 1]
+        top: cython.double = self.best_at_root() if self.in_logs else 0.0
+        total: cython.double = 0.0
+        for k in range(target.shape[0]):
+            target[k] = self.cells[place + k]
+            if self.in_logs:
+                target[k] = exp(target[k] - top) if top > NEVER else 0.0
+            total += target[k]
+        shares(target)
+        return log_of(total) + (top if self.in_logs else self.exponent * LOG_2)
 
     def trace_back(self, chosen: cython.int[::1]):
-        """After `inward_best`: write the code of each variable in the best of all rows. Of equal ones it is
-        the first in the table of the root, then in the tables below.
+        """After `inward_best`: write the code of each variable in the best of all rows. Of equal ones it is the first in
+        the table of the root, then in the tables below.
         """
         s: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -122,35 +146,6 @@ class Propagation(CliqueCells):
                 chosen[v] = self.held[v]
             for s in range(self.cliques - 1, -1, -1):
                 self.choose(s, chosen)
-
-    def log_total(self):
-        """The logarithm of the sum over everything, after `inward`."""
-        root: cython.Py_ssize_t = self.cliques - 1
-        k: cython.Py_ssize_t
-        total: cython.double = 0.0
-        for k in range(self.message_size(root)):
-            total += self.cells[self.message_place[root] + k]
-        return log_of(total) + self.exponent * LOG_2
-
-    def message(self, target: cython.double[::1]):
-        """Write the root's message as shares of 1, after `inward`."""
-        k: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.message_place[self.cliques - 1]
-        for k in range(target.shape[0]):
-            target[k] = self.cells[place + k]
-        shares(target)
-
-    def message_of_logs(self, target: cython.double[::1]):
-        """The same after a pass in logarithms; returns the logarithm of the sum."""
-        k: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.message_place[self.cliques - 1]
-        top: cython.double = self.best_at_root()
-        total: cython.double = 0.0
-        for k in range(target.shape[0]):
-            target[k] = exp(self.cells[place + k] - top) if top > NEVER else 0.0
-            total += target[k]
-        shares(target)
-        return top + log_of(total)
 
     def read(self, clique: cython.Py_ssize_t, variables: cython.longlong[::1], target: cython.double[::1]):
         """Write the shares of the combinations of free variables of a clique, ascending; after messages came to it."""
@@ -197,6 +192,8 @@ class Propagation(CliqueCells):
         for k in range(self.likelihood.shape[0]):
             self.log_likelihood[k] = log_of(self.likelihood[k])
         self.cells = cells
+        self.in_logs = True
+        self.lost = False
 
     @cython.cfunc
     def outcome(self) -> cython.int:
@@ -266,6 +263,15 @@ class Propagation(CliqueCells):
         size: cython.Py_ssize_t
         self.open(self.parent[s])
         size = self.message_steps(s, self.parent_axis)
+        if self.in_logs:
+            self.sum_logs(self.place[self.parent[s]], spare, size)
+            for k in range(size):
+                if self.cells[message + k] > NEVER:
+                    self.cells[spare + k] -= self.cells[message + k]
+            self.open(s)
+            self.message_steps(s, self.own_axis)
+            self.add_along(self.cells, spare, self.place[s])
+            return
         for k in range(size):
             self.cells[spare + k] = 0.0
         self.sum_into(self.place[self.parent[s]], self.cells, spare)
@@ -300,7 +306,7 @@ class Propagation(CliqueCells):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def multiply_logs(self, s: cython.Py_ssize_t) -> cython.void:
+    def add_logs(self, s: cython.Py_ssize_t) -> cython.void:
         """Make a clique's table in logarithms."""
         k: cython.Py_ssize_t
         c: cython.Py_ssize_t
@@ -324,33 +330,40 @@ class Propagation(CliqueCells):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def send_best(self, s: cython.Py_ssize_t) -> cython.void:
-        """Make the open clique's message of the largest cells."""
+    def best_of(self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
+        """Make a message of the largest cells of the open clique, along the steps set."""
         k: cython.Py_ssize_t
-        message: cython.Py_ssize_t = self.message_place[s]
-        for k in range(message, message + self.message_steps(s, self.own_axis)):
+        for k in range(at, at + size):
             self.cells[k] = NEVER
-        self.best_into(self.place[s], message)
+        self.best_into(place, at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def send_logs(self, s: cython.Py_ssize_t) -> cython.void:
-        """Make the open clique's message of sums, given the message of the largest cells."""
+    def sum_logs(self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
+        """Make a message of the sums of what the open clique's cells are logarithms of."""
         k: cython.Py_ssize_t
-        place: cython.Py_ssize_t = self.place[s]
-        message: cython.Py_ssize_t = self.message_place[s]
-        spare: cython.Py_ssize_t = self.spare_place
-        size: cython.Py_ssize_t = self.message_steps(s, self.own_axis)
+        top: cython.Py_ssize_t = self.top_place
+        self.best_of(place, at, size)
         for k in range(size):
-            self.cells[spare + k] = -self.cells[message + k] if self.cells[message + k] > NEVER else 0.0
-            self.cells[message + k] = 0.0
-        self.add_along(self.cells, spare, place)
-        for k in range(place, place + self.total):
-            self.cells[k] = exp(self.cells[k])
-        self.sum_into(place, self.cells, message)
+            self.cells[top + k] = self.cells[at + k] if self.cells[at + k] > NEVER else 0.0
+            self.cells[at + k] = 0.0
+        self.sum_exp_into(place, at, top)
         for k in range(size):
-            self.cells[message + k] = log_of(self.cells[message + k]) - self.cells[spare + k]
+            self.cells[at + k] = log_of(self.cells[at + k]) + self.cells[top + k]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def leave_logs(self, s: cython.Py_ssize_t) -> cython.void:
+        """Turn a clique's table from logarithms to numbers of which the largest is 1."""
+        k: cython.Py_ssize_t
+        top: cython.double = NEVER
+        self.open(s)
+        for k in range(self.place[s], self.place[s] + self.total):
+            top = max(top, self.cells[k])
+        for k in range(self.place[s], self.place[s] + self.total):
+            self.cells[k] = exp(self.cells[k] - top)
 
     @cython.cfunc
     def best_at_root(self) -> cython.double:

@@ -8,8 +8,9 @@ are known. Such a tree holds only what matters to the question; one pass over it
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -106,42 +107,31 @@ class Exact:
         self.findings.look_at(asked.variables)
         if asked.clique >= 0:
             passes = self._ready(self._everything)
-            outcome = passes.inward(self._cells)
-            if outcome == FINE:
-                outcome = passes.outward_to(asked.clique)
-            if outcome == FINE:
+            possible = self._propagated(passes, partial(passes.outward_to, asked.clique))
+            if possible:
                 passes.read(asked.clique, asked.variables, answer)
         else:
             passes = self._ready(self._question(targets))
-            outcome = passes.inward(self._cells)
-            if outcome == FINE:
+            possible = self._propagated(passes)
+            if possible:
                 passes.message(answer)
-        if outcome == LOST:
-            passes = self._ready(self._question(targets))
-            outcome = passes.inward_logs(self._cells)
-            passes.message_of_logs(answer)
-        return None if outcome == IMPOSSIBLE else answer
+        return answer if possible else None
 
     def marginals(self) -> list[Numbers] | None:
         """The probabilities of the codes of each variable; of an observed one they are 0 and 1."""
         question = self._for_all()
         self.findings.look_at_all()
         passes = self._ready(question)
-        outcome = passes.inward(self._cells)
-        if outcome == FINE:
-            outcome = passes.outward()
-        if outcome == IMPOSSIBLE:
+        if not self._propagated(passes, passes.outward):
             return None
         homes = self._plan(question).homes
-        answers: list[Numbers] = []
+        answers = []
         for v, code in enumerate(np.asarray(self.findings.observed).tolist()):
             answer = np.zeros(self.network.sizes[v])
             if code >= 0:
                 answer[code] = 1.0
-            elif outcome == FINE:
-                passes.read(homes[v], np.array([v], np.longlong), answer)
             else:
-                answer = _certain(self.joint((v,)))
+                passes.read(homes[v], np.array([v], np.longlong), answer)
             answers.append(answer)
         return answers
 
@@ -149,15 +139,9 @@ class Exact:
         """The logarithm of the probability of what is known."""
         self.findings.look_at_evidence()
         passes = self._ready(self._everything if self._fits(self._everything) else self._question(()))
-        outcome = passes.inward(self._cells)
-        if outcome == IMPOSSIBLE:
+        if not self._propagated(passes):
             return -np.inf
-        if outcome == FINE:
-            log = passes.log_total()
-        else:
-            passes.inward_logs(self._cells)
-            log = passes.message_of_logs(np.empty(1))
-        return float(log + self.findings.log_scale)
+        return float(passes.message(np.empty(1)) + self.findings.log_scale)
 
     def best(self) -> tuple[list[int], float] | None:
         """The codes of all variables in a most probable row, and the logarithm of its probability."""
@@ -165,27 +149,18 @@ class Exact:
         passes = self._ready(self._for_all())
         if passes.inward_best(self._cells) == IMPOSSIBLE:
             return None
-        log = passes.message_of_logs(np.empty(1))
         codes = np.empty(len(self.network.sizes), np.int32)
         passes.trace_back(codes)
-        return codes.tolist(), float(log + self.findings.log_scale)
+        return codes.tolist(), float(passes.message(np.empty(1)) + self.findings.log_scale)
 
     def families(self) -> Numbers | None:
         """The probabilities of each variable with its parents, end to end as the network's tables are."""
         self.findings.look_at_all()
         passes = self._ready(self._for_all())
-        outcome = passes.inward(self._cells)
-        if outcome == FINE:
-            outcome = passes.outward()
-        if outcome == IMPOSSIBLE:
+        if not self._propagated(passes, passes.outward):
             return None
-        start = np.asarray(self.network.conditionals.start)
-        answer = np.zeros(start[-1])
-        if outcome == FINE:
-            passes.add_families(answer, 1.0)
-            return answer
-        for v, parents in enumerate(self.network.parents):
-            answer[start[v] : start[v + 1]] = _certain(self.over((*parents, v))).ravel()
+        answer = np.zeros(len(self.network.conditionals.cells))
+        passes.add_families(answer, 1.0)
         return answer
 
     def over(self, variables: Sequence[int]) -> Numbers | None:
@@ -202,6 +177,16 @@ class Exact:
             [sizes[v] for v in free]
         ).transpose(axes)
         return whole
+
+    def _propagated(self, passes: Propagation, outward: Callable[[], int] = lambda: FINE) -> bool:
+        """Send messages inward, and maybe outward; whether what is known is possible."""
+        for inward in (passes.inward, passes.inward_logs):  # the first is fast, the second loses nothing
+            outcome = inward(self._cells)
+            if outcome == FINE:
+                outcome = outward()
+            if outcome != LOST:
+                break
+        return bool(outcome == FINE)
 
     # -- trees -------------------------------------------------------------------------------------------------------
 
@@ -275,9 +260,3 @@ class Exact:
             "memory_budget, ask for fewer variables at once, or take a method that samples"
         )
 
-
-def _certain(answer: Numbers | None) -> Numbers:
-    """An answer about evidence that is known to be possible."""
-    if answer is None:
-        raise AssertionError("evidence cannot be possible and impossible")
-    return answer

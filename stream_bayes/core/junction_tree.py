@@ -73,6 +73,7 @@ class Plan:
     place: Places
     message_place: Places
     spare_place: int
+    top_place: int
 
     def clique_of(self, variables: Iterable[int]) -> int:
         """The clique that holds some variables and is nearest to the root; -1 if none does.
@@ -97,15 +98,15 @@ class Plan:
 
 def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> CliqueTree:
     """The cliques that a question needs."""
-    scopes = [set((*parents[v], v)) - question.held for v in question.families]
+    scopes = [{*parents[v], v} - question.held for v in question.families]
     return clique_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
 
 
 def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> int:
-    """How many cells the passes over a tree need room for: cliques, messages, and one message more."""
+    """How many cells the passes over a tree need room for: cliques, messages, and two messages more."""
     cliques = [_cells(clique, sizes) for clique in tree.cliques]
     messages = [_cells(separator, sizes) for separator in _separators(question, tree)]
-    return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + max(messages)
+    return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + 2 * max(messages)
 
 
 def plan_for(
@@ -138,7 +139,7 @@ def plan_for(
         if tree.parent[s] >= 0:
             children[tree.parent[s]].append(s)
     for v in question.families:
-        scope = set((*parents[v], v)) - question.held
+        scope = {*parents[v], v} - question.held
         among = holders[min(scope, key=lambda u: len(holders[u]))] if scope else cliques
         home = min((s for s in among if scope.issubset(axis_of[s])), key=lambda s: (room[s], s))
         families[home].append(v)
@@ -156,7 +157,7 @@ def plan_for(
     above = [axis_of[p] if p >= 0 else {} for p in tree.parent]
     return Plan(
         tree=tree,
-        cells=message_place[-1] + max(messages),
+        cells=message_place[-1] + 2 * max(messages),
         parent=_places(tree.parent),
         axis_start=_places(_starts(map(len, tree.cliques))),
         axis=_flat(tree.cliques),
@@ -176,6 +177,7 @@ def plan_for(
         place=_places(place),
         message_place=_places(message_place[:-1]),
         spare_place=message_place[-1],
+        top_place=message_place[-1] + max(messages),
     )
 
 

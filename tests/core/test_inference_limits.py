@@ -111,12 +111,12 @@ def test_where_everything_does_not_fit_a_question_about_little_is_answered():
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_allocated():
-    engine = Inference(grid(24), memory_budget=10**6)
+    engine = Inference(grid(14), memory_budget=10**6)
     assert engine.bytes_for_everything > 10**7
     tracemalloc.start()
     try:
         with pytest.raises(BudgetExceeded):
-            engine.query((23, 23), {(0, 0): 1}, method="exact")
+            engine.query((13, 13), {(0, 0): 1}, method="exact")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -316,7 +316,7 @@ def test_targets_and_methods_are_checked():
         BadValue, match="expected one of auto, exact, likelihood-weighting, gibbs, got 'magic'"
     ):
         engine.query("call", method="magic")
-    with pytest.raises(BadValue, match="a numpy.random.Generator, got None"):
+    with pytest.raises(BadValue, match=re.escape("a numpy.random.Generator, got None")):
         engine.query("call", method="gibbs")
     with pytest.raises(BadValue, match="samples: expected a whole number of at least 1, got 0"):
         engine.query("call", samples=0)
@@ -398,4 +398,4 @@ def test_exact_answers_say_what_they_were_made_with():
     network = CodedNetwork(ALARM)
     exact = Exact(network, Findings(network.conditionals), memory_budget=10**6)
     exact.joint((0,))
-    assert exact.reason == "the tables of the tree over all variables take 136 bytes"
+    assert exact.reason == "the tables of the tree over all variables take 152 bytes"
