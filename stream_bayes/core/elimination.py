@@ -96,23 +96,28 @@ def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) ->
     waiting = [(cost[v], v) for v in neighbours]
     heapq.heapify(waiting)
     order = []
+    stale = 0  # those whose cost may have changed
     while waiting:
+        # What costs nothing joins nobody, and never will cost anything, so all that may go before others are looked at.
+        if stale and waiting[0][0][0] > 0:
+            for u in _members(stale):
+                if (now := rule(u, adjacent, sizes)) != cost[u]:
+                    cost[u] = now
+                    heapq.heappush(waiting, (now, u))
+            stale = 0
         at, v = heapq.heappop(waiting)
         if cost.get(v) != at:
             continue  # it is among those waiting at its present cost too
         del cost[v]
         around = adjacent[v]
         order.append((v, around))
-        changed = around
+        stale |= around
         for u in _members(around):
             new = around & ~adjacent[u] & ~(1 << u)
             adjacent[u] = (adjacent[u] | new) & ~(1 << v)
-            for w in _members(new):  # whoever neighbours both ends of a new edge has one less to fill in
-                changed |= adjacent[w] & adjacent[u]
-        for u in _members(changed):
-            if u in cost and (now := rule(u, adjacent, sizes)) != cost[u]:
-                cost[u] = now
-                heapq.heappush(waiting, (now, u))
+            for w in _members(new):  # whoever neighbours both ends of a new edge has one less to join
+                stale |= adjacent[w] & adjacent[u]
+        stale &= ~(1 << v)
     return order
 
 
@@ -126,9 +131,14 @@ def _fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, 
 def _heavy_fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
     """As `_fill`, but an edge counts as much as it joins pairs of values."""
     around = adjacent[v]
+    alike: dict[int, Bits] = {}
+    for u in _members(around):
+        alike[sizes[u]] = alike.get(sizes[u], 0) | 1 << u
     missing = 0
     for u in _members(around):
-        missing += sizes[u] * sum(sizes[w] for w in _members(around & ~adjacent[u] & ~(1 << u)))
+        others = around & ~adjacent[u] & ~(1 << u)
+        if others:
+            missing += sizes[u] * sum(size * (others & bits).bit_count() for size, bits in alike.items())
     return missing // 2, _weight(v, adjacent, sizes)[0]
 
 
