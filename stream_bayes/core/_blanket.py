@@ -34,14 +34,10 @@ class BlanketScores:
         own: list = []
         begin: list = []
         starts: list = [0]
-        families = (
-            [variable]
-            + list(  # noqa: RUF005  # Cython has no starred lists here
-                conditionals.child[
-                    conditionals.child_start[variable] : conditionals.child_start[variable + 1]
-                ]
-            )
-        )
+        families = list(conditionals.child)[
+            conditionals.child_start[variable] : conditionals.child_start[variable + 1]
+        ]
+        families.insert(0, variable)
         for family in families:
             begin.append(conditionals.start[family])
             for k in range(conditionals.scope_start[family], conditionals.scope_start[family + 1]):

@@ -65,17 +65,19 @@ class CliqueCells:
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t
         first: cython.Py_ssize_t = self.axis_start[s]
-        self.axes = 0
-        self.total = 1
+        axes: cython.Py_ssize_t = 0
+        total: cython.Py_ssize_t = 1
         for k in range(first, self.axis_start[s + 1]):
             v = self.axis[k]
             if self.held[v] >= 0 or self.size[v] == 1:
                 self.slot[k - first] = -1
             else:
-                self.slot[k - first] = self.axes
-                self.length[self.axes] = self.size[v]
-                self.axes += 1
-                self.total *= self.size[v]
+                self.slot[k - first] = axes
+                self.length[axes] = self.size[v]
+                axes += 1
+                total *= self.size[v]
+        self.axes = axes
+        self.total = total
 
     @cython.cfunc
     @cython.nogil
@@ -126,24 +128,26 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def scale(self, place: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.double:
-        """Take a power of two out of some cells, such that the largest is at most 1; return the smallest positive one, 0
-        if there is none.
+        """Take a power of two out of some cells, such that the largest is at most 1; return the smallest positive one,
+        0 if there is none.
         """
         k: cython.Py_ssize_t
         value: cython.double
         top: cython.double = 0.0
         least: cython.double = 2.0
         factor: cython.double = 1.0
+        shift: cython.longlong = 0
         for k in range(place, place + size):
             top = max(top, self.cells[k])
         if top == 0.0:
             return 0.0
         while top * factor > 1.0:
             factor *= LOW
-            self.exponent += 32
+            shift += 32
         while top * factor < LOW:
             factor *= HIGH
-            self.exponent -= 32
+            shift -= 32
+        self.exponent = self.exponent + shift
         for k in range(place, place + size):
             value = self.cells[k] * factor
             self.cells[k] = value

@@ -61,7 +61,7 @@ class Conditionals:
             self.scope_start[v + 1] = len(scope)
         self.scope = np.array(scope, np.longlong)
         self.stride = np.array(stride, np.longlong)
-        self.child_start = np.cumsum([0] + [len(c) for c in children], dtype=np.longlong)  # noqa: RUF005
+        self.child_start = np.cumsum([0] + [len(c) for c in children], dtype=np.longlong)
         self.child = np.array([child for several in children for child in several], np.longlong)
         self.cells = np.zeros(self.start[self.variables])
         self.logs = np.zeros(0)
@@ -138,10 +138,13 @@ class Conditionals:
         with cython.nogil:
             for row in range(codes.shape[0]):
                 total = 0.0
-                for v in range(self.variables):
+                for v in range(self.variables):  # all of them first: a parent's code may be the missing one
                     if codes[row, v] < 0:
                         total = UNKNOWN
-                        break
+                if total != 0.0:
+                    target[row] = total
+                    continue
+                for v in range(self.variables):
                     at = self.start[v]
                     for k in range(self.scope_start[v], self.scope_start[v + 1]):
                         at += codes[row, self.scope[k]] * self.stride[k]

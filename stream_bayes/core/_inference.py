@@ -136,8 +136,8 @@ class Propagation(CliqueCells):
         return log_of(total) + (top if self.in_logs else self.exponent * LOG_2)
 
     def trace_back(self, chosen: cython.int[::1]):
-        """After `inward_best`: write the code of each variable in the best of all rows. Of equal ones it is the first in
-        the table of the root, then in the tables below.
+        """After `inward_best`: write the code of each variable in the best of all rows. Of equal ones it is the first
+        in the table of the root, then in the tables below.
         """
         s: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -301,7 +301,7 @@ class Propagation(CliqueCells):
             if self.bound * least < FLOOR and self.bound > 0.0:
                 self.lost = True
         self.multiply_along(source, base, place)
-        self.bound *= least
+        self.bound = self.bound * least
 
     @cython.cfunc
     @cython.nogil
@@ -330,7 +330,9 @@ class Propagation(CliqueCells):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def best_of(self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
+    def best_of(
+        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+    ) -> cython.void:
         """Make a message of the largest cells of the open clique, along the steps set."""
         k: cython.Py_ssize_t
         for k in range(at, at + size):
@@ -340,7 +342,9 @@ class Propagation(CliqueCells):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def sum_logs(self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
+    def sum_logs(
+        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+    ) -> cython.void:
         """Make a message of the sums of what the open clique's cells are logarithms of."""
         k: cython.Py_ssize_t
         top: cython.Py_ssize_t = self.top_place

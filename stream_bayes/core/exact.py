@@ -1,8 +1,8 @@
 """Exact answers about findings, with the plans that they need kept.
 
-One tree over all variables answers for single variables, for those that share a clique, and for everything. For the rest,
-and where that tree takes too much memory, there is a tree for each kind of question: its targets, and which variables
-are known. Such a tree holds only what matters to the question; one pass over it is variable elimination.
+One tree over all variables answers for single variables, for those that share a clique, and for everything. For the
+rest, and where that tree takes too much memory, there is a tree for each kind of question: its targets, and which
+variables are known. Such a tree holds only what matters to the question; one pass over it is variable elimination.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Exact:
 
     Notes
     -----
-    Targets are variables that were not observed, ascending. Answers are arrays over their codes, the last one's fastest;
-    None where the evidence has probability zero. `reason` says what the last answer was made with. Where the cells would
-    not fit, BudgetExceeded is raised before any is made.
+    Targets are variables that were not observed, ascending. Answers are arrays over their codes, the last one's
+    fastest; None where the evidence has probability zero. `reason` says what the last answer was made with. Where the
+    cells would not fit, BudgetExceeded is raised before any is made.
 
     Examples
     --------
@@ -259,4 +259,3 @@ class Exact:
             f"an exact answer would need {CELL_BYTES * cells:,} bytes, the budget is {self.memory_budget:,}; raise "
             "memory_budget, ask for fewer variables at once, or take a method that samples"
         )
-

@@ -144,8 +144,8 @@ class Inference:
         evidence
             What is known.
         method
-            "exact", "likelihood-weighting" or "gibbs"; or "auto", which is exact where that fits into the memory budget,
-            and else likelihood weighting if there is an `rng`.
+            "exact", "likelihood-weighting" or "gibbs"; or "auto", which is exact where that fits into the memory
+            budget, and else likelihood weighting if there is an `rng`.
         rng
             Where chance comes from, for methods that sample.
         samples
@@ -222,8 +222,8 @@ class Inference:
             }
 
     def most_probable(self, evidence: Evidence | None = None) -> MostProbable:
-        """The most probable labels of all variables together, given evidence. Exact; of equally probable rows always the
-        same one.
+        """The most probable labels of all variables together, given evidence. Exact; of equally probable rows always
+        the same one.
 
         Raises
         ------
@@ -246,8 +246,8 @@ class Inference:
         return MostProbable({v: labels[code] for v, labels, code in named}, log_probability)
 
     def log_probability(self, evidence: Evidence) -> float:
-        """The logarithm of the probability of evidence; of a whole row it is the row's log-likelihood, and what is missing
-        from a row is summed out. Exact. Likelihoods count as they are given; -inf if it is impossible.
+        """The logarithm of the probability of evidence; of a whole row it is the row's log-likelihood, and what is
+        missing from a row is summed out. Exact. Likelihoods count as they are given; -inf if it is impossible.
 
         Examples
         --------
@@ -364,8 +364,8 @@ class Inference:
     def _possible(self, answer: T | None, evidence: Evidence | None) -> T:
         if answer is None:
             raise ImpossibleEvidence(
-                f"the evidence has probability 0, so nothing follows from it: {shown(dict(evidence or {}))}; take some of "
-                "it back, or smooth the tables"
+                f"the evidence has probability 0, so nothing follows from it: {shown(dict(evidence or {}))}; take "
+                "some of it back, or smooth the tables"
             )
         return answer
 
@@ -395,8 +395,8 @@ class Inference:
         given = np.asarray(codes)
         if given.ndim != 2 or given.shape[1] != len(self._network.sizes) or given.dtype.kind not in "iu":
             raise BadValue(
-                f"codes: expected rows of whole numbers, a column for each of the {len(self._network.sizes)} variables by "
-                f"name; got {given.dtype} in the shape {given.shape}"
+                f"codes: expected rows of whole numbers, a column for each of the {len(self._network.sizes)} variables "
+                f"by name; got {given.dtype} in the shape {given.shape}"
             )
         return np.ascontiguousarray(given, np.int32)
 
@@ -404,8 +404,8 @@ class Inference:
         sizes = np.array(self._network.sizes)
         v = int(np.flatnonzero((rows[row] < -1) | (rows[row] >= sizes))[0])
         return BadValue(
-            f"row {row}, variable {shown(self._network.variables[v])}: expected a code below {sizes[v]}, or -1 where it is "
-            f"missing; got {rows[row, v]}"
+            f"row {row}, variable {shown(self._network.variables[v])}: expected a code below {sizes[v]}, or -1 where "
+            f"it is missing; got {rows[row, v]}"
         )
 
 

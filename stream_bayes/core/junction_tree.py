@@ -33,7 +33,8 @@ class Question:
     targets
         Variables to be answered together, ascending.
     both_ways
-        Whether messages will also go out from the root: then the tables of all cliques are kept, and else one at a time.
+        Whether messages will also go out from the root: then the tables of all cliques are kept, and else one at a
+        time.
     """
 
     families: tuple[int, ...]

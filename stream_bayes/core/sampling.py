@@ -206,8 +206,8 @@ def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int)
 
 
 def chain_estimate(cells: NDArray[np.int64], size: int) -> Estimate:
-    """What chains say that are in these cells, by chain and sweep. A cell's share is the mean of an indicator, judged by
-    itself: R-hat between half chains, and the effective number from its autocorrelations (Geyer, 1992).
+    """What chains say that are in these cells, by chain and sweep. A cell's share is the mean of an indicator, judged
+    by itself: R-hat between half chains, and the effective number from its autocorrelations (Geyer, 1992).
     """
     half = -(
         -cells.shape[1] // 2

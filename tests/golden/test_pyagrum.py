@@ -39,7 +39,9 @@ def assert_agrees(name: str) -> None:
     assert questions
     for question in questions:
         certain = {v: states[v][code] for v, code in question["evidence"].items()}
-        soft = {v: dict(zip(states[v], numbers, strict=True)) for v, numbers in question["likelihoods"].items()}
+        soft = {
+            v: dict(zip(states[v], numbers, strict=True)) for v, numbers in question["likelihoods"].items()
+        }
         evidence = {**certain, **soft}
         joint = engine.query(question["targets"], evidence)
         assert list(joint.values()) == pytest.approx(question["joint"], abs=CLOSE)

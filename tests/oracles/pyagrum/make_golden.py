@@ -1,4 +1,4 @@
-"""Writes tests/golden/pyagrum_posteriors.json: questions to known networks, and what pyAgrum's lazy propagation answers.
+"""Writes tests/golden/pyagrum_posteriors.json: questions to known networks, and what pyAgrum's lazy propagation says.
 
     python -m tests.oracles.pyagrum.make_golden FOLDER
 
@@ -69,7 +69,11 @@ def asked(network: DiscreteNetwork, rng: random.Random) -> dict[str, Any]:
     variables = rng.sample(network.structure.variables, min(7, len(row) - 1))
     *hard, soft = variables[2:]
     likelihoods = [rng.randint(1, 16) / 16 for _ in network.states[soft]]
-    return {"targets": variables[:2], "evidence": {v: row[v] for v in hard}, "likelihoods": {soft: likelihoods}}
+    return {
+        "targets": variables[:2],
+        "evidence": {v: row[v] for v in hard},
+        "likelihoods": {soft: likelihoods},
+    }
 
 
 def answered(made: Any, network: DiscreteNetwork, question: dict[str, Any]) -> dict[str, Any]:
