@@ -47,10 +47,6 @@ class CliqueTree:
         """How many cells the tables of all cliques have together."""
         return sum(_cells(clique, sizes) for clique in self.cliques)
 
-    def largest(self, sizes: Sequence[int]) -> int:
-        """How many cells the largest table has."""
-        return max(_cells(clique, sizes) for clique in self.cliques)
-
 
 def clique_tree(
     scopes: Iterable[Iterable[int]], sizes: Sequence[int], together: Iterable[int] = ()

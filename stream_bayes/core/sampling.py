@@ -249,4 +249,5 @@ def _autocovariance(chains: Numbers) -> Numbers:
     sweeps = chains.shape[1]
     centred = chains - chains.mean(axis=1, keepdims=True)
     power = np.abs(np.fft.rfft(centred, 2 * sweeps)) ** 2
-    return np.fft.irfft(power, 2 * sweeps)[:, :sweeps] / (sweeps - 1)
+    lags: Numbers = np.fft.irfft(power, 2 * sweeps)[:, :sweeps] / (sweeps - 1)
+    return lags

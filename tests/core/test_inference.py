@@ -20,9 +20,9 @@ CLOSE = 1e-12
 
 
 @st.composite
-def questions(draw, **settings):
+def questions(draw, zeros=True):
     """A network, and evidence on it."""
-    drawn = draw(networks(**settings))
+    drawn = draw(networks(zeros))
     return drawn, draw(evidence_on(drawn.ours))
 
 
