@@ -2,9 +2,9 @@
 
     weight[value of the first parent, ..., of the last parent, own value, class]       each axis with room to grow
 
-A family whose table would have more than `MOST_CELLS` cells holds only the configurations of parents that were met
-(`_configurations`). An event that lacks a member of a family is not counted there. Where there is no class, as in a
-network, there is one, and every event is of it.
+A family with parents whose table would have more than `MOST_CELLS` cells holds only the configurations of parents that
+were met (`_configurations`). An event that lacks a member of a family is not counted there. Where there is no class, as
+in a network, there is one, and every event is of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 if not cython.compiled:
     from stream_bayes.core._cells import samples_of, take
     from stream_bayes.core._configurations import Configurations
+    from stream_bayes.core._layout import Layout
     from stream_bayes.core._rows import Row
 
 MOST_CELLS = 65536  # half a megabyte
@@ -61,7 +62,7 @@ class FamilyTables:
         m: cython.Py_ssize_t
         for f, (child, parents) in enumerate(self.families):
             whole = cells_of(room, classes, child, parents)
-            if whole > MOST_CELLS:
+            if parents and whole > MOST_CELLS:
                 self.base[f] = -1
                 self.stride[self.end[f + 1] - 1] = classes
                 self.hashed.append(Configurations(len(parents), int(room[child]) * classes, self.exact))
@@ -223,10 +224,10 @@ class FamilyTables:
         own: cython.int[::1],
         weights: cython.double[::1],
         values: cython.double[::1],
-        start: cython.longlong[::1],
+        layout: Layout,
     ):
         """Count events that come as codes of their own, a row an event, and all of one class, in families and in
-        `values`.
+        `values`, which is laid out as given, and empty.
 
         Column c is of slot `slots[c]`, and its code k is `own[first[c] + k]` here, with k = -1 too; where `first` is -1
         they are the same. Weights are whole and the tables exact. Slots without a column must have no code noted.
@@ -238,8 +239,11 @@ class FamilyTables:
         cell: cython.longlong
         code: cython.int
         amount: cython.double
+        k: cython.Py_ssize_t
         columns: cython.Py_ssize_t = codes.shape[1]
-        families: cython.Py_ssize_t = self.base.shape[0]
+        dependent = [f for f, (_, parents) in enumerate(self.families) if parents]
+        families: cython.longlong[::1] = np.array(dependent, np.longlong)
+        start: cython.longlong[::1] = layout.start
         noted: cython.int[::1] = self.code
         member: cython.longlong[::1] = self.member
         stride: cython.longlong[::1] = self.stride
@@ -255,7 +259,8 @@ class FamilyTables:
                 noted[slots[c]] = code
                 if code >= 0:
                     values[start[slots[c]] + code] += amount
-            for f in range(families):
+            for k in range(families.shape[0]):
+                f = families[k]
                 cell = base[f]
                 if cell < 0:
                     self.add_noted(f, 0, amount, amount)
@@ -269,6 +274,10 @@ class FamilyTables:
                     weight[cell] += amount
         for c in range(columns):
             noted[slots[c]] = -1
+        for f, (child, parents) in enumerate(self.families):
+            if not parents:  # its family is what is counted of its values
+                for k in range(layout.used[child]):
+                    weight[base[f] + k * self.classes] += values[start[child] + k]
 
     # -- room -------------------------------------------------------------------------------------------------------
 
@@ -311,7 +320,7 @@ class FamilyTables:
             held = self.hashed[f]
             if held is not None and stays:
                 needed.append(held.bytes_after(held.rows, columns))
-            elif cells <= MOST_CELLS:
+            elif not parents or cells <= MOST_CELLS:
                 needed.append(8 * columns * cells)
             else:
                 anew = Configurations(len(parents), int(room[child]) * classes, columns == 1)
@@ -400,8 +409,8 @@ class FamilyTables:
         return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][places]
 
     def put_rows(self, f, codes, weight, samples):
-        """Add to a family what `rows_of` tells of one. Each configuration stands there once; what has room there and not
-        here is empty.
+        """Add to a family what `rows_of` tells of one. Each configuration stands there once; what has room there, and
+        none here, is empty.
         """
         child, parents = self.families[f]
         values, classes = min(weight.shape[1], int(self.room[child])), min(weight.shape[2], self.classes)

@@ -145,7 +145,7 @@ def _learn_together(
         np.concatenate([np.zeros(0, np.int32), *own]),
         weights,
         values,
-        np.asarray(layout.start),
+        layout,
     )
     tables.tick(rows)
     tables.class_weight[0] += weights.sum()

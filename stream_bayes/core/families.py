@@ -59,11 +59,12 @@ def pour(encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTab
             [
                 encoder.nominal[slot[feature.slot]].vocabulary.find(value)
                 for value in feature.vocabulary.values
-            ]
+            ],
+            np.int64,
         )
         for feature in other.nominal
     ]
-    labels = np.array([encoder.labels.find(label) for label in other.labels.values])
+    labels = np.array([encoder.labels.find(label) for label in other.labels.values], np.int64)
     places = {family: f for f, family in enumerate(mine.families)}
     translated = {
         (slot[child], tuple(sorted(slot[parent] for parent in parents))): f

@@ -326,3 +326,13 @@ class FamilyCounts(CountStore):
         store = cls(encoder, Structure({}), **settings)
         store.load(state)
         return store
+
+    def copy(self, encoder: Encoder) -> FamilyCounts:
+        """The same counts in a store of its own, over a fresh encoder made as this one's was."""
+        return FamilyCounts.from_state(
+            self.state(),
+            encoder,
+            half_life=self.tables.half_life or None,
+            memory_budget=self.memory_budget,
+            window=None if self.window is None else self.window.size,
+        )
