@@ -115,6 +115,40 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
     return found
 
 
+@cython.cfunc
+@cython.inline
+def names_hosts(c: cython.Py_UCS4) -> cython.bint:
+    """Whether it may stand in the name of a host, a point aside."""
+    return ("a" <= c <= "z") or ("0" <= c <= "9") or c == "-" or c == "_"
+
+
+@cython.ccall
+def dotted_runs(text: str) -> list:
+    """What may be the names of hosts in a text of lower case: letters, digits, "-" and "_", with single points between."""
+    found: list = []
+    n: cython.Py_ssize_t = len(text)
+    i: cython.Py_ssize_t = 0
+    start: cython.Py_ssize_t
+    points: cython.Py_ssize_t
+    while i < n:
+        if not names_hosts(text[i]):
+            i += 1
+            continue
+        start = i
+        points = 0
+        while i < n:
+            if names_hosts(text[i]):
+                i += 1
+            elif text[i] == "." and i + 1 < n and names_hosts(text[i + 1]):
+                points += 1
+                i += 1
+            else:
+                break
+        if points > 0:
+            found.append(text[start : min(i, start + 200)])
+    return [run for run in found if "." in run]
+
+
 @cython.ccall
 def add_tokens(bag: dict, tokens, most: cython.Py_ssize_t):
     """Count tokens; a bag that holds `most` takes no others than those that it holds."""

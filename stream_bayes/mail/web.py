@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import unquote
 
+from stream_bayes.core._words import dotted_runs
+
 __all__ = ["cut_urls", "host_tokens", "hosts", "url_tokens"]
 
 # Every repetition has a most, so that a failed match costs a constant.
-_RUN = re.compile(r"[a-z0-9._-]{4,200}")
 _REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
 _SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
 _SCHEMES = ("https", "http", "ftp")
@@ -27,14 +28,10 @@ def hosts(text: str) -> list[str]:
     ['mx.example.com', '10.1.2.3']
     """
     found = []
-    for run in _RUN.findall(text):
-        if "." in run:
-            run = run.strip(".-_")
-            last = run.rpartition(".")[2]
-            if (last.isalpha() and 1 < len(last) < len(run)) or (
-                run.count(".") == 3 and run.replace(".", "").isdigit()
-            ):
-                found.append(run)
+    for run in dotted_runs(text):
+        last = run[run.rindex(".") + 1 :]
+        if (last.isalpha() and len(last) > 1) or (run.count(".") == 3 and run.replace(".", "").isdigit()):
+            found.append(run)
     return found
 
 
