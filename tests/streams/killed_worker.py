@@ -1,0 +1,59 @@
+"""A pipeline from a file to a file, in a process of its own, that kills itself where it is told to.
+
+python killed_worker.py DIRECTORY KILL_AT     KILL_AT is the sample that is not learned any more; 0 for none
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from stream_bayes import AODE
+from stream_bayes.core.pending import Pending
+from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.json_decoder import JSONDecoder
+from stream_bayes.streams.json_lines import JSONLinesSource
+from stream_bayes.streams.json_sink import JSONLinesSink
+from stream_bayes.streams.saving import Schedule
+from stream_bayes.streams.served import ServedLearner
+from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
+
+
+class Killed(ServedLearner):
+    """Ends the process, as kill -9 does, in place of learning one of the samples."""
+
+    def __init__(self, learner: Any, kill_at: int) -> None:
+        super().__init__(learner)
+        self.name = "AODE"
+        self.left = kill_at
+
+    def learn(self, x: Any, y: Any, w: float) -> None:  # type: ignore[override]
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.learner.learn_one(x, y, w)
+
+
+def main(directory: Path, kill_at: int) -> None:
+    fields = Fields(target="rain", key="id", time="at", kind="kind")
+    model = Killed(AODE(half_life=300), kill_at)
+    model.learn = lambda x, y, w: Killed.learn(model, x, y, w)  # type: ignore[method-assign]
+    engine = Engine(
+        Step(model, pending=Pending(wait_for=20, on_expiry="assume", assumed="no")),
+        JSONLinesSource(directory / "events.jsonl", JSONDecoder(fields), name="events"),
+        predictions=JSONLinesSink(directory / "answers.jsonl"),
+        dead_letters=JSONLinesSink(directory / "dead.jsonl"),
+        store=SnapshotStore(directory / "state"),
+        schedule=Schedule(every_events=37),
+        batch=16,
+    )
+    engine.run()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
