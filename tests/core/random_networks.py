@@ -79,20 +79,18 @@ def networks(draw: Any, zeros: bool = True, most: int = 5) -> Drawn:
 
 
 @st.composite
-def evidence_on(draw: Any, network: DiscreteNetwork, soft: bool = True) -> dict[Any, Any]:
+def evidence_on(draw: Any, network: DiscreteNetwork, zeros: bool = True) -> dict[Any, Any]:
+    """Some variables known, some by likelihoods, some said to be missing."""
     found: dict[Any, Any] = {}
+    likelihood = st.integers(0 if zeros else 1, 4)
     for v in network.structure.variables:
         labels = network.states[v]
-        kind = draw(
-            st.sampled_from(["none", "none", "missing", "hard", "soft"] if soft else ["none", "hard"])
-        )
+        kind = draw(st.sampled_from(["none", "none", "missing", "hard", "soft"]))
         if kind == "missing":
             found[v] = None
         elif kind == "hard":
             found[v] = draw(st.sampled_from(labels))
         elif kind == "soft":
-            numbers = draw(
-                st.lists(st.integers(0, 4), min_size=len(labels), max_size=len(labels)).filter(any)
-            )
+            numbers = draw(st.lists(likelihood, min_size=len(labels), max_size=len(labels)).filter(any))
             found[v] = {label: number / 4 for label, number in zip(labels, numbers, strict=True)}
     return found
