@@ -48,10 +48,14 @@ core._gathering
 core._kernels
 core._value_kernels
 core._bag_kernels
+core._event_cells
 core._pair_kernels
 core._dependence_kernels
+core._generalities
+core._terms
 core._average_kernels
 core._triple_kernels
+core._super_parent_kernels
 core._choice_kernels
 core._evidence
 core._information

@@ -1,142 +1,24 @@
-"""Readings that are chosen by how well they predicted: super-parents, and whole readings of one store.
+"""Whole readings of one store, chosen by how well they predicted.
 
-Every learned event is predicted first, and minus the logarithm of the true class's probability is added to a loss
-that fades. The least loss is the best reading; a mixture weighs each by exp(-loss), as Bayes would with forgetting.
+Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to its
+loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-loss), as Bayes would with
+forgetting. The average over super-parents goes through the pairs of an event once, for itself, for the super-parents one
+by one, and for what is learned.
 """
 
 from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log
+from cython.cimports.libc.math import exp
 
 if not cython.compiled:
     from stream_bayes.core._average_kernels import AverageReading
     from stream_bayes.core._kernels import Reading, log_of
     from stream_bayes.core._rows import Row
+    from stream_bayes.core._super_parent_kernels import SuperParentReading, loss_of
     from stream_bayes.core._triple_kernels import PairAverageReading
-
-LEAST = cython.declare(cython.double, 1e-12)  # no probability counts as less, lest one event decide for good
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def loss_of(share: cython.double) -> cython.double:
-    """The loss of having given the true class this probability."""
-    return -log(share if share > LEAST else LEAST)
-
-
-@cython.cclass
-class SuperParentReading(AverageReading):
-    """SPODE: P(y, i) times P(j | y, i) for each other value j, with one feature as the super-parent.
-
-    Where its value is missing, or is no super-parent, naive Bayes answers.
-
-    Parameters
-    ----------
-    live
-        Whether the super-parent is the feature whose predictions have had the least loss, or stays what `chosen` is
-        set to, its slot.
-    decay
-        What is left of a loss after an event.
-    """
-
-    def __init__(self, tables, labels, live: cython.bint, decay: cython.double = 1.0, **settings):
-        AverageReading.__init__(self, tables, labels, **settings)
-        self.live_choice = live
-        self.decay = decay
-        self.chosen = -1
-        self.loss = np.zeros(0)
-        self.plain_loss = 0.0  # what naive Bayes has lost
-
-    def forget_losses(self):
-        """Start the choice anew."""
-        self.loss = np.zeros(0)
-        self.plain_loss = 0.0
-        self.chosen = -1
-
-    @cython.cfunc
-    def answers(self, k: cython.Py_ssize_t) -> cython.bint:
-        return self.slot[k] == self.chosen
-
-    @cython.cfunc
-    def add_evidence(self, row: Row):
-        stride: cython.Py_ssize_t = self.tables.values.layout.classes
-        n: cython.Py_ssize_t = self.gather(row)
-        parent: cython.Py_ssize_t = -1
-        k: cython.Py_ssize_t
-        y: cython.Py_ssize_t
-        ratio: cython.double
-        for k in range(n):
-            if self.slot[k] == self.chosen:
-                parent = k
-        self.reserve_terms(n, stride)
-        if parent < 0 or not self.begin_terms(n) or not self.eligible[parent]:
-            self.add_values(row)
-            return
-        for k in range(n):
-            if k == parent:
-                continue
-            for y in range(self.tables.labels):
-                ratio = self.given_parent(k, parent, y)
-                if ratio >= 0.0:
-                    self.product[parent * stride + y] *= ratio
-            self.lift(parent, parent + 1)
-        for y in range(self.tables.labels):
-            self.set_joint(y, self.product[parent * stride + y], self.scale[parent * stride + y])
-
-    @cython.ccall
-    def learn(self, row: Row):
-        """Count a row that has room in the tables, and the losses of predicting it."""
-        if not self.live_choice or row.weight == 0.0 or self.begin() == 0:
-            AverageReading.learn(self, row)
-            return
-        self.gather(row)
-        self.fused = self.can_fuse(row)
-        self.find_terms(row, row.weight if self.fused else 0.0)
-        self.note_losses(self, row)
-        AverageReading.learn_judged(self, row)
-
-    @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
-        return self.judge(row)
-
-    @cython.cfunc
-    def learn_judged(self, row: Row):
-        self.learn(row)
-
-    @cython.cfunc
-    def note_losses(self, terms: AverageReading, row: Row):
-        """Add what each super-parent loses by the true class, from the terms of all, and choose the one to answer
-        next.
-        """
-        stride: cython.Py_ssize_t = self.tables.values.layout.classes
-        features: cython.Py_ssize_t = self.tables.values.layout.features
-        known: cython.Py_ssize_t = self.loss.shape[0]
-        k: cython.Py_ssize_t
-        f: cython.Py_ssize_t
-        if known < features:
-            # Until it was met, a feature was missing, and naive Bayes answered for it.
-            self.loss = np.concatenate([self.loss, np.full(features - known, self.plain_loss)])
-        self.begin()
-        terms.begin()
-        terms.note_prior()
-        self.add_values(row)
-        self.settle_impossible()
-        self.normalise()
-        plain: cython.double = row.weight * loss_of(self.share[row.label])
-        for f in range(features):
-            self.loss[f] = self.loss[f] * self.decay + plain
-        self.plain_loss = self.plain_loss * self.decay + plain
-        for k in range(terms.entries):
-            if terms.eligible[k]:
-                self.loss[terms.slot[k]] += row.weight * loss_of(terms.share_of(k, row.label, stride)) - plain
-        self.chosen = -1
-        for f in range(features):
-            if self.tables.values.distinct[f] == 0:
-                continue  # not met yet, or spare
-            if self.chosen < 0 or self.loss[f] < self.loss[self.chosen]:
-                self.chosen = f
+    from stream_bayes.core._value_kernels import ValueReading
 
 
 @cython.cclass
@@ -160,11 +42,14 @@ class ChoiceReading(Reading):
         self.decay = decay
         self.average = None
         self.super_parents = None
-        for member in self.members:
+        self.place_of_average = self.place_of_super_parents = self.place_of_plain = -1
+        for place, member in enumerate(self.members):
             if isinstance(member, SuperParentReading):
-                self.super_parents = member
+                self.super_parents, self.place_of_super_parents = member, place
             elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
-                self.average = member
+                self.average, self.place_of_average = member, place
+            elif type(member) is ValueReading:
+                self.place_of_plain = place
         self.shares = np.zeros((len(self.members), 2))
         self.forget_losses()
 
@@ -255,12 +140,14 @@ class ChoiceReading(Reading):
             return False
         self.asked = True
         for m in range(len(self.members)):
-            if self.members[m] is not self.average:
+            if self.average is None or (m != self.place_of_average and m != self.place_of_super_parents):
                 self.ask(m, row)
-        for m in range(len(self.members)):
-            if self.members[m] is self.average:
-                self.average.judge_to_learn(row)
-                self.note(m)
+        if self.average is not None:
+            self.average.judge_to_learn(row)
+            self.note(self.place_of_average)
+        if self.average is not None and self.super_parents is not None:
+            self.super_parents.answer_from(self.average, row)
+            self.note(self.place_of_super_parents)
         if self.mixture:
             self.mix()
         else:
@@ -268,14 +155,25 @@ class ChoiceReading(Reading):
             for y in range(self.tables.labels):
                 self.score[y] = member.score[y]
             self.shift = member.shift
-        if self.super_parents is not None:  # last, as it scores with what the members scored with
-            if self.average is None:
-                self.super_parents.begin()
-                self.super_parents.find_terms(row, 0.0)
-                self.super_parents.note_losses(self.super_parents, row)
-            else:
-                self.super_parents.note_losses(self.average, row)
+        if self.super_parents is not None:
+            self.note_super_parents(row)
         return True
+
+    @cython.cfunc
+    def note_super_parents(self, row: Row):
+        """Note what each super-parent has lost. Last, as the one chosen may change, and scores be written over."""
+        chooser: SuperParentReading = self.super_parents
+        reader: AverageReading = self.average  # which was asked before, and has the terms of all
+        plain: cython.double
+        if reader is None:
+            reader = chooser
+            chooser.gather(row)
+            chooser.find_terms(row, 0.0)
+        if self.place_of_plain >= 0:
+            plain = self.shares[self.place_of_plain, row.label]
+        else:
+            plain = chooser.plain_share(row)
+        chooser.note_losses(reader, row, plain)
 
     @cython.cfunc
     def learn_judged(self, row: Row):

@@ -1,3 +1,4 @@
+from stream_bayes.core._event_cells cimport EventCells
 from stream_bayes.core._kernels cimport log_of
 from stream_bayes.core._layout cimport Layout
 from stream_bayes.core._pair_counts cimport PairCounts
@@ -17,7 +18,11 @@ cdef class PairReading(ValueReading):
     cdef double weight_together(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t y)
     cdef double along(self, double[::1] weight, long long cell, Py_ssize_t k, long long step)
     cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y)
-    cdef double given_parent(self, Py_ssize_t child, Py_ssize_t parent, Py_ssize_t y)
+    cdef double[::1] ratio
+    cdef EventCells cells
+    cdef place_cells(self)
+    cdef note_given(self, Py_ssize_t child, Py_ssize_t parent)
+    cdef note_alone(self, Py_ssize_t k)
 
 cdef class ParentReading(PairReading):
     cdef public long long[::1] parent

@@ -6,6 +6,8 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import log
 
+from stream_bayes.core._event_cells import EventCells
+
 if not cython.compiled:
     from stream_bayes.core._kernels import log_of
     from stream_bayes.core._layout import Layout
@@ -36,6 +38,8 @@ class PairReading(ValueReading):
         self.place = np.zeros(0, np.longlong)
         self.soft = False  # whether any entry is read between bins
         self.left, self.right = np.zeros(0), np.zeros(0)
+        self.ratio = np.zeros(2)
+        self.cells = EventCells()
 
     @cython.cfunc
     def gather(self, row: Row) -> cython.Py_ssize_t:
@@ -65,6 +69,14 @@ class PairReading(ValueReading):
         self.entries = n
         self.soft = row.soft
         return n
+
+    @cython.cfunc
+    def place_cells(self):
+        """Say where the entries noted are read, to bring their pairs or triples together."""
+        if self.soft:
+            self.cells.place_soft(self.entries, self.place, self.left, self.right)
+        else:
+            self.cells.place(self.entries, self.place)
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
         """For each value noted what P(value | y, ...) is a share of: its smoothed weight, and the sum, in fresh
@@ -156,16 +168,53 @@ class PairReading(ValueReading):
         return self.along(pairs.beside, cell, k, pairs.layout.features * pairs.layout.classes)
 
     @cython.cfunc
-    def given_parent(
-        self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t, y: cython.Py_ssize_t
-    ) -> cython.double:
-        """P(child's value | y, parent's value) for two of the entries noted, or -1 where it is 0/0."""
-        different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
+    def note_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
+        """Note P(child's value | y, parent's value) of each class in `ratio`, for two of the entries noted; -1 where it
+        is 0/0.
+        """
+        values: ValueCounts = self.tables.values
+        pairs: PairCounts = self.tables.pairs
+        layout: Layout = values.layout
+        classes: cython.Py_ssize_t = self.tables.labels
+        different: cython.Py_ssize_t = values.distinct[self.slot[child]]
+        high: cython.Py_ssize_t = max(child, parent)
+        low: cython.Py_ssize_t = min(child, parent)
         add: cython.double = self.price(different)
-        below: cython.double = self.weight_beside(parent, self.slot[child], y) + add * different
-        if below <= 0.0:
-            return -1.0
-        return (self.weight_together(max(child, parent), min(child, parent), y) + add) / below
+        whole: cython.double = add * different
+        both: cython.double
+        below: cython.double
+        above: cython.longlong = 0  # where what the weights are shares of begins
+        cell: cython.longlong = 0
+        y: cython.Py_ssize_t
+        plain: cython.bint = not self.soft and pairs.beside is None
+        if self.ratio.shape[0] < classes:
+            self.ratio = np.zeros(2 * classes)
+        if plain:
+            cell = layout.pair(self.place[high], self.place[low]) * layout.classes
+            above = self.place[parent] * layout.classes
+        for y in range(classes):
+            if plain:
+                both = pairs.weight[cell + y]
+                below = values.weight[above + y] + whole
+            else:
+                both = self.weight_together(high, low, y)
+                below = self.weight_beside(parent, self.slot[child], y) + whole
+            self.ratio[y] = (both + add) / below if below > 0.0 else -1.0
+
+    @cython.cfunc
+    def note_alone(self, k: cython.Py_ssize_t):
+        """Note P(an entry's value | y) of each class in `ratio`, -1 where it is 0/0."""
+        values: ValueCounts = self.tables.values
+        classes: cython.Py_ssize_t = self.tables.labels
+        different: cython.Py_ssize_t = values.distinct[self.slot[k]]
+        add: cython.double = self.price(different)
+        below: cython.double
+        y: cython.Py_ssize_t
+        if self.ratio.shape[0] < classes:
+            self.ratio = np.zeros(2 * classes)
+        for y in range(classes):
+            below = values.present[self.slot[k] * values.layout.classes + y] + add * different
+            self.ratio[y] = (self.weight_of(k, y) + add) / below if below > 0.0 else -1.0
 
 
 @cython.cclass
@@ -193,20 +242,15 @@ class ParentReading(PairReading):
 
     @cython.cfunc
     def add_evidence(self, row: Row):
-        values: ValueCounts = self.tables.values
-        stride: cython.Py_ssize_t = values.layout.classes
+        layout: Layout = self.tables.values.layout
         classes: cython.Py_ssize_t = self.tables.labels
         n: cython.Py_ssize_t = self.gather(row)
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         parent: cython.longlong
-        ratio: cython.double
         product: cython.double
-        add: cython.double
-        below: cython.double
-        different: cython.Py_ssize_t
-        if self.entry_of.shape[0] < values.layout.features:
-            self.entry_of = np.full(values.layout.features, -1, np.longlong)
+        if self.entry_of.shape[0] < layout.features:
+            self.entry_of = np.full(layout.features, -1, np.longlong)
         for k in range(n):
             self.entry_of[self.slot[k]] = k
         for y in range(classes):
@@ -217,19 +261,16 @@ class ParentReading(PairReading):
                 parent = self.parent[self.slot[k]]
             if parent >= 0:
                 parent = self.entry_of[parent]
-            different = values.distinct[self.slot[k]]
-            add = self.price(different)
+            if parent >= 0:
+                self.note_given(k, parent)
+            else:
+                self.note_alone(k)
             for y in range(classes):
-                if parent >= 0:
-                    ratio = self.given_parent(k, parent, y)
-                else:
-                    below = values.present[self.slot[k] * stride + y] + add * different
-                    ratio = (self.weight_of(k, y) + add) / below if below > 0.0 else -1.0
-                if ratio < 0.0:
+                if self.ratio[y] < 0.0:
                     continue  # 0/0 says nothing
-                product = self.share[y] * ratio
+                product = self.share[y] * self.ratio[y]
                 if product < SMALL:
-                    self.score[y] += log_of(self.share[y]) + log_of(ratio)
+                    self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
                     product = 1.0
                 self.share[y] = product
         for y in range(classes):

@@ -163,7 +163,7 @@ class Batch:
             row.feature[k] = self.feature[first + k]
             row.code[k] = self.code[first + k]
             row.amount[k] = self.amount[first + k]
-            if not is_whole(row.amount[k] * row.weight):
+            if row.amount[k] != 1.0 and not is_whole(row.amount[k] * row.weight):
                 row.whole = False
         for k in range(m):
             row.numeric_feature[k] = self.numeric_feature[first_number + k]

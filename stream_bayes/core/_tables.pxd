@@ -32,6 +32,7 @@ cdef class Tables:
     cpdef put(self, Row row, double unit)
     cdef put_values(self, Row row, double unit)
     cdef raise_peak(self, Row row)
+    cdef put_singles(self, Row row, double unit)
     cpdef bint is_complete(self)
     cpdef long long forget(self, Row row, double unit, long long at)
     cpdef double unit_at(self, long long clock)

@@ -155,6 +155,13 @@ class Tables:
     @cython.cfunc
     def put_values(self, row: Row, unit: cython.double):
         """Count everything of a sample but its pairs and triples."""
+        self.put_singles(row, unit)
+        if self.pairs is not None and self.pairs.beside is None and not self.is_complete():
+            self.pairs.count_beside()
+
+    @cython.cfunc
+    def put_singles(self, row: Row, unit: cython.double):
+        """The same where the sample is known to leave the tables complete."""
         if self.exact and not row.whole:
             self.leave_exact()
         self.class_weight[row.label] += row.weight * unit
@@ -162,8 +169,6 @@ class Tables:
             self.class_samples[row.label] += samples_of(row.weight)
         self.values.add(row, unit)
         self.raise_peak(row)
-        if self.pairs is not None and self.pairs.beside is None and not self.is_complete():
-            self.pairs.count_beside()
         if row.numbers and self.bins is None:
             self.gaussians.add(row, unit)
 

@@ -9,14 +9,15 @@ once: each cell is a child of all three of its pairs.
 from __future__ import annotations
 
 import cython
-import numpy as np
 
 if not cython.compiled:
     from stream_bayes.core._average_kernels import AverageReading
+    from stream_bayes.core._event_cells import EventCells
     from stream_bayes.core._layout import Layout
     from stream_bayes.core._pair_counts import PairCounts
     from stream_bayes.core._rows import Row
     from stream_bayes.core._tables import Tables
+    from stream_bayes.core._terms import Terms
     from stream_bayes.core._triple_counts import TripleCounts
     from stream_bayes.core._value_counts import ValueCounts
 
@@ -29,6 +30,65 @@ def pair_number(high: cython.Py_ssize_t, low: cython.Py_ssize_t) -> cython.Py_ss
     return high * (high - 1) // 2 + low
 
 
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def multiply_row(
+    weight: cython.double[::1],
+    product: cython.double[::1],
+    inverse: cython.double[::1],
+    price: cython.double[::1],
+    at: cython.Py_ssize_t,
+    k: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    stride: cython.Py_ssize_t,
+    y: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """The triples of entries k and j with the entries from `first` to before `last`, of class y and the next.
+
+    Both classes are read before either is written, so that a compiler can take the two as one.
+    """
+    i: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    high: cython.Py_ssize_t
+    low: cython.Py_ssize_t
+    top: cython.Py_ssize_t = pair_number(k, j) * stride + y
+    highs: cython.Py_ssize_t = pair_number(k, 0) * stride + y
+    lows: cython.Py_ssize_t = pair_number(j, 0) * stride + y
+    own: cython.double = price[k]
+    middle: cython.double = price[j]
+    below: cython.double = inverse[top]
+    below_next: cython.double = inverse[top + 1]
+    running: cython.double = product[top]
+    running_next: cython.double = product[top + 1]
+    count: cython.double
+    count_next: cython.double
+    high_term: cython.double
+    high_term_next: cython.double
+    low_term: cython.double
+    low_term_next: cython.double
+    for i in range(first, last):
+        c = at + i * stride + y
+        high = highs + i * stride
+        low = lows + i * stride
+        count = weight[c]
+        count_next = weight[c + 1]
+        running *= (count + price[i]) * below
+        running_next *= (count_next + price[i]) * below_next
+        high_term = product[high] * ((count + middle) * inverse[high])
+        high_term_next = product[high + 1] * ((count_next + middle) * inverse[high + 1])
+        low_term = product[low] * ((count + own) * inverse[low])
+        low_term_next = product[low + 1] * ((count_next + own) * inverse[low + 1])
+        product[high] = high_term
+        product[high + 1] = high_term_next
+        product[low] = low_term
+        product[low + 1] = low_term_next
+    product[top] = running
+    product[top + 1] = running_next
+
+
 @cython.cclass
 class PairAverageReading(AverageReading):
     """A2DE: the average over pairs of super-parents (i, j) of P(y, i, j) times P(k | y, i, j) for each other value k.
@@ -36,24 +96,17 @@ class PairAverageReading(AverageReading):
     A pair is eligible if it holds at least `min_count`; where none is, the average over single super-parents answers.
     """
 
-    def __init__(self, tables, labels, **settings):
-        AverageReading.__init__(self, tables, labels, **settings)
-        self.price_of = np.zeros(0)
-
     @cython.cfunc
     def add_evidence(self, row: Row):
-        n: cython.Py_ssize_t = self.gather(row)
-        if n > 1 and self.generality >= 0.0:
-            n = self.drop_generalities()
+        n: cython.Py_ssize_t = self.gather_special(row)
         if n < 2 or not self.begin_pairs(n):
             AverageReading.add_evidence(self, row)
             return
-        if self.spread and self.tables.pairs.beside is None and not self.soft:
+        self.cells.note_triples(self.tables.triples)
+        if self.spread and self.tables.pairs.beside is None:
             self.multiply_triples(n)
         else:
             self.divide_triples(n)
-        self.entries = n * (n - 1) // 2
-        self.lift(0, self.entries)
         self.average()
 
     @cython.cfunc
@@ -63,48 +116,32 @@ class PairAverageReading(AverageReading):
 
     @cython.cfunc
     def begin_pairs(self, n: cython.Py_ssize_t) -> cython.bint:
-        """Set each product to P(y, value, value), and say whether any pair is eligible."""
+        """Start a term for each pair of entries, with P(y, value, value), and say whether any pair is eligible."""
         tables: Tables = self.tables
         values: ValueCounts = tables.values
+        terms: Terms = self.terms
         stride: cython.Py_ssize_t = values.layout.classes
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        pair: cython.Py_ssize_t
+        pair: cython.Py_ssize_t = 0
         cells: cython.Py_ssize_t
-        count: cython.double
-        total: cython.double
-        whole: cython.double
-        add: cython.double
-        found: cython.bint = False
-        strength: cython.double = self.strength * tables.unit
-        least: cython.double = self.min_count * tables.unit * (1.0 - 1e-12)
-        self.reserve_terms(n * (n - 1) // 2, stride)
-        if self.price_of.shape[0] < n:
-            self.price_of = np.zeros(2 * n)
-        self.largest = 0.0
-        self.smallest = strength
+        self.place_cells()
+        self.cells.note_pairs(tables.pairs)
+        terms.begin(n, n * (n - 1) // 2, tables.labels, stride)
+        terms.smallest = self.strength * tables.unit
         for k in range(n):
-            self.price_of[k] = self.price(values.distinct[self.slot[k]])
-            self.smallest = min(self.smallest, self.price_of[k])
+            terms.price[k] = self.price(values.distinct[self.slot[k]])
+            terms.smallest = min(terms.smallest, terms.price[k])
             for j in range(k):
-                pair = pair_number(k, j)
                 cells = self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
-                add = self.price(cells)
-                whole = self.weight_of_both(self.slot[k], self.slot[j]) + add * cells
-                total = 0.0
-                for y in range(stride):
-                    count = self.weight_together(k, j, y) if y < tables.labels else 0.0
-                    total += count
-                    self.product[pair * stride + y] = (count + add) / whole if whole > 0.0 else 0.0
-                    self.scale[pair * stride + y] = 0
-                    self.largest = max(self.largest, count + strength)
-                    self.inverse[pair * stride + y] = (
-                        1.0 / (count + strength) if count + strength > 0.0 else 0.0
-                    )
-                self.eligible[pair] = total >= least and total > 0.0
-                found = found or self.eligible[pair]
-        return found
+                terms.add[pair] = self.price(cells)
+                terms.whole[pair] = terms.add[pair] * cells + self.weight_of_both(self.slot[k], self.slot[j])
+                terms.say[pair] = 1.0
+                for y in range(tables.labels):
+                    terms.product[pair * stride + y] = self.cells.count[pair * stride + y]
+                pair += 1
+        return terms.settle(self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12))
 
     @cython.cfunc
     def weight_of_both(self, high: cython.longlong, low: cython.longlong) -> cython.double:
@@ -127,50 +164,47 @@ class PairAverageReading(AverageReading):
     @cython.cfunc
     def multiply_triples(self, n: cython.Py_ssize_t):
         """Multiply all triples into the products, where all children of a pair share a denominator."""
-        layout: Layout = self.tables.values.layout
-        triples: TripleCounts = self.tables.triples
-        weight: cython.double[::1] = triples.weight
-        product: cython.double[::1] = self.product
-        inverse: cython.double[::1] = self.inverse
-        price: cython.double[::1] = self.price_of
-        place: cython.longlong[::1] = self.place
-        stride: cython.Py_ssize_t = layout.classes
-        classes: cython.Py_ssize_t = self.tables.labels
-        steps: cython.Py_ssize_t = self.safe_steps()
+        terms: Terms = self.terms
+        count: cython.double[::1] = self.cells.count
+        product: cython.double[::1] = terms.product
+        inverse: cython.double[::1] = terms.inverse
+        price: cython.double[::1] = terms.price
+        stride: cython.Py_ssize_t = terms.stride
+        steps: cython.Py_ssize_t = terms.safe_steps(self.tables.exact)
+        careful: cython.bint = steps < n  # a product may leave the range before it has all its factors
+        at: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
-        i: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        kj: cython.Py_ssize_t
-        ki: cython.Py_ssize_t
-        ji: cython.Py_ssize_t
-        line: cython.longlong
-        cell: cython.longlong
-        count: cython.double
+        first: cython.Py_ssize_t
+        last: cython.Py_ssize_t
+        pair: cython.Py_ssize_t
+        if careful:
+            terms.lift(0, terms.parents)
         for k in range(2, n):
             for j in range(1, k):
-                kj = pair_number(k, j) * stride
-                line = layout.triple(place[k], place[j], 0) * stride
-                for i in range(j):
-                    cell = line + place[i] * stride
-                    ki = pair_number(k, i) * stride
-                    ji = pair_number(j, i) * stride
-                    for y in range(classes):
-                        count = weight[cell + y]
-                        product[kj + y] *= (count + price[i]) * inverse[kj + y]
-                        product[ki + y] *= (count + price[j]) * inverse[ki + y]
-                        product[ji + y] *= (count + price[k]) * inverse[ji + y]
-                    if (i + 1) % steps == 0:
-                        self.lift(kj // stride, kj // stride + 1)
-                self.lift(kj // stride, kj // stride + 1)
+                pair = pair_number(k, j)
+                first = 0
+                while first < j:
+                    last = min(j, first + steps)
+                    for y in range(0, terms.classes, 2):
+                        multiply_row(count, product, inverse, price, at, k, j, stride, y, first, last)
+                    if careful:
+                        terms.lift(pair, pair + 1)
+                    first = last
+                at += j * stride
                 if j % steps == 0:
-                    self.lift(pair_number(k, 0), pair_number(k, j))
+                    terms.lift(pair_number(k, 0), pair)
+            if careful:
+                terms.lift(pair_number(k, 0), pair_number(k + 1, 0))
             if (k - 1) % steps == 0:
-                self.lift(0, pair_number(k, 0))
+                terms.lift(0, pair_number(k, 0))
 
     @cython.cfunc
     def divide_triples(self, n: cython.Py_ssize_t):
         """Multiply all triples into the products, each with a denominator of its own."""
+        terms: Terms = self.terms
+        at: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
         i: cython.Py_ssize_t
@@ -179,14 +213,15 @@ class PairAverageReading(AverageReading):
         for k in range(2, n):
             for j in range(1, k):
                 for i in range(j):
-                    for y in range(self.tables.labels):
-                        count = self.weight_of_three(k, j, i, y)
+                    for y in range(terms.classes):
+                        count = self.cells.count[at + y]
                         self.take_child(k, j, i, y, count)
                         self.take_child(k, i, j, y, count)
                         self.take_child(j, i, k, y, count)
-                    self.lift(pair_number(k, j), pair_number(k, j) + 1)
-                    self.lift(pair_number(k, i), pair_number(k, i) + 1)
-                    self.lift(pair_number(j, i), pair_number(j, i) + 1)
+                    terms.lift(pair_number(k, j), pair_number(k, j) + 1)
+                    terms.lift(pair_number(k, i), pair_number(k, i) + 1)
+                    terms.lift(pair_number(j, i), pair_number(j, i) + 1)
+                    at += terms.stride
 
     @cython.cfunc
     def take_child(
@@ -198,12 +233,12 @@ class PairAverageReading(AverageReading):
         count: cython.double,
     ):
         """Multiply P(child | y, high, low) into a pair's product; 0/0 says nothing."""
-        add: cython.double = self.price_of[child]
+        add: cython.double = self.terms.price[child]
         below: cython.double = add * self.tables.values.distinct[self.slot[child]]
         cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes + y
         below += self.weight_with(high, low, self.slot[child], y)
         if below > 0.0:
-            self.product[cell] *= (count + add) / below
+            self.terms.product[cell] *= (count + add) / below
 
     @cython.cfunc
     def weight_with(
@@ -221,17 +256,14 @@ class PairAverageReading(AverageReading):
 
     @cython.cfunc
     def weight_of_three(
-        self, k: cython.Py_ssize_t, j: cython.Py_ssize_t, i: cython.Py_ssize_t, y: cython.Py_ssize_t
+        self, a: cython.Py_ssize_t, b: cython.Py_ssize_t, c: cython.Py_ssize_t, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of three entries' values together in a class, read between bins where they are numbers."""
-        if not self.soft:
-            return self.cell_of_three(self.place[k], self.place[j], self.place[i], y)
-        total: cython.double = self.blend(k, j, self.place[i], y) * (1.0 - self.left[i] - self.right[i])
-        if self.left[i] > 0.0:
-            total += self.blend(k, j, self.place[i] - 1, y) * self.left[i]
-        if self.right[i] > 0.0:
-            total += self.blend(k, j, self.place[i] + 1, y) * self.right[i]
-        return total
+        """The weight of three entries' values together in a class, of those brought together."""
+        k: cython.Py_ssize_t = max(a, b, c)
+        i: cython.Py_ssize_t = min(a, b, c)
+        j: cython.Py_ssize_t = a + b + c - k - i
+        at: cython.Py_ssize_t = k * (k - 1) * (k - 2) // 6 + pair_number(j, i)
+        return self.cells.count[at * self.terms.stride + y]
 
     @cython.cfunc
     def blend(
@@ -273,26 +305,23 @@ class PairAverageReading(AverageReading):
 
     def members(self, row: Row, y: cython.Py_ssize_t) -> list:
         """As of the average over single super-parents, for pairs; where no pair is eligible, theirs."""
-        values: ValueCounts = self.tables.values
+        terms: Terms = self.terms
         answer: list = []
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
+        pair: cython.Py_ssize_t
         self.begin()
-        n: cython.Py_ssize_t = self.gather(row)
-        if n > 1 and self.generality >= 0.0:
-            n = self.drop_generalities()
+        n: cython.Py_ssize_t = self.gather_special(row)
         if n < 2 or not self.begin_pairs(n):
             return AverageReading.members(self, row, y)
+        self.cells.note_triples(self.tables.triples)
         for k in range(n):
             for j in range(k):
-                if not self.eligible[pair_number(k, j)]:
+                pair = pair_number(k, j)
+                if terms.say[pair] <= 0.0:
                     continue
-                cells: cython.Py_ssize_t = (
-                    self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
-                )
-                add: cython.double = self.price(cells)
-                whole: cython.double = self.weight_of_both(self.slot[k], self.slot[j]) + add * cells
-                own: cython.double = self.weight_together(k, j, y) + add
+                own: cython.double = self.weight_together(k, j, y) + terms.add[pair]
+                whole: cython.double = terms.whole[pair]
                 rest: list = [self.share_of_child(k, j, i, y) for i in range(n) if i != k and i != j]
                 answer.append((1.0, float(own / self.tables.unit), float(whole / self.tables.unit), rest))
         return answer
@@ -302,7 +331,7 @@ class PairAverageReading(AverageReading):
     ) -> tuple:
         """A child's smoothed weight beside a pair in a class, and that of its feature, in fresh samples."""
         different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
-        add: cython.double = self.price_of[child]
+        add: cython.double = self.terms.price[child]
         own: cython.double = self.weight_of_three(high, low, child, y) + add
         total: cython.double = self.weight_with(high, low, self.slot[child], y) + add * different
         return float(own / self.tables.unit), float(total / self.tables.unit)

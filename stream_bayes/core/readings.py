@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._average_kernels import AverageReading
-from stream_bayes.core._choice_kernels import ChoiceReading, SuperParentReading
+from stream_bayes.core._choice_kernels import ChoiceReading
 from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._information import Information
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._pair_kernels import ParentReading
+from stream_bayes.core._super_parent_kernels import SuperParentReading
 from stream_bayes.core._tables import Tables
 from stream_bayes.core.counts_state import grid
 from stream_bayes.core.search import dependence_parents, spanning_tree
