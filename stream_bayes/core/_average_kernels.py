@@ -16,7 +16,6 @@ from stream_bayes.core._generalities import Generalities
 from stream_bayes.core._terms import Terms
 
 if not cython.compiled:
-    from stream_bayes.core._event_cells import EventCells
     from stream_bayes.core._kernels import Reading, log_of
     from stream_bayes.core._layout import Layout
     from stream_bayes.core._pair_counts import PairCounts

@@ -62,9 +62,7 @@ class PairCounts:
 
     def clear(self, chosen):
         """Hold no pairs of the features chosen, a mask over slots."""
-        layout: Layout = self.layout
-        weight = np.asarray(self.weight).reshape(-1, layout.classes)
-        weight[layout.pairs_with(chosen)] = 0.0
+        self.weight = without(self.weight, self.layout.classes, self.layout.pairs_with(chosen))
 
     @cython.cfunc
     def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
@@ -172,6 +170,18 @@ class PairCounts:
                         cell = here.pair(max(to[p], to[q]), min(to[p], to[q])) * here.classes
                         for y in range(label.shape[0]):
                             self.weight[cell + label[y]] += factor * other.weight[source + y]
+
+
+def without(weight, classes, dropped):
+    """A table in which the rows of the mask `dropped` hold nothing.
+
+    A new one: what is never written to takes no memory, and most of a table of triples never is.
+    """
+    old = np.asarray(weight).reshape(-1, classes)
+    fresh = np.zeros(old.size)
+    kept = ~dropped
+    fresh.reshape(-1, classes)[kept] = old[kept]
+    return fresh
 
 
 @cython.cfunc

@@ -8,6 +8,8 @@ from __future__ import annotations
 import cython
 import numpy as np
 
+from stream_bayes.core._pair_counts import without
+
 if not cython.compiled:
     from stream_bayes.core._layout import Layout
     from stream_bayes.core._pair_counts import lower
@@ -57,9 +59,7 @@ class TripleCounts:
 
     def clear(self, chosen):
         """Hold no triples of the features chosen, a mask over slots."""
-        layout: Layout = self.layout
-        weight = np.asarray(self.weight).reshape(-1, layout.classes)
-        weight[layout.triples_with(chosen)] = 0.0
+        self.weight = without(self.weight, self.layout.classes, self.layout.triples_with(chosen))
 
     @cython.cfunc
     def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):

@@ -12,7 +12,6 @@ import cython
 
 if not cython.compiled:
     from stream_bayes.core._average_kernels import AverageReading
-    from stream_bayes.core._event_cells import EventCells
     from stream_bayes.core._layout import Layout
     from stream_bayes.core._pair_counts import PairCounts
     from stream_bayes.core._rows import Row

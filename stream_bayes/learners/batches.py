@@ -165,7 +165,9 @@ def _translated(
 def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list[NumericColumn]]:
     """The nominal and the numeric columns of coded columns or of a frame."""
     if isinstance(xs, CodedColumns):
-        nominal: list[NominalColumn] = list(zip(xs.names, xs.codes.T, xs.vocabularies, strict=True))
+        # Each column in one piece: it is gone through several times.
+        columns = np.ascontiguousarray(xs.codes.T)
+        nominal: list[NominalColumn] = list(zip(xs.names, columns, xs.vocabularies, strict=True))
         return nominal, list(zip(xs.numeric_names, xs.numeric.T, strict=True))
     nominal, numeric = [], []
     for name, cells in read_table(xs).columns.items():
@@ -223,7 +225,8 @@ def _rows(
     rows = len(naming)
     slots, codes = [], []
     for name, column, values in nominal:
-        feature = _feature(encoder, name, False, bool((column[naming] >= 0).any()))
+        named = name not in encoder.features and bool((column[naming] >= 0).any())
+        feature = _feature(encoder, name, False, named)
         if feature is None:
             continue
         if not encoder.declared and any(
@@ -282,9 +285,10 @@ def _laid_out(
 ) -> tuple[NDArray[np.longlong], Codes, NDArray[Any]]:
     """Columns as rows laid end to end, missing cells left out, slots ascending within a row."""
     order = np.argsort(np.array(slots, np.int32), kind="stable")
-    matrix = np.empty((rows, len(slots)), dtype)
+    matrix = np.empty((len(slots), rows), dtype)
     for place, column in enumerate(order):
-        matrix[:, place] = columns[column]
+        matrix[place] = columns[column]
+    matrix = np.ascontiguousarray(matrix.T)
     held = present(matrix)
     ends = np.cumsum(held.sum(axis=1), dtype=np.longlong)
     feature = np.tile(np.array(slots, np.int32)[order], (rows, 1))
