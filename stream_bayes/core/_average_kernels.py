@@ -1,8 +1,8 @@
 """Scoring from pairs of values: the average over all super-parents.
 
-AODE looks at every pair of an event's values, so that loop decides its speed; it is in `_terms`, and walks along the rows
-of the triangle that `_layout` draws. Where an event lacked a feature, or under Laplace, denominators differ from pair to
-pair, and there is a slower loop that divides.
+AODE looks at every pair of an event's values, so that loop decides its speed; it is in `_terms`, and walks along the
+rows of the triangle that `_layout` draws. Where an event lacked a feature, or under Laplace, denominators differ from
+pair to pair, and there is a slower loop that divides.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ class AverageReading(PairReading):
         """
         terms: Terms = self.terms
         k: cython.Py_ssize_t
-        e: cython.Py_ssize_t
         answer: list = []
         self.begin()
         n: cython.Py_ssize_t = self.gather_special(row)

@@ -1,9 +1,9 @@
 """Whole readings of one store, chosen by how well they predicted.
 
-Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to its
-loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-loss), as Bayes would with
-forgetting. The average over super-parents goes through the pairs of an event once, for itself, for the super-parents one
-by one, and for what is learned.
+Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to
+its loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-loss), as Bayes would with
+forgetting. The average over super-parents goes through the pairs of an event once, for itself, for the super-parents
+one by one, and for what is learned.
 """
 
 from __future__ import annotations

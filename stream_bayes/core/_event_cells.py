@@ -1,13 +1,13 @@
 """The counts of all pairs, or triples, of one event's values, brought together.
 
-They stand far apart in the tables, most of them outside the caches; here nothing waits for one to fetch the next. What is
-laid out is in the order of the entries, classes innermost, with no room for anything else:
+They stand far apart in the tables, most of them outside the caches; here nothing waits for one to fetch the next.
+What is laid out is in the order of the entries, classes innermost, with no room for anything else:
 
     pairs       [k > j, class]            k = 1: (1, 0)   k = 2: (2, 0) (2, 1)   ...
     triples     [k > j > i, class]        the pairs below each k
 
-A number that is read between bins is a mixture of up to three neighbouring positions, and so a pair is one of nine cells
-and a triple of 27. They are taken by rows: for each position of k and of j, the row of cells with everything before j is
+A number that is read between bins is a mixture of up to three neighbouring positions, so a pair mixes up to nine cells,
+and a triple 27. They are taken by rows: for each position of k and of j, the row of cells with everything before j is
 weighed and added.
 """
 
@@ -70,16 +70,16 @@ def mix_row(
     c: cython.longlong
     own: cython.double
     one: cython.double
-    next: cython.double
+    one_after: cython.double
     for i in range(entries):
         c = line + first[i] * stride
         for b in range(width[i]):
             own = part * share[i * MOST + b]
             for y in range(0, stride, 2):
                 one = count[at + y] + own * weight[c + y]
-                next = count[at + y + 1] + own * weight[c + y + 1]
+                one_after = count[at + y + 1] + own * weight[c + y + 1]
                 count[at + y] = one
-                count[at + y + 1] = next
+                count[at + y + 1] = one_after
             c += stride
         at += stride
 

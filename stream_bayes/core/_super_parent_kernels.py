@@ -1,7 +1,7 @@
 """SPODE: one super-parent, named or chosen by how well each has predicted.
 
-Every learned event is predicted first, and minus the logarithm of what a super-parent alone gave the true class is added
-to its loss, which fades. The least loss answers next.
+Every learned event is predicted first, and minus the logarithm of what a super-parent alone gave the true class is
+added to its loss, which fades. The least loss answers next.
 """
 
 from __future__ import annotations

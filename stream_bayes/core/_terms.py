@@ -1,14 +1,14 @@
 """The running products of a prediction that averages over super-parents.
 
-A term is a super-parent's joint probability with a class: P(y, parent), times P(child | y, parent) for each other value.
-A super-parent is a value (AODE) or a pair of them (A2DE). Each cell of counts is read once, and multiplied into the
-product of every super-parent it belongs to; of a pair of entries e < k of one event
+A term is a super-parent's joint probability with a class: P(y, parent), times P(child | y, parent) for each other
+value. A super-parent is a value (AODE) or a pair of them (A2DE). Each cell of counts is read once, and multiplied into
+the product of every super-parent it belongs to; of a pair of entries e < k of one event
 
     product[k] *= P(e | y, k)        product[e] *= P(k | y, e)
 
-where all children of a super-parent share a denominator, so that nothing is divided on the way. Products only shrink: they
-start high in the range of a double, and are lifted back there every so many factors, as many as cannot leave it; `scale`
-counts the lifts.
+where all children of a super-parent share a denominator, so that nothing is divided on the way. Products only shrink:
+they start high in the range of a double, and are lifted back there every so many factors, as many as cannot leave it;
+`scale` counts the lifts.
 
     product, inverse, scale [super-parent, class]      inverse: 1 over what its children's weights are shares of
     say, add, whole [super-parent]                     its weight among them; its own smoothing, and denominator
@@ -126,8 +126,8 @@ class Terms:
 
     @cython.cfunc
     def settle(self, strength: cython.double, least: cython.double) -> cython.bint:
-        """Turn the weights of the super-parents, written where products go, into P(y, parent), and say whether any holds
-        at least the least weight; those that do not have no say.
+        """Turn the weights of the super-parents, written where products go, into P(y, parent), and say whether any
+        holds at least the least weight; those that do not have no say.
         """
         product: cython.double[::1] = self.product
         inverse: cython.double[::1] = self.inverse
