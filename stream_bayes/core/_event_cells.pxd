@@ -7,6 +7,8 @@ cdef class EventCells:
     cdef bint soft
     cdef long long[::1] first
     cdef long long[::1] width
+    cdef long long[::1] pair_line
+    cdef long long[::1] triple_line
     cdef double[::1] share
     cdef double[::1] count
     cdef reserve(self, Py_ssize_t entries)

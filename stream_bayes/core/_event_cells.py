@@ -92,6 +92,7 @@ class EventCells:
         self.entries = 0
         self.soft = False
         self.first, self.width = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
+        self.pair_line, self.triple_line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
         self.share, self.count = np.zeros(0), np.zeros(0)
 
     @cython.cfunc
@@ -99,6 +100,10 @@ class EventCells:
         self.entries = entries
         if self.first.shape[0] < entries:
             self.first, self.width = np.zeros(2 * entries, np.longlong), np.zeros(2 * entries, np.longlong)
+            self.pair_line, self.triple_line = (
+                np.zeros(2 * entries, np.longlong),
+                np.zeros(2 * entries, np.longlong),
+            )
             self.share = np.zeros(2 * entries * MOST)
 
     @cython.cfunc
@@ -184,7 +189,15 @@ class EventCells:
         b: cython.Py_ssize_t
         line: cython.longlong
         part: cython.double
+        f: cython.longlong
         self.reserve_cells(n * (n - 1) * (n - 2) // 6 * stride)
+        for k in range(n):
+            # The row of (k, j) begins where that of k does and, in it, that of j.
+            f = layout.owner[self.first[k]]
+            self.pair_line[k] = layout.pair(self.first[k], 0)
+            self.triple_line[k] = (
+                layout.triple_start[f] + (self.first[k] - layout.start[f]) * layout.pair_start[f]
+            )
         weight: cython.double[::1] = triples.weight
         count: cython.double[::1] = self.count
         first: cython.longlong[::1] = self.first
@@ -193,7 +206,7 @@ class EventCells:
         for k in range(2, n):
             for j in range(1, k):
                 if not self.soft:
-                    line = layout.triple(first[k], first[j], 0) * stride
+                    line = (self.triple_line[k] + self.pair_line[j]) * stride
                     note_row(weight, line, first, j, stride, count, at)
                 else:
                     for c in range(at, at + j * stride):

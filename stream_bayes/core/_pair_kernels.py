@@ -190,7 +190,9 @@ class PairReading(ValueReading):
         if self.ratio.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
         if plain:
-            cell = layout.pair(self.place[high], self.place[low]) * layout.classes
+            cell = layout.pair_start[self.slot[high]] + self.place[low]  # what `pair` says, without the call
+            cell += (self.place[high] - layout.start[self.slot[high]]) * layout.start[self.slot[high]]
+            cell *= layout.classes
             above = self.place[parent] * layout.classes
         for y in range(classes):
             if plain:

@@ -16,11 +16,13 @@ cdef class Terms:
     cdef double largest
     cdef double smallest
     cdef int top
+    cdef bint uneven
     cdef begin(self, Py_ssize_t entries, Py_ssize_t parents, Py_ssize_t classes, Py_ssize_t stride)
     cdef bint settle(self, double strength, double least)
     cdef place_rows(self, Layout layout, long long[::1] place, Py_ssize_t entries)
     cdef multiply_pairs(self, double[::1] weight, Py_ssize_t label, double amount, Py_ssize_t steps)
     cdef place_together(self, Py_ssize_t entries)
+    cdef bint must_lift(self, Py_ssize_t steps, Py_ssize_t entries)
     cdef Py_ssize_t safe_steps(self, bint exact)
     cdef lift(self, Py_ssize_t first, Py_ssize_t last)
     cdef double mean(self, Py_ssize_t y)

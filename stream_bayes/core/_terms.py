@@ -100,6 +100,7 @@ class Terms:
         self.cell, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
         self.largest = self.smallest = 0.0
         self.top = 0
+        self.uneven = False
 
     @cython.cfunc
     def begin(
@@ -141,6 +142,7 @@ class Terms:
         share: cython.double = 0.0
         largest: cython.double = 0.0
         found: cython.bint = False
+        low: cython.bint = False
         for k in range(self.parents):
             total = 0.0
             add = self.add[k]
@@ -152,6 +154,7 @@ class Terms:
                 count = product[c]
                 total += count
                 product[c] = (count + add) * share * LIFT
+                low = low or 0.0 < product[c] < HIGH
                 count += strength
                 if count > largest:
                     largest = count
@@ -166,6 +169,9 @@ class Terms:
             elif self.say[k] > 0.0:
                 found = True
         self.largest = largest
+        self.uneven = low
+        if low:
+            self.lift(0, self.parents)
         return found
 
     @cython.cfunc
@@ -202,9 +208,7 @@ class Terms:
         price: cython.double[::1] = self.price
         cell: cython.longlong[::1] = self.cell
         stride: cython.Py_ssize_t = self.stride
-        careful: cython.bint = (
-            steps < self.parents
-        )  # a product may leave the range before it has all its factors
+        careful: cython.bint = self.must_lift(steps, self.parents)
         learned: cython.bint = amount != 0.0
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
@@ -212,8 +216,6 @@ class Terms:
         last: cython.Py_ssize_t
         more: cython.double
         more_of_next: cython.double
-        if careful:
-            self.lift(0, self.parents)
         for k in range(1, self.parents):
             first = 0
             while first < k:
@@ -242,6 +244,15 @@ class Terms:
                 first = last
             if k % steps == 0:
                 self.lift(0, k)
+        if careful:
+            self.lift(0, self.parents)
+
+    @cython.cfunc
+    def must_lift(self, steps: cython.Py_ssize_t, entries: cython.Py_ssize_t) -> cython.bint:
+        """Whether products may leave the range before they have a factor of each entry, or are not all on one scale.
+        Then each must end above HIGH, for terms to be compared by their scales.
+        """
+        return steps < entries or self.uneven
 
     @cython.cfunc
     def safe_steps(self, exact: cython.bint) -> cython.Py_ssize_t:

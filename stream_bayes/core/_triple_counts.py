@@ -24,6 +24,7 @@ class TripleCounts:
         self.layout = layout
         self.weight = np.zeros(layout.triples * layout.classes)
         self.cells = np.zeros(0, np.longlong)
+        self.place, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
 
     @cython.cfunc
     def cells_of(self, row: Row) -> cython.Py_ssize_t:
@@ -37,17 +38,21 @@ class TripleCounts:
         i: cython.Py_ssize_t
         if self.cells.shape[0] < count:
             self.cells = np.zeros(count, np.longlong)
+        if self.place.shape[0] < n:
+            self.place, self.line = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
         cells: cython.longlong[::1] = self.cells
+        place: cython.longlong[::1] = self.place
+        own: cython.longlong
         line: cython.longlong
+        for k in range(n):
+            place[k] = layout.start[row.feature[k]] + row.code[k]
+            self.line[k] = layout.pair(place[k], 0)
         for k in range(2, n):
+            own = layout.triple(place[k], place[0], 0) - self.line[0]
             for j in range(1, k):
-                line = layout.triple(
-                    layout.start[row.feature[k]] + row.code[k], layout.start[row.feature[j]] + row.code[j], 0
-                )
+                line = (own + self.line[j]) * layout.classes + row.label
                 for i in range(j):
-                    cells[at] = (
-                        line + layout.start[row.feature[i]] + row.code[i]
-                    ) * layout.classes + row.label
+                    cells[at] = line + place[i] * layout.classes
                     at += 1
         return count
 

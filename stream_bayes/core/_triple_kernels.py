@@ -170,7 +170,7 @@ class PairAverageReading(AverageReading):
         price: cython.double[::1] = terms.price
         stride: cython.Py_ssize_t = terms.stride
         steps: cython.Py_ssize_t = terms.safe_steps(self.tables.exact)
-        careful: cython.bint = steps < n  # a product may leave the range before it has all its factors
+        careful: cython.bint = terms.must_lift(steps, n)
         at: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
         j: cython.Py_ssize_t
@@ -178,8 +178,6 @@ class PairAverageReading(AverageReading):
         first: cython.Py_ssize_t
         last: cython.Py_ssize_t
         pair: cython.Py_ssize_t
-        if careful:
-            terms.lift(0, terms.parents)
         for k in range(2, n):
             for j in range(1, k):
                 pair = pair_number(k, j)
@@ -198,6 +196,8 @@ class PairAverageReading(AverageReading):
                 terms.lift(pair_number(k, 0), pair_number(k + 1, 0))
             if (k - 1) % steps == 0:
                 terms.lift(0, pair_number(k, 0))
+        if careful:
+            terms.lift(0, terms.parents)
 
     @cython.cfunc
     def divide_triples(self, n: cython.Py_ssize_t):
