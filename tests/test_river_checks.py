@@ -44,6 +44,8 @@ MODELS: tuple[BayesClassifier, ...] = (
     ODE(parents={"x0": "x1"}),
     TAN(),
     KDB(),
+    KDB(k=2),
+    KDB(k=3, window=50, every=20),
     LiveChoice(),
     LiveChoice(combine="best", binning="equal-width"),
 )

@@ -82,12 +82,13 @@ class FamilyDependences(DependenceReading):
 
     def _affordable(self) -> FamilyTables:
         """The families of the parents; those for which there is no room are left out, and the parents that need them
-        with them.
+        with them. They take at most half of what the budget leaves, so that names can still be met.
         """
         made = chosen(self.tables, self.encoder, self._families(), self.store.window)
         spare = self.store.bytes_left()
-        if spare is None or made.memory_bytes <= spare:
+        if spare is None or made.memory_bytes <= spare // 2:
             return made
+        spare //= 2
         columns = 1 if self.tables.exact else 2
         needed = dict(zip(made.families, made.bytes_each(made.room, made.classes, columns), strict=True))
         for child in self.order:

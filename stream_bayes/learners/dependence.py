@@ -54,8 +54,8 @@ class KDB(PairClassifier):
     them counts beside its parents another does not know beside its own. `unlearn_one` takes an event of the window
     back from everything that counted it; for an older one say when it was learned, `at`.
 
-    New cut points of numbers, too, have all of it counted anew from the window. With a `memory_budget` the features
-    that tell least of the class get fewer parents where there is no room for more.
+    New cut points of numbers, too, have all of it counted anew from the window. With a `memory_budget` the families get
+    at most half of what it leaves when they are chosen, and the features that tell least of the class fewer parents.
 
     Examples
     --------
