@@ -33,8 +33,8 @@ NAN = float("nan")
 
 STRUCTURE = Structure({"größe": [], "b": ["größe"], "c": ["b", "größe"], "d": ["c", "b", "a"], "a": []})
 OTHER = Structure({"größe": ["a"], "b": ["größe"], "c": ["größe", "b"], "d": ["c", "a"], "a": []})
-VALUES = ["x", "y", True, ("z", 1), b"w"]
-NAMES = STRUCTURE.variables
+VALUES: list[Any] = ["x", "y", True, ("z", 1), b"w"]
+NAMES: Any = STRUCTURE.variables
 
 rows = st.fixed_dictionaries(
     {}, optional=dict.fromkeys(NAMES, st.sampled_from([*VALUES, *VALUES, None, NAN]))
@@ -384,7 +384,7 @@ KNOWN = DiscreteNetwork(
 
 
 def test_a_prior_is_kept_beside_the_counts():
-    counts = FamilyCounts(network_encoder(), LAWN)
+    counts: Any = FamilyCounts(network_encoder(), LAWN)
     counts.learn({"rain": "yes", "lawn": "dry"})
     assert counts.family("lawn").prior is None
     counts.set_prior(KNOWN, 4.0)
@@ -394,10 +394,10 @@ def test_a_prior_is_kept_beside_the_counts():
     assert lawn.table.tolist() == [[1.0, 0.0], [0.0, 0.0]]
     counts.learn({"rain": "maybe", "lawn": "dry"})
     assert counts.family("rain").prior.tolist() == pytest.approx([0.8, 3.2, 0.0])
-    twin = FamilyCounts.from_state(counts.state(), network_encoder())
+    twin: Any = FamilyCounts.from_state(counts.state(), network_encoder())
     same(counts, twin)
     assert twin.family("lawn").prior.tolist() == counts.family("lawn").prior.tolist()
-    merged = FamilyCounts(network_encoder(), LAWN)
+    merged: Any = FamilyCounts(network_encoder(), LAWN)
     merged.set_prior(KNOWN, 4.0)
     merged.merge(counts)
     assert merged.family("lawn").prior.tolist() == [[1.0, 3.0], [4.0, 0.0], [0.0, 0.0]]

@@ -56,14 +56,15 @@ def decoded(store: CountStore, row: Row) -> tuple[dict[str, Any], str, float]:
 
 def expected(store: CountStore, x: dict[str, Any], y: str, w: float) -> tuple[dict[str, Any], str, float]:
     known = {}
+    bins: Any = store.encoder.bins
     for name, value in x.items():
         if value is None or value != value:
             continue
         if isinstance(value, float):
             slot = store.encoder.features[name].slot
-            if slot not in store.encoder.bins.cuts:
+            if slot not in bins.cuts:
                 continue
-            value = store.encoder.nominal[slot].vocabulary.values[store.encoder.bins.code_of(slot, value)]
+            value = store.encoder.nominal[slot].vocabulary.values[bins.code_of(slot, value)]
         known[name] = value
     return known, y, w
 
@@ -71,7 +72,8 @@ def expected(store: CountStore, x: dict[str, Any], y: str, w: float) -> tuple[di
 @settings(max_examples=EXAMPLES)
 @given(samples, st.integers(1, 8))
 def test_the_newest_events_are_kept_in_the_bins_of_now(samples, size):
-    store, kept = binned_store(size), deque(maxlen=size)
+    store = binned_store(size)
+    kept: deque[Any] = deque(maxlen=size)
     for clock, (x, y, w) in enumerate(samples, start=1):
         store.learn(x, y, w)
         if w > 0.0:
@@ -96,7 +98,8 @@ def test_the_newest_events_are_kept_in_the_bins_of_now(samples, size):
 @settings(max_examples=EXAMPLES)
 @given(samples, st.integers(1, 8), st.data())
 def test_what_was_taken_back_is_found_no_more_and_the_rest_still_is(samples, size, data):
-    store, kept = binned_store(size), deque(maxlen=size)
+    store = binned_store(size)
+    kept: deque[Any] = deque(maxlen=size)
     for clock, (x, y, w) in enumerate(samples, start=1):
         store.learn(x, y, w)
         if w > 0.0:

@@ -85,7 +85,9 @@ def test_two_parents_see_what_one_does_not():
 
 def test_without_every_it_is_derived_again_only_when_its_order_no_longer_holds():
     source = random.Random(2)
-    model, derived, looks, due = KDB(k=2), [], 0, 10
+    model: Any = KDB(k=2)
+    derived: list[int] = []
+    looks, due = 0, 10
     for number in range(1, 2001):
         y = source.choice("uv")
         x, last = {}, y
@@ -162,7 +164,7 @@ def test_faded_events_are_counted_again_with_what_they_weigh_by_now():
 @pytest.mark.parametrize("window", [10_000, 60])
 def test_new_cuts_have_families_counted_anew_from_the_window(window):
     source = random.Random(6)
-    model = KDB(k=2, bin_after=20, bin_window=90, window=window)
+    model: Any = KDB(k=2, bin_after=20, bin_window=90, window=window)
     stream = []
     for _ in range(130):
         y = source.choice("uv")
@@ -183,7 +185,8 @@ def test_new_cuts_have_families_counted_anew_from_the_window(window):
             assert set(weight_of_families(model).values()) == {float(min(number, window))}
     assert cut_at == [20, 40, 80]
     # Each family holds what its events hold, in the bins of now.
-    encoder, tables = model._store.encoder, model._store.tables
+    encoder: Any = model._store.encoder
+    tables = model._store.tables
     slots = {feature.name: feature.slot for feature in encoder.nominal}
 
     def code(name: str, value: Any) -> int:
@@ -321,7 +324,7 @@ def test_where_there_is_no_room_the_features_that_tell_least_get_fewer_parents()
     free.research()
     needed = free.memory_bytes - bare
     assert needed > 0
-    tight = KDB(k=3, window=50, every=40, memory_budget=bare + needed + 20_000)
+    tight: Any = KDB(k=3, window=50, every=40, memory_budget=bare + needed + 20_000)
     for x, y in stream:
         tight.learn_one(x, y)
         assert tight.memory_bytes <= tight.memory_budget
