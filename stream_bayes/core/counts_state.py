@@ -82,6 +82,12 @@ def refusing_bad_state() -> Iterator[None]:
         if isinstance(error, StreamBayesError):
             raise
         raise BadState(f"the state is truncated or was altered: {type(error).__name__}: {error}") from error
+    except MemoryError as error:
+        if isinstance(error, StreamBayesError):
+            raise
+        raise BadState(
+            "the state asks for more memory than there is: it was altered, or needs a larger machine"
+        ) from error
 
 
 def clock_state(tables: Tables) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from stream_bayes.core.counts import CountStore
 from stream_bayes.core.cutting import METHODS
 from stream_bayes.core.numeric import MOST_BINS
 from stream_bayes.core.values import canonical
-from stream_bayes.errors import BadLabel, NotSupported
+from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base import X
 from stream_bayes.learners.intervals import Cumulants, log_mean, log_share, log_weight
@@ -21,6 +21,8 @@ from stream_bayes.learners.named_features import NamedFeatures, row_encoder
 from stream_bayes.schema import Numeric
 
 __all__ = ["PairClassifier", "SuperParentClassifier"]
+
+LARGEST_BINS = 1000  # so that neither a slip nor a forged state asks for tables beyond any memory
 
 
 class PairClassifier(NamedFeatures):
@@ -44,6 +46,10 @@ class PairClassifier(NamedFeatures):
         check_choice("binning", self.binning, (None, *METHODS))
         if self.bins is not None:
             check_count("bins", self.bins)
+            if self.bins > LARGEST_BINS:
+                raise BadValue(
+                    f"bins must be at most {LARGEST_BINS}, as every feature has room for all of them, not {self.bins}"
+                )
         for name in ("bin_after", "bin_window"):
             check_count(name, getattr(self, name))
         super()._begin()

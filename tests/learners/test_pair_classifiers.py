@@ -15,11 +15,13 @@ import pytest
 from stream_bayes import AODE, KDB, ODE, SPODE, TAN, LiveChoice, Nominal, Schema
 from stream_bayes.errors import (
     BadLabel,
+    BadState,
     BadValue,
     BudgetExceeded,
     NotSupported,
     UnknownFeature,
 )
+from stream_bayes.learners.saving import checksum, text_of
 from stream_bayes.testing.comparing import changes_nothing, same_bytes
 from tests.learners.leaning import leaning_events
 from tests.learners.teaching import taught
@@ -231,3 +233,14 @@ def test_values_past_max_values_share_a_code_and_its_pairs(kind):
     shares = model.conditional("a", {"class": "u", "b": "o"})
     assert sorted(shares.values()) == [0.25, 0.25, 0.5]
     assert model.predict_proba_one({"a": "z", "b": "o"}) == model.predict_proba_one({"a": "new", "b": "o"})
+
+
+@pytest.mark.parametrize("bins", [1001, 2**31, 2**63, 10**30])
+def test_more_bins_than_any_memory_holds_are_refused_and_so_is_a_state_that_asks_for_them(bins):
+    with pytest.raises(BadValue, match="at most 1000"):
+        AODE(bins=bins)
+    state = AODE(bins=1000).state()
+    state["parameters"]["bins"] = bins
+    state["checksum"] = checksum(text_of(state), state["arrays"])
+    with pytest.raises(BadState, match="at most 1000"):
+        AODE.from_state(state)
