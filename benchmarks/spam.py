@@ -270,7 +270,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--hostile", type=int, metavar="WORDS", help="1 %% of hostile spam with so many words of ham"
     )
-    parser.add_argument("--influence", type=int, default=700, help="tokens of a message that count fully")
     parser.add_argument("--json", type=Path, help="write every score to this file")
     given = parser.parse_args(arguments)
     if not stream_bayes.compiled:
@@ -284,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         order = corpus.order(name)
         stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in order]
         hostile = dictionary(corpus, order, given.hostile, 0.01) if given.hostile else []
-        settings = {"train": given.train, "parser": given.parser, "influence": given.influence}
+        settings = {"train": given.train, "parser": given.parser}
         runs = [ours(stream, hostile, **settings)]
         others: list[Callable[[Sequence[Message]], Run]] = []
         if not given.alone:

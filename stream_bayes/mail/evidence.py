@@ -30,7 +30,12 @@ PRIOR: Final = (
 RESERVE: Final = 0.5  # of weight: as much as half a clear token that says nothing
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
-POWER: Final = 6  # how fast the influence of a message falls that is longer than messages are
+# A message much longer than messages are counts little: who stuffs one with a dictionary would otherwise teach the
+# counts a word of each. Longer is: than so many times the mean, of a prior and of what was learned, each cut to the most.
+TIMES: Final = 3
+LEAST_FULL: Final = 100  # tokens that any message may have and count fully
+USUAL, USUAL_MESSAGES = 300, 50  # the prior: a mean, and how many messages it weighs
+POWER: Final = 6  # how fast the influence falls beyond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +51,11 @@ class Receipt:
     label
         0 or 1.
     units
-        What it counts, in units of the table; 0 of a message that was not learned.
+        What it counts, in units of the table.
     step
         What each of its margins moved by.
+    learned
+        Whether it was learned, or passed over.
     probability
         Of label 1, by the margin alone, before it was learned: the step for the other label follows from it.
     """
@@ -58,6 +65,7 @@ class Receipt:
     label: int
     units: int
     step: int
+    learned: bool
     probability: float
 
     def moved(self, codes: NDArray[np.int32]) -> Receipt:
@@ -83,13 +91,14 @@ class TokenEvidence:
     Parameters
     ----------
     influence
-        How many tokens a message may have and count fully.
+        The most tokens that a message may have and count fully, however long others are.
     """
 
     def __init__(self, influence: int) -> None:
         self.influence = influence
         self.table = EvidenceTable(PRIOR, RESERVE)
         self.clock = 0  # messages learned, each once
+        self.lengths = 0  # their tokens, cut to the most
         self.version = 0  # changes with whatever may change a reading; never saved
 
     def read(self, bag: dict[str, int]) -> Reading:
@@ -118,38 +127,37 @@ class TokenEvidence:
         label
             0 or 1.
         """
-        receipt = self.passed(bag, reading, label)
-        receipt = self._priced(receipt, label)
+        receipt = _learned(self.passed(bag, reading, label), label)
         self.table.add(receipt.codes, label, receipt.units, receipt.step, self.clock)
         return receipt
 
     def passed(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
         """The receipt of a message that teaches nothing, for it may still be corrected."""
+        units = self._units(len(bag))
         self.clock += 1
+        self.lengths += min(len(bag), self.influence)
         self.version += 1
         self.table.name(bag, reading.codes)
-        return Receipt(reading.codes, len(bag), label, 0, 0, reading.probability)
+        return Receipt(reading.codes, len(bag), label, units, 0, False, reading.probability)
+
+    def _units(self, tokens: int) -> int:
+        """What a message of this length counts."""
+        mean = (self.lengths + USUAL * USUAL_MESSAGES) / (self.clock + USUAL_MESSAGES)
+        full = min(max(TIMES * mean, LEAST_FULL), self.influence)
+        return max(round(UNIT * min(1.0, full / max(tokens, 1)) ** POWER), 1)
 
     def unlearn(self, receipt: Receipt) -> None:
         """Take back what a message added: exactly, whatever came after it."""
         self.version += 1
-        if receipt.units:
+        if receipt.learned:
             self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Add the message of a receipt again, as if it had come with this label in the first place."""
         self.version += 1
-        again = self._priced(receipt, label)
+        again = _learned(receipt, label)
         self.table.add(again.codes, label, again.units, again.step, 0)
         return again
-
-    def _priced(self, receipt: Receipt, label: int) -> Receipt:
-        """The receipt with what a message of its length and probability adds under a label."""
-        tokens = max(receipt.tokens, 1)
-        share = min(1.0, self.influence / tokens) ** POWER
-        step = round(STEP * RATE * (label - receipt.probability) / math.sqrt(tokens))
-        units = max(round(UNIT * share), 1)
-        return Receipt(receipt.codes, receipt.tokens, label, units, step, receipt.probability)
 
     def absorb(
         self,
@@ -221,6 +229,12 @@ class TokenEvidence:
         while places < 2 * len(table):
             places *= 2
         return int(arrays + 8 * places + 8 * len(table))
+
+
+def _learned(receipt: Receipt, label: int) -> Receipt:
+    """The receipt of the same message learned with a label: the step is that of the gradient when it came."""
+    step = RATE * (label - receipt.probability) / math.sqrt(max(receipt.tokens, 1))
+    return replace(receipt, label=label, step=round(STEP * step), learned=True)
 
 
 def _logistic(x: float) -> float:

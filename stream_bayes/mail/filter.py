@@ -59,8 +59,9 @@ class SpamFilter(base.Classifier):
     max_tokens
         The most tokens to know. When there are more, those longest unseen go: a quarter of all.
     influence
-        The most different tokens that a message may have and count fully. The influence of a longer one falls with
-        the sixth power of its length, so that nobody poisons the counts with a dictionary.
+        The most different tokens that a message may have and count fully; less where messages are short, three times
+        their mean length. The influence of a longer one falls with the sixth power of its length, so that nobody
+        poisons the counts with a dictionary.
     journal
         How many of the recent messages can be corrected or forgotten by their id.
     key
@@ -381,6 +382,7 @@ class SpamFilter(base.Classifier):
             np.array([theirs.table.first, theirs.table.second]),
         )
         self._evidence.clock += theirs.clock
+        self._evidence.lengths += theirs.lengths
         for key, receipt in other._journal.receipts.items():
             self._journal.put(key, receipt.moved(codes))
         if len(self._evidence.table) > self.max_tokens:

@@ -1,12 +1,12 @@
 r"""A spam filter's state as JSON and arrays, and back, with everything checked.
 
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
-     "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "margin": 3.0,
+     "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
                "journal": ["9f86d0...", ...], "key": null},      of the key a digest only
      "reading": {"slope": 1.0, "place": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
                 "journal_codes": (all codes,), "journal_sizes", "journal_tokens", "journal_labels",
-                "journal_units", "journal_steps", "journal_probabilities": (entries,),
+                "journal_units", "journal_steps", "journal_learned", "journal_probabilities": (entries,),
                 "calibration_scores", "calibration_labels": (scores,)},
      "checksum": 1733}
 
@@ -66,6 +66,7 @@ def saved_state(model: SpamFilter) -> dict[str, Any]:
             "tokens": packed(list(evidence.table.vocabulary.values)),
             "messages": [int(evidence.table.first), int(evidence.table.second)],
             "clock": evidence.clock,
+            "lengths": evidence.lengths,
             "margin": model._margin,
             "journal": packed(list(ids)),
             "key": None if model.key is None else _digest(model.key),
@@ -135,7 +136,9 @@ def _load_evidence(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[
     evidence = model._evidence
     expect(evidence.fill([str(token) for token in tokens], counts, margins, seen), "it names a token twice")
     evidence.table.first, evidence.table.second = messages
-    evidence.clock = clock
+    lengths = store["lengths"]
+    expect(type(lengths) is int and 0 <= lengths <= clock * model.influence, "its messages have no length")
+    evidence.clock, evidence.lengths = clock, lengths
 
 
 def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
@@ -154,6 +157,8 @@ def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[s
     expect(bool((labels <= 1).all()), "a label of its journal is neither 0 nor 1")
     units = _whole("journal_units", arrays, (entries,), least=0)
     steps = _whole("journal_steps", arrays, (entries,), least=-_MOST)
+    learned = _whole("journal_learned", arrays, (entries,), least=0)
+    expect(bool((learned <= 1).all()), "its journal does not say what was learned")
     chances = arrays["journal_probabilities"]
     expect(
         isinstance(chances, np.ndarray) and chances.dtype == np.float64 and chances.shape == (entries,),
@@ -169,6 +174,7 @@ def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[s
             int(labels[place]),
             int(units[place]),
             int(steps[place]),
+            bool(learned[place]),
             float(chances[place]),
         )
 

@@ -84,5 +84,6 @@ class Journal:
             "journal_labels": np.array([receipt.label for receipt in held], np.int64),
             "journal_units": np.array([receipt.units for receipt in held], np.int64),
             "journal_steps": np.array([receipt.step for receipt in held], np.int64),
+            "journal_learned": np.array([receipt.learned for receipt in held], np.int64),
             "journal_probabilities": np.array([receipt.probability for receipt in held], np.float64),
         }

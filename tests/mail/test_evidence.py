@@ -125,9 +125,14 @@ def test_tokens_that_are_dropped_leave_the_others_as_they_are(events: Bags, gone
 
 
 def test_a_message_longer_than_its_influence_counts_little() -> None:
-    _, (short, long) = learned([(["a"] * 1, 1), ([f"w{n}" for n in range(1400)], 1)])
+    _, (short, long) = learned([(["a"], 1), ([f"w{n}" for n in range(1400)], 1)])
     assert short.units == 1024
     assert long.units == 1024 // 64  # twice as long, to the sixth power
+
+
+def test_where_messages_are_short_a_long_one_is_shorter() -> None:
+    _, receipts = learned([(["a", "b"], 0)] * 1000 + [([f"w{n}" for n in range(200)], 1)])
+    assert receipts[-1].units == 1024 // 64
 
 
 def test_a_score_does_not_grow_with_length() -> None:

@@ -218,7 +218,7 @@ def test_what_was_passed_over_can_still_be_corrected() -> None:
     for raw, label in stream(300):
         model.learn_one(raw, label)
     passed = next(
-        key for key, receipt in model._journal.receipts.items() if receipt.units == 0 and receipt.label == 0
+        key for key, receipt in model._journal.receipts.items() if not receipt.learned and receipt.label == 0
     )
     before = sum(model.messages.values())
     model.correct(passed, "spam")

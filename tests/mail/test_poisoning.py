@@ -1,0 +1,84 @@
+"""One hostile message in a hundred, labelled spam and stuffed with the words of ham, does not ruin the filter."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from stream_bayes.mail import SpamFilter, evidence
+from stream_bayes.mail.limits import Limits
+
+HAM_WORDS = 6_000
+MESSAGES = 2_500
+START = 500
+
+
+def drawn(rng: np.random.Generator, prefix: str, vocabulary: int, number: int) -> list[str]:
+    """Words by Zipf's law."""
+    share = 1.0 / (np.arange(vocabulary) + 5.0)
+    places = rng.choice(vocabulary, number, p=share / share.sum())
+    return [f"{prefix}{place}" for place in places.tolist()]
+
+
+@cache
+def honest() -> list[tuple[dict[str, int], str]]:
+    """Messages of words that both labels use, and of words that mostly one of them does."""
+    rng = np.random.default_rng(11)
+    made = []
+    for _ in range(MESSAGES):
+        label = "spam" if rng.random() < 0.35 else "ham"
+        ham, spam = (4, 7) if label == "spam" else (12, 3)
+        words = [*drawn(rng, "c", 500, 25), *drawn(rng, "h", HAM_WORDS, ham), *drawn(rng, "s", 1_500, spam)]
+        made.append((dict.fromkeys(words, 1), label))
+    return made
+
+
+def hostile(words: int, seed: int) -> dict[str, int]:
+    places = np.random.default_rng(seed).choice(HAM_WORDS, words, replace=False)
+    return {f"h{place}": 1 for place in places.tolist()}
+
+
+@cache
+def uncapped(words: int) -> tuple[float, float]:
+    """The same of a filter in which every message counts fully."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence, "LEAST_FULL", 10**9)
+        return judged.__wrapped__(words, influence=10**9)
+
+
+@cache
+def judged(words: int, influence: int = 700) -> tuple[float, float]:
+    """Accuracy, and 1-ROCA%, on the honest messages after the start of the attack."""
+    model = SpamFilter(influence=influence)
+    scores, labels, right = [], [], 0
+    for place, (bag, label) in enumerate(honest()):
+        if words and place >= START and place % 100 == 0:
+            model.learn_one(hostile(words, place), "spam", id=f"hostile {place}")
+        if place >= START:
+            scores.append(model.score_one(bag))
+            labels.append(label == "spam")
+            right += model.predict_one(bag) == label
+        model.learn_one(bag, label, id=str(place))
+    spam, score = np.array(labels), np.array(scores)
+    above = (score[spam][:, None] > score[~spam][None, :]).mean()
+    return 100 * right / len(spam), 100 * (1 - float(above))
+
+
+@pytest.mark.parametrize("words", [1_000, 5_000])
+def test_accuracy_falls_by_less_than_two_points(words: int) -> None:
+    assert judged(0)[0] - judged(words)[0] < 2.0
+
+
+@pytest.mark.parametrize("words", [1_000, 5_000])
+def test_ranking_loses_less_than_half_of_what_it_would_lose_without_the_cap(words: int) -> None:
+    lost, would_lose = judged(words)[1] - judged(0)[1], uncapped(words)[1] - uncapped(0)[1]
+    assert would_lose > 5.0
+    assert lost < would_lose / 2
+
+
+def test_a_dictionary_that_is_sent_as_a_message_is_cut_to_what_is_read_of_one() -> None:
+    model = SpamFilter(limits=Limits(tokens=300))
+    model.learn_one(("Subject: words\n\n" + " ".join(hostile(5_000))).encode(), "spam")
+    assert len(model.export_counts()["tokens"]) <= 301
