@@ -124,7 +124,7 @@ def names_hosts(c: cython.Py_UCS4) -> cython.bint:
 
 @cython.ccall
 def dotted_runs(text: str) -> list:
-    """What may be the names of hosts in a text of lower case: letters, digits, "-" and "_", with single points between."""
+    """What may be names of hosts in a text of lower case: letters, digits, "-" and "_", single points between."""
     found: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
@@ -146,7 +146,7 @@ def dotted_runs(text: str) -> list:
                 break
         if points > 0:
             found.append(text[start : min(i, start + 200)])
-    return [run for run in found if "." in run]
+    return [run for run in found if "." in run]  # the cut may have left none
 
 
 @cython.ccall

@@ -31,7 +31,7 @@ RESERVE: Final = 0.5  # of weight: as much as half a clear token that says nothi
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
 # A message much longer than messages are counts little: who stuffs one with a dictionary would otherwise teach the
-# counts a word of each. Longer is: than so many times the mean, of a prior and of what was learned, each cut to the most.
+# counts every word of it. Longer is: than so many times the mean, of a prior and of what was learned, each cut.
 TIMES: Final = 3
 LEAST_FULL: Final = 100  # tokens that any message may have and count fully
 USUAL, USUAL_MESSAGES = 300, 50  # the prior: a mean, and how many messages it weighs

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from urllib.parse import unquote
 
 from stream_bayes.core._words import dotted_runs
 
 __all__ = ["cut_urls", "host_tokens", "hosts", "url_tokens"]
 
 # Every repetition has a most, so that a failed match costs a constant.
+_ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
 _SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
 _SCHEMES = ("https", "http", "ftp")
@@ -117,7 +117,7 @@ def _tokens_of(address: str) -> tuple[str, ...]:
     host, colon, _ = host.partition(":")
     if "%" in host:
         tokens.append("url:escaped")
-        host = unquote(host, errors="replace")
+        host = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), host)
     host = host.lower().rstrip(".,;:!?")[:100]
     if host:
         tokens += host_tokens("url", host)

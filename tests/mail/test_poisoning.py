@@ -80,5 +80,5 @@ def test_ranking_loses_less_than_half_of_what_it_would_lose_without_the_cap(word
 
 def test_a_dictionary_that_is_sent_as_a_message_is_cut_to_what_is_read_of_one() -> None:
     model = SpamFilter(limits=Limits(tokens=300))
-    model.learn_one(("Subject: words\n\n" + " ".join(hostile(5_000))).encode(), "spam")
+    model.learn_one(("Subject: words\n\n" + " ".join(hostile(5_000, 0))).encode(), "spam")
     assert len(model.export_counts()["tokens"]) <= 301

@@ -86,6 +86,11 @@ def test_links_become_hosts_and_paths_in_text_and_html() -> None:
     assert "html:a" in found
 
 
+def test_a_host_that_is_hidden_by_escapes_is_found() -> None:
+    found = bag("http://www%2Eshop%2eexample/")
+    assert {"url:escaped", "url:shop.example"} <= set(found)
+
+
 def test_encodings_make_no_difference_to_words() -> None:
     text = "käse über straße and much more"
     seen = [

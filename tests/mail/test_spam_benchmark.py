@@ -1,0 +1,81 @@
+"""The benchmark of the spam filter: its measures, and a run over a corpus that is made here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stream_bayes
+from benchmarks.spam import Corpus, Run, main, measures, ratio_interval, roca
+from tests.mail.making import stream
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "made.jsonl.gz"
+    lines = [
+        {"label": label, "raw": raw.decode("latin-1"), "time": 1000 - place, "rand": place * 7 % 200}
+        for place, (raw, label) in enumerate(stream(200))
+    ]
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    return path
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=40))
+def test_the_area_is_the_share_of_pairs_in_the_wrong_order(scored: list[tuple[int, bool]]) -> None:
+    ham, spam = ([score for score, label in scored if label is kind] for kind in (False, True))
+    found = roca(np.array([score for score, _ in scored]), np.array([label for _, label in scored]))
+    if not ham or not spam:
+        assert np.isnan(found)
+        return
+    wrong = sum((one > other) + (one == other) / 2 for one in ham for other in spam)
+    assert found == pytest.approx(100 * wrong / (len(ham) * len(spam)))
+
+
+def test_measures_count_what_they_say() -> None:
+    spam = np.array([False] * 500 + [True] * 500)
+    score = np.where(spam, 1.0, -1.0)
+    score[0], score[999] = 2.0, -2.0  # the worst ham and the best hidden spam
+    chance = 1 / (1 + np.exp(-4 * score))
+    verdict = ["spam" if c > 0.99 else "ham" if c < 0.5 else "unsure" for c in chance.tolist()]
+    order = np.random.default_rng(0).permutation(1000)
+    run = Run("made", score[order].tolist(), chance[order].tolist(), [verdict[place] for place in order])
+    found = measures(run, spam[order])
+    assert found["accuracy %"] == pytest.approx(99.8)
+    assert found["best accuracy %"] == pytest.approx(99.8)
+    assert found["1-ROCA%"] == pytest.approx(100 * (500 + 499) / 500**2)
+    assert found["cost 9:1, over the best"] >= 1.0
+    assert found["of it unsure %"] == pytest.approx(100.0, abs=1.0)
+
+
+def test_an_interval_of_a_filter_against_itself_is_one() -> None:
+    score, spam = np.random.default_rng(1).normal(0, 1, 100), np.arange(100) % 2 == 0
+    assert ratio_interval(score, score, spam) == (1.0, 1.0)
+
+
+def test_orders_are_what_they_are_called(corpus: Path) -> None:
+    read = Corpus.read(corpus)
+    assert read.order("time") == list(range(199, -1, -1))
+    assert read.order("file") == list(range(200))
+    assert read.order("seed:3") == read.order("seed:3") != read.order("seed:4")
+    assert [read.lines[place]["rand"] for place in read.order("rand")] == sorted(
+        line["rand"] for line in read.lines
+    )
+    with pytest.raises(SystemExit, match="seed:N"):
+        read.order("best")
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_a_run_prints_its_measures(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = corpus.with_name("kept.json")
+    assert main([str(corpus), "--order", "seed:1", "--alone", "--hostile", "50", "--json", str(kept)]) == 0
+    printed = capsys.readouterr().out
+    for part in ("1-ROCA%", "ham lost %", "spam missed %", "messages/s", "memory", "seed:1"):
+        assert part in printed
+    assert len(json.loads(kept.read_text())["seed:1"]["SpamFilter"]["score"]) == 200
