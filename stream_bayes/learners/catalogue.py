@@ -12,11 +12,11 @@ from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Schema
 
