@@ -278,7 +278,7 @@ def served(model: Any) -> Served:
     BadValue
         If it is no classifier, or no pipeline that ends in one.
     """
-    inner = model.classifier if isinstance(model, DecidingClassifier) else model
+    inner: Any = model.classifier if isinstance(model, DecidingClassifier) else model
     decide = model.rule.decide if isinstance(model, DecidingClassifier) else None
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide)

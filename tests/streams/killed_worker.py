@@ -32,7 +32,7 @@ class Killed(ServedLearner):
         self.name = "AODE"
         self.left = kill_at
 
-    def learn(self, x: Any, y: Any, w: float) -> None:  # type: ignore[override]
+    def learn(self, x: Any, y: Any, w: float) -> None:
         self.left -= 1
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -33,8 +33,8 @@ def heights(count: int) -> list[Event]:
 def test_a_pipeline_answers_and_learns_as_river_does() -> None:
     model, mine = scaled(), served(scaled())
     for event in heights(40):
-        assert mine.answer_and_learn(event.x, event.y, 1.0) == model.predict_proba_one(event.x)
-        model.learn_one(event.x, event.y)
+        assert mine.answer_and_learn(event.x, event.y, 1.0) == model.predict_proba_one(dict(event.x))
+        model.learn_one(dict(event.x), event.y)
 
 
 @pytest.mark.parametrize("first", [0, 1, 33, 60])
@@ -76,8 +76,8 @@ def test_a_correction_takes_back_what_the_last_step_saw() -> None:
     model = scaled()
     seen = []
     for event in events:
-        model.learn_one(event.x, event.y)
-        seen.append(model.transform_one(event.x))
+        model.learn_one(dict(event.x), event.y)
+        seen.append(model.transform_one(dict(event.x)))
     last = model["GaussianNB"]
     last.learn_one(seen[4], "tall")
     last.unlearn_one(seen[4], "short")
@@ -108,7 +108,8 @@ def test_a_weight_that_the_classifier_would_ignore_is_refused() -> None:
 def test_what_rivers_classifiers_raise_is_a_dead_letter() -> None:
     step = Step(served(preprocessing.StandardScaler() | GaussianNB()))
     step.take([Event({"height": "tall"}, "tall")])
-    assert step.letters[0].reason == "refused" and "StandardScaler" not in step.outputs
+    assert step.letters[0].reason == "refused"
+    assert step.outputs == []
 
 
 def test_words_are_counted_before_they_are_learned() -> None:
