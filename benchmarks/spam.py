@@ -110,7 +110,9 @@ def ours(
 
 def rivers(stream: Sequence[Message]) -> Run:
     """River's bag of words and multinomial naive Bayes."""
-    model: Any = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()  # River types a text as features
+    model: Any = (
+        feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
+    )  # River types a text as features
     run = Run("River MultinomialNB")
     for message, spam in shown(stream, run.name):
         start = time.perf_counter()
