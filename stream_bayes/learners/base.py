@@ -423,6 +423,13 @@ class BayesClassifier(base.MiniBatchClassifier):
 
     def merge(self, other: Self) -> Self:
         """Add what another learner of the same kind and settings has learned; the other stays as it is."""
+        self._check_alike(other)
+        self._store.merge(other._twin()._store if other is self else other._store)
+        merged(self._reading)
+        return self
+
+    def _check_alike(self, other: Self) -> None:
+        """Refuse to merge with another kind, or with other settings."""
         if type(other) is not type(self):
             raise CannotMerge(
                 f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
@@ -433,9 +440,6 @@ class BayesClassifier(base.MiniBatchClassifier):
                 raise CannotMerge(
                     f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
                 )
-        self._store.merge(other._twin()._store if other is self else other._store)
-        merged(self._reading)
-        return self
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, BayesClassifier):

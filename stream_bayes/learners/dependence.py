@@ -142,6 +142,7 @@ class KDB(PairClassifier):
 
         Raises `CannotMerge` with two or more parents.
         """
+        self._check_alike(other)
         if not self.can_merge:
             raise CannotMerge(
                 f"KDB(k={self.k}) cannot be merged: what it counts beside {self.k} parents depends on the order of its "
@@ -174,6 +175,7 @@ class KDB(PairClassifier):
         -------
         `{value: probability}`; empty where it is 0/0.
         """
+        self._check_given(given)
         others = [name for name in given or {} if name != self._target]
         if not isinstance(self._reading, FamilyDependences):
             return super().conditional(feature, given)

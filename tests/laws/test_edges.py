@@ -258,7 +258,7 @@ def test_a_state_is_a_copy(name: str) -> None:
             changes_nothing(model, "writing into a state"),
             changes_nothing(loaded, "writing into the state"),
         ):
-            array += 1.0
+            array += array.dtype.type(1)
 
 
 @pytest.mark.parametrize("half_life", [None, 3.0])

@@ -73,6 +73,9 @@ JUNK: list[Any] = [
 WORDS: list[Any] = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, 1e-300, 1e308, math.inf, math.nan]
 
 
+WHOLE = [0, 1, 2, -1, -2, 1000, 2**31 - 1, -(2**31)]  # fits whatever whole numbers an array is made of
+
+
 def taught(name: str) -> BayesClassifier:
     model = ALL[name].clone()
     for x, y, w in Streams(model).samples(12):
@@ -145,7 +148,8 @@ def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject)
         key = data.draw(st.sampled_from(sorted(arrays)))
         if arrays[key].size:
             place = data.draw(st.integers(0, arrays[key].size - 1))
-            arrays[key].flat[place] = data.draw(st.sampled_from(WORDS))
+            words = WORDS if arrays[key].dtype.kind == "f" else WHOLE
+            arrays[key].flat[place] = data.draw(st.sampled_from(words))
     demand_refused_or_sound(model, signed({**state, "arrays": arrays}))
 
 
@@ -164,7 +168,7 @@ def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> N
         "flat": array.reshape(-1) if array.ndim > 1 else array.reshape(-1, 1),
         "transposed": array.T if array.ndim > 1 and array.shape[0] != array.shape[1] else array[None],
         "smaller numbers": array.astype(np.float32),
-        "integers": array.astype(np.int64),
+        "other whole numbers": array.astype(np.int64 if array.dtype != np.int64 else np.int32),
         "objects": array.astype(object),
         "other byte order": array.astype(">f8"),
     }

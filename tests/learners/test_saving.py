@@ -36,6 +36,11 @@ BAGS: list[tuple[dict[Any, Any], Any, float]] = [
     ({"free": 2, "pills": 1, "line\nbreak": 1}, "spam", 1),
     ({"lunch": 1, 7: 3, ("new", "york"): 1}, "ham", 2),
 ]
+WORDS: list[tuple[dict[Any, Any], Any, float]] = [
+    ({"free": 2, "pills": 1}, "spam", 1),
+    ({"lunch": 1}, "ham", 2),
+]
+
 
 LEARNERS: dict[str, tuple[Any, list[tuple[dict[Any, Any], Any, float]]]] = {
     "NaiveBayes": (NaiveBayes(), NAMED),
@@ -48,7 +53,7 @@ LEARNERS: dict[str, tuple[Any, list[tuple[dict[Any, Any], Any, float]]]] = {
     ),
     "GaussianNB": (GaussianNB(class_prior="uniform"), NUMBERS),
     "MultinomialNB": (MultinomialNB(alpha=0.1), BAGS),
-    "MultinomialNB, declared": (MultinomialNB(schema=Schema({"free": Numeric(), "lunch": Numeric()})), BAGS),
+    "MultinomialNB, declared": (MultinomialNB(schema=Schema({"free": Numeric(), "lunch": Numeric()})), WORDS),
     "ComplementNB": (ComplementNB(max_values=2), BAGS),
     "BernoulliNB": (BernoulliNB(true_threshold=1.0), BAGS),
     "BernoulliNB, fading": (BernoulliNB(half_life=2.5), BAGS),
