@@ -77,10 +77,7 @@ class ValueCounts:
                 self.held[position] = True
                 self.distinct[f] += 1
         if self.histogram is not None:
-            for k in range(row.entries):
-                cell = (layout.start[row.feature[k]] + row.code[k]) * stride + y
-                self.histogram.move(cell, y, self.weight[cell])
-            self.histogram.fresh[y] = False
+            sort_words(self, row)
 
     def clear(self, chosen):
         """Hold nothing of the features chosen, a mask over slots."""
@@ -133,7 +130,16 @@ class ValueCounts:
                     self.held[position] = False
                     self.distinct[f] -= 1
         if self.histogram is not None:
-            for k in range(row.entries):
-                cell = (layout.start[row.feature[k]] + row.code[k]) * stride + y
-                self.histogram.move(cell, y, self.weight[cell])
-            self.histogram.fresh[y] = False
+            sort_words(self, row)
+
+
+@cython.cfunc
+def sort_words(values: ValueCounts, row: Row):
+    """Put the words of a row where their counts belong in the histogram of its class."""
+    layout: Layout = values.layout
+    k: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for k in range(row.entries):
+        cell = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
+        values.histogram.move(cell, row.label, values.weight[cell])
+    values.histogram.fresh[row.label] = False
