@@ -137,9 +137,10 @@ class ValueCounts:
 def sort_words(values: ValueCounts, row: Row):
     """Put the words of a row where their counts belong in the histogram of its class."""
     layout: Layout = values.layout
+    histogram: CountHistogram = values.histogram
     k: cython.Py_ssize_t
     cell: cython.Py_ssize_t
     for k in range(row.entries):
         cell = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
-        values.histogram.move(cell, row.label, values.weight[cell])
-    values.histogram.fresh[row.label] = False
+        histogram.move(cell, row.label, values.weight[cell])
+    histogram.fresh[row.label] = False
