@@ -42,6 +42,7 @@ core._pair_counts
 core._triple_counts
 core._configurations
 core._family_counts
+core._family_columns
 core._window
 core._tables
 core._gathering
@@ -70,6 +71,7 @@ core.window
 core.families
 core.tables_state
 core.merging
+core.moving
 core.naming
 core.cutting
 core.numeric

@@ -139,6 +139,8 @@ class DependenceReading(PairReading):
                 self.back_off()
                 if m > first:
                     return
+            elif self.tables.families is None:
+                return  # new cuts have dropped them
             else:
                 self.count_family(self.family[m], k)
                 self.back_off()

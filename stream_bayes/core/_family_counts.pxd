@@ -1,6 +1,5 @@
 from stream_bayes.core._cells cimport samples_of, take
 from stream_bayes.core._configurations cimport Configurations
-from stream_bayes.core._layout cimport Layout
 from stream_bayes.core._rows cimport Row
 
 cdef class FamilyTables:

@@ -15,7 +15,6 @@ import numpy as np
 if not cython.compiled:
     from stream_bayes.core._cells import samples_of, take
     from stream_bayes.core._configurations import Configurations
-    from stream_bayes.core._layout import Layout
     from stream_bayes.core._rows import Row
 
 MOST_CELLS = 65536  # half a megabyte
@@ -213,104 +212,6 @@ class FamilyTables:
                 cell += held.meet(self.wanted) * held.width + row.label
                 take(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
         self.take_up(row)
-
-    # -- many events --------------------------------------------------------------------------------------------------
-
-    def add_columns(
-        self,
-        codes: cython.int[:, ::1],
-        slots: cython.longlong[::1],
-        first: cython.longlong[::1],
-        own: cython.int[::1],
-        weights: cython.double[::1],
-        values: cython.double[::1],
-        layout: Layout,
-    ):
-        """Count events that come as codes of their own, a row an event, and all of one class, in families and in
-        `values`, which is laid out as given, and empty.
-
-        Column c is of slot `slots[c]`, and its code k is `own[first[c] + k]` here, with k = -1 too; where `first` is -1
-        they are the same. Weights are whole and the tables exact. Slots without a column must have no code noted.
-        """
-        r: cython.Py_ssize_t
-        c: cython.Py_ssize_t
-        f: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        m: cython.Py_ssize_t
-        cell: cython.longlong
-        code: cython.int
-        above: cython.int
-        further: cython.int
-        amount: cython.double
-        columns: cython.Py_ssize_t = codes.shape[1]
-        start: cython.longlong[::1] = layout.start
-        noted: cython.int[::1] = self.code
-        member: cython.longlong[::1] = self.member
-        stride: cython.longlong[::1] = self.stride
-        end: cython.longlong[::1] = self.end
-        base: cython.longlong[::1] = self.base
-        weight: cython.double[::1] = self.weight
-        # Most families have one parent or two; loops of their own, in one sweep over memory, take half the time.
-        singles: cython.longlong[:, ::1] = self.members_of(1)
-        doubles: cython.longlong[:, ::1] = self.members_of(2)
-        others: cython.longlong[::1] = self.of_many_parents()
-        for r in range(codes.shape[0]):
-            amount = weights[r]
-            for c in range(columns):
-                code = codes[r, c]
-                if first[c] >= 0:
-                    code = own[first[c] + code]
-                noted[slots[c]] = code
-                if code >= 0:
-                    values[start[slots[c]] + code] += amount
-            for k in range(singles.shape[0]):
-                above = noted[singles[k, 1]]
-                code = noted[singles[k, 3]]
-                if (above | code) >= 0:
-                    weight[singles[k, 0] + above * singles[k, 2] + code * singles[k, 4]] += amount
-            for k in range(doubles.shape[0]):
-                above = noted[doubles[k, 1]]
-                further = noted[doubles[k, 3]]
-                code = noted[doubles[k, 5]]
-                if (above | further | code) >= 0:
-                    cell = doubles[k, 0] + above * doubles[k, 2] + further * doubles[k, 4]
-                    weight[cell + code * doubles[k, 6]] += amount
-            for k in range(others.shape[0]):
-                f = others[k]
-                cell = base[f]
-                if cell < 0:
-                    self.add_noted(f, 0, amount, amount)
-                    continue
-                for m in range(end[f], end[f + 1]):
-                    code = noted[member[m]]
-                    if code < 0:
-                        break
-                    cell += code * stride[m]
-                else:
-                    weight[cell] += amount
-        for c in range(columns):
-            noted[slots[c]] = -1
-        for f, (child, parents) in enumerate(self.families):
-            if not parents:  # its family is what is counted of its values
-                for k in range(layout.used[child]):
-                    weight[base[f] + k * self.classes] += values[start[child] + k]
-
-    def members_of(self, parents):
-        """Of each whole table with so many parents where it begins, and the slot and the step of each member."""
-        rows = []
-        for f, (_, above) in enumerate(self.families):
-            if len(above) == parents and self.base[f] >= 0:
-                places = range(self.end[f], self.end[f + 1])
-                pairs = [(self.member[m], self.stride[m]) for m in places]
-                rows.append([self.base[f], *(number for pair in pairs for number in pair)])
-        return np.array(rows, np.longlong).reshape(len(rows), 2 * parents + 3)
-
-    def of_many_parents(self):
-        """The families with three or more parents, and those that hold only what was met."""
-        found = [
-            f for f, (_, above) in enumerate(self.families) if len(above) > 2 or (above and self.base[f] < 0)
-        ]
-        return np.array(found, np.longlong)
 
     # -- room -------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core._family_columns import add_columns
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
@@ -138,7 +139,8 @@ def _learn_together(
     if places != list(range(codes.shape[1])):
         codes = np.ascontiguousarray(codes[:, places])
     values = np.zeros(layout.positions)
-    tables.families.add_columns(
+    add_columns(
+        tables.families,
         np.ascontiguousarray(codes),
         slots,
         np.array(firsts, np.longlong),
@@ -154,6 +156,7 @@ def _learn_together(
     present = np.add.reduceat(np.append(values, 0.0), np.asarray(layout.start)) if layout.features else values
     present[np.asarray(layout.room) == 0] = 0.0
     np.asarray(tables.values.present)[::stride] += present
+    tables.raise_peaks()
     tables.values.recount()
 
 

@@ -13,19 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._encoding import Encoder
-from stream_bayes.core._gaussians import Gaussians
 from stream_bayes.core._layout import Layout
-from stream_bayes.core._pair_counts import PairCounts
 from stream_bayes.core._tables import Tables
-from stream_bayes.core._triple_counts import TripleCounts
-from stream_bayes.core._value_counts import ValueCounts
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts_state import (
-    MOMENTS,
     Names,
     clock_state,
     expect,
-    grid,
     load_clock,
     load_names,
     refusing_bad_state,
@@ -33,6 +27,7 @@ from stream_bayes.core.counts_state import (
 )
 from stream_bayes.core.families import families_arrays, families_state, load_families
 from stream_bayes.core.merging import merge_names, merge_tables
+from stream_bayes.core.moving import move
 from stream_bayes.core.naming import name_of_failed, weights_by_name
 from stream_bayes.core.numeric import Discretizer
 from stream_bayes.core.tables_state import check_shapes, load_arrays, table_arrays
@@ -315,68 +310,14 @@ class CountStore:
         layout = Layout(np.concatenate([used, padding]), wide, np.concatenate([declared, padding]), classes)
         numeric = max(numeric, len(self.encoder.numeric))
         self._check_budget(layout, 0, columns, numeric)
-        self._move(layout, numeric)
+        move(self.tables, layout, numeric, self.order, self._histogram)
+        self.tables.labels = len(self.encoder.labels)
 
     def _reserved(self) -> Array:
         """The room that each feature needs whatever it uses: for all bins that it may get."""
         most = 0 if self.encoder.bins is None else self.encoder.bins.most
         kept = [most if feature.measured else 0 for feature in self.encoder.nominal]
         return np.array(kept, np.longlong)
-
-    def _move(self, layout: Layout, numeric: int) -> None:
-        tables = self.tables
-        old = tables.values
-        classes = layout.classes
-        values = ValueCounts(layout, tables.exact)
-        pairs = PairCounts(layout) if self.order >= 2 else None
-        triples = TripleCounts(layout) if self.order >= 3 else None
-        gaussians = Gaussians(numeric, classes, tables.exact)
-        class_weight = np.zeros(classes)
-        class_samples = class_weight if tables.exact else np.zeros(classes)
-        class_peak = np.zeros(classes)
-        kept = old.layout.classes
-        held = np.asarray(old.layout.used)[: layout.features]
-        here, there = layout.positions_of(held), old.layout.positions_of(held)
-        runs = min(layout.features, old.layout.features)
-        numbers = min(numeric, tables.gaussians.features)
-        for new, now, rows, old_rows in (
-            (values.weight, old.weight, here, there),
-            (values.samples, old.samples, here, there),
-            (values.present, old.present, slice(runs), slice(runs)),
-            (values.present_samples, old.present_samples, slice(runs), slice(runs)),
-            *(
-                (
-                    getattr(gaussians, name),
-                    getattr(tables.gaussians, name),
-                    slice(numbers),
-                    slice(numbers),
-                )
-                for name in MOMENTS
-            ),
-        ):
-            grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
-        class_weight[:kept] = tables.class_weight
-        class_samples[:kept] = tables.class_samples
-        class_peak[:kept] = tables.class_peak
-        values.recount()
-        if tables.pairs is not None and pairs is not None:
-            grid(pairs.weight, classes)[layout.pairs_of(held), :kept] = grid(tables.pairs.weight, kept)[
-                old.layout.pairs_of(held)
-            ]
-            if tables.pairs.beside is not None:
-                pairs.beside = np.zeros(layout.positions * layout.features * classes)
-                beside = np.asarray(pairs.beside).reshape(-1, layout.features, classes)
-                before = np.asarray(tables.pairs.beside).reshape(-1, old.layout.features, kept)
-                beside[here, :runs, :kept] = before[there, :runs]
-        if tables.triples is not None and triples is not None:
-            grid(triples.weight, classes)[layout.triples_of(held), :kept] = grid(tables.triples.weight, kept)[
-                old.layout.triples_of(held)
-            ]
-        if self._histogram and tables.exact:
-            values.rebuild_histogram()
-        tables.values, tables.pairs, tables.triples, tables.gaussians = values, pairs, triples, gaussians
-        tables.class_weight, tables.class_samples, tables.class_peak = class_weight, class_samples, class_peak
-        tables.labels = len(self.encoder.labels)
 
     def _columns(self) -> int:
         """How many tables stand for a table of weights: 2 with samples beside it."""
