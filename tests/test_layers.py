@@ -87,8 +87,10 @@ core.family_table
 core.family_counts
 core.scores
 core.sample
+core.numbering
 core.family_scores
 core.search
+core.search_result
 core.hill_climbing
 core.elimination
 core.junction_tree

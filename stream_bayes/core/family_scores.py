@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core import _search
+from stream_bayes.core.numbering import MOST_SPARE, Numbers, configurations_of, joined, numbered
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.scores import Score
 
 __all__ = ["FamilyScorer"]
 
 CELLS = 32_768  # of the tables that are counted in one pass: more do not fit the processor's nearest cache
-MOST_SPARE = 4  # cells of configurations for each row, beyond which only those that occur are numbered
-
-Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,16 @@ class FamilyScorer:
         keys = [(child, tuple(sorted((*parents, candidate)))) for candidate in candidates]
         new = [place for place, key in enumerate(keys) if key not in self._known]
         if new:
-            numbers, configurations = self._numbered(parents)
-            for part in self._parts(child, configurations, [candidates[place] for place in new]):
+            numbers, configurations = numbered(self.sample, parents)
+            narrow, wide = [], []
+            for place in new:
+                most = max(CELLS, MOST_SPARE * len(self.sample))
+                fits = self._cells(child, configurations, candidates[place]) <= most
+                (narrow if fits else wide).append(candidates[place])
+            for part in self._parts(child, configurations, narrow):
                 self._count(child, tuple(parents), part, numbers, configurations)
+            for candidate in wide:
+                self._count_wide(child, tuple(parents), candidate, numbers, configurations)
         return np.array([self._known[key] for key in keys])
 
     def total(self, parents: Sequence[Sequence[int]]) -> float:
@@ -96,46 +101,13 @@ class FamilyScorer:
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
-    def _numbered(self, parents: Sequence[int]) -> tuple[Numbers, int]:
-        """The configuration of some variables in each row, and how many numbers there are."""
-        sample = self.sample
-        rows = len(sample)
-        numbers = np.zeros(rows, np.int32)
-        count = 1
-        members: list[int] = []
-        for parent in parents:  # as many at a time as can be numbered directly
-            members.append(parent)
-            count *= int(sample.sizes[parent])
-            if count > MOST_SPARE * max(rows, 1):
-                numbers, count = self._joined(numbers, members)
-                members = []
-        return self._joined(numbers, members) if members else (numbers, count)
-
-    def _joined(self, before: Numbers, members: Sequence[int]) -> tuple[Numbers, int]:
-        """Configurations so far, joined with more variables; only those that occur are numbered if there are many."""
-        sample = self.sample
-        numbers = _numbers(sample, members)
-        count = self._configurations(members)
-        earlier = int(before.max(initial=0)) + 1
-        if earlier > 1:
-            joint = before.astype(np.int64) * count + numbers
-            joint[(before < 0) | (numbers < 0)] = -1
-            count *= earlier
-        else:
-            joint = np.where(before < 0, -1, numbers).astype(np.int64)
-        if count <= MOST_SPARE * max(len(sample), 1):
-            return joint.astype(np.int32), count
-        found, group = np.unique(joint, return_inverse=True)
-        shift = int(len(found) > 0 and found[0] < 0)
-        return (group - shift).astype(np.int32), max(len(found) - shift, 1)
-
     def _parts(self, child: int, configurations: int, candidates: Sequence[int]) -> list[list[int]]:
         """Candidates in groups whose tables fit the cache together."""
-        parts: list[list[int]] = [[]]
-        room = CELLS
+        parts: list[list[int]] = []
+        room = 0
         for candidate in candidates:
             size = self._cells(child, configurations, candidate)
-            if size > room and parts[-1]:
+            if size > room or not parts:
                 parts.append([])
                 room = CELLS
             parts[-1].append(candidate)
@@ -163,6 +135,30 @@ class FamilyScorer:
         self._score(tables)
         self.families += len(candidates)
         self._counted.append(tables)
+
+    def _count_wide(
+        self, child: int, parents: tuple[int, ...], candidate: int, numbers: Numbers, configurations: int
+    ) -> None:
+        """Count and score a family whose table would be much larger than the sample, a few of its rows at a time."""
+        sample = self.sample
+        width = int(sample.sizes[child])
+        joint, _ = joined(sample, numbers, configurations, (candidate,))
+        value = sample.codes[:, child].astype(np.int64)
+        seen = (joint >= 0) & (value < width)
+        cells, group = np.unique(joint[seen].astype(np.int64) * width + value[seen], return_inverse=True)
+        weights = np.bincount(group, sample.weights[seen], len(cells)).astype(np.float64)
+        found, row = np.unique(cells // width, return_inverse=True)
+        whole = float(self._configurations(parents) * int(sample.sizes[candidate]))
+        own = 0.0
+        step = max(1, CELLS // width)
+        for first in range(0, len(found), step):
+            begin, end = np.searchsorted(row, (first, first + step))
+            table = np.zeros(min(step, len(found) - first) * width)
+            table[(row[begin:end] - first) * width + cells[begin:end] % width] = weights[begin:end]
+            own += self.how.explained(table, 0, len(table) // width, width, whole)
+        key = child, tuple(sorted((*parents, candidate)))
+        self._known[key] = self.how.balanced(own, float(weights.sum()), width, whole, sample.weight)
+        self.families += 1
 
     def _configurations(self, parents: Sequence[int]) -> int:
         return math.prod(int(self.sample.sizes[parent]) for parent in parents)
@@ -204,7 +200,7 @@ class FamilyScorer:
         """Go on with another sample, which is the present one with rows added and removed.
 
         Families that were counted stay counted, at the cost of the rows that changed. With other values of a variable,
-        and where a family has more configurations than could be numbered, they are counted anew when asked for.
+        and where a family has more configurations than there was room for, they are counted anew when asked for.
 
         Parameters
         ----------
@@ -234,13 +230,5 @@ class FamilyScorer:
         self._counted = [tables for tables in self._counted if same and tables.extends]
         for tables in self._counted:
             for part, sign in parts:
-                self._add(tables, part, _numbers(part, tables.parents), sign * part.weights)
+                self._add(tables, part, configurations_of(part, tables.parents), sign * part.weights)
             self._score(tables)
-
-
-def _numbers(sample: Sample, members: Sequence[int]) -> Numbers:
-    """The configuration of some variables in each row."""
-    places = np.array(members, np.longlong)
-    numbers = np.zeros(len(sample), np.int32)
-    _search.number_configurations(sample.codes, places, sample.sizes[places], numbers)
-    return numbers

@@ -10,73 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.equivalence import Difference, Edge
+from stream_bayes.core.equivalence import Edge
 from stream_bayes.core.family_scores import FamilyScorer
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.scores import BIC, Score
+from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import Value, shown
+from stream_bayes.core.values import shown
 from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
 NOTHING = 1e-9  # gains closer than this share of the score are equal: rounding must not decide
-
-
-@dataclass(frozen=True)
-class Move:
-    """One step of a search.
-
-    Parameters
-    ----------
-    kind
-        What was done with the edge.
-    parent, child
-        The edge, as it was before the step where it was there.
-    gain
-        By how much the score rose.
-    """
-
-    kind: Literal["add", "remove", "reverse"]
-    parent: Value
-    child: Value
-    gain: float
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """What a search found.
-
-    Parameters
-    ----------
-    structure
-        The best structure it saw.
-    score
-        Its score.
-    start_score
-        That of the structure it started from.
-    path
-        The steps that led there, from the start; with restarts, those of the run that found it.
-    difference
-        What changed from the start.
-    families
-        How many families were counted.
-    finished
-        Whether it ended because nothing helped any more, and not because it was stopped or its budget was spent.
-    """
-
-    structure: Structure
-    score: float
-    start_score: float
-    path: tuple[Move, ...]
-    difference: Difference
-    families: int
-    finished: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +40,7 @@ class HillClimbing:
     score
         What is to be raised.
     max_parents
-        How many parents a variable may have.
+        How many parents a variable may have; the start and the required edges have to keep to it.
     required, forbidden
         Edges, `(parent, child)`, that every structure has, or that none has.
     tabu
@@ -104,7 +53,7 @@ class HillClimbing:
     disturbance
         How many variables, drawn at random.
     max_families
-        How many families may be counted.
+        Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
 
     Examples
     --------
@@ -126,8 +75,8 @@ class HillClimbing:
     max_families: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "required", tuple(self.required))
-        object.__setattr__(self, "forbidden", tuple(self.forbidden))
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, tuple([(parent, child) for parent, child in getattr(self, name)]))
         for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < least:
@@ -136,10 +85,10 @@ class HillClimbing:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
                 raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {value!r}")
-        both = set(self.required) & set(self.forbidden)
+        both = [edge for edge in self.required if edge in self.forbidden]
         if both:
             raise BadStructure(
-                f"edges cannot be both required and forbidden: {shown(sorted(map(str, both)))}"
+                f"edges cannot be both required and forbidden: {shown(both)}; take them from one"
             )
 
     def search(
@@ -167,18 +116,26 @@ class HillClimbing:
         progress
             Told after every step how many families were counted, and the score reached.
         scorer
-            What knows families of the sample already.
+            What knows families of this very sample by this score already.
 
         Raises
         ------
         BadStructure
-            If the start lacks a required edge or has a forbidden one, or the required edges make a cycle.
+            If the start lacks a required edge, has a forbidden one or too many parents, or the required edges make a
+            cycle.
         """
         if self.restarts and rng is None:
             raise BadValue(
                 "restarts are drawn at random: give a generator, rng=numpy.random.default_rng(seed)"
             )
-        climb = _Climb(self, sample, scorer or FamilyScorer(sample, self.score), start, should_stop, progress)
+        if scorer is None:
+            scorer = FamilyScorer(sample, self.score)
+        if scorer.sample is not sample or scorer.how != self.score:
+            raise BadValue(
+                f"scorer: expected one of this very sample by {self.score}, got one of "
+                f"{'this' if scorer.sample is sample else 'another'} sample by {scorer.how}; make one, or let it follow"
+            )
+        climb = _Climb(self, sample, scorer, start, should_stop, progress)
         climb.run()
         for _ in range(self.restarts):
             if climb.ended:
@@ -203,6 +160,7 @@ class _Climb:
     ) -> None:
         self.settings, self.sample, self.scorer = settings, sample, scorer
         self.should_stop, self.progress = should_stop, progress
+        self.known_before = scorer.families
         size = len(sample.variables)
         self.required = self._edges(settings.required)
         self.allowed = ~self._edges(settings.forbidden) & ~np.eye(size, dtype=bool)
@@ -219,7 +177,7 @@ class _Climb:
         self.best_path: list[Move] = []
         self.taken_back: dict[
             tuple[int, int], int
-        ] = {}  # edges that were changed, and until which step they rest
+        ] = {}  # pairs whose edge was changed: until which step it rests
         self.ended = False
         self.counted = False
 
@@ -231,19 +189,25 @@ class _Climb:
         return answer
 
     def _checked_start(self, start: Structure | None) -> Structure:
+        alone = Structure.from_edges(self.settings.required, self.sample.variables)  # refuses a cycle
         if start is None:
-            return Structure.from_edges(self.settings.required, self.sample.variables)
+            start = alone
         if start.variables != self.sample.variables:
             raise BadStructure(
                 f"the start has the variables {shown(start.variables)}, the sample {shown(self.sample.variables)}"
             )
-        edges = set(start.edges)
+        edges, most = set(start.edges), self.settings.max_parents
         missing = [edge for edge in self.settings.required if edge not in edges]
         wrong = [edge for edge in self.settings.forbidden if edge in edges]
         if missing or wrong:
             what = f"lacks the required {shown(missing)}" if missing else f"has the forbidden {shown(wrong)}"
             raise BadStructure(f"the structure to start from {what}")
-        Structure.from_edges(self.settings.required, self.sample.variables)  # which must not make a cycle
+        for variable in start.variables:
+            if most is not None and len(start.parents(variable)) > most:
+                raise BadStructure(
+                    f"{shown(variable)} has {len(start.parents(variable))} parents in the structure to start from, "
+                    f"which are more than max_parents={most}"
+                )
         return start
 
     def _parents(self, child: int) -> list[int]:
@@ -272,11 +236,16 @@ class _Climb:
             if self.settings.tabu:
                 self.taken_back[min(parent, child), max(parent, child)] = step + self.settings.tabu
             idle = 0 if self._note_best() else idle + 1
-            self.progress(self.scorer.families, self.best)
+            self.progress(self.families, self.best)
+
+    @property
+    def families(self) -> int:
+        """How many families this search has counted."""
+        return self.scorer.families - self.known_before
 
     def _must_end(self) -> bool:
         most = self.settings.max_families
-        if (most is not None and self.scorer.families >= most) or self.should_stop():
+        if (most is not None and self.families >= most) or self.should_stop():
             self.ended = True
         return self.ended
 
@@ -346,7 +315,10 @@ class _Climb:
     def restart(self, rng: np.random.Generator) -> None:
         """Go back to the best, and let some variables lose their edges."""
         if self.now < self.best - self._rounding():  # another top as high as the best is as good a place
-            self.has, self.path = self.best_has.copy(), list(self.best_path)
+            others = np.flatnonzero((self.has != self.best_has).any(axis=0)).tolist()
+            self.has, self.path, self.now = self.best_has.copy(), list(self.best_path), self.best
+            for child in others:
+                self._count(child)
         self.taken_back = {}
         size = len(self.sample.variables)
         lost = np.zeros(size, bool)
@@ -368,7 +340,7 @@ class _Climb:
             self.start_score,
             tuple(self.best_path),
             self.start.difference(structure),
-            self.scorer.families,
+            self.families,
             not self.ended,
         )
 

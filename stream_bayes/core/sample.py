@@ -52,7 +52,7 @@ class Sample:
         self.sizes = np.array([sizes[name] for name in self.variables], np.longlong)
         if len(self.sizes) and not 1 <= self.sizes.min() <= self.sizes.max() < 65_535:
             raise BadValue("sizes: expected from 1 to 65,534 values of each variable")
-        kind = np.uint8 if self.sizes.max(initial=0) < 255 else np.uint16
+        kind = np.uint8 if self.sizes.max(initial=0) <= 255 else np.uint16
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
             raise BadValue(f"columns: expected the same length of all, got {sorted(lengths)}")
@@ -93,9 +93,9 @@ class Sample:
         >>> len(small), small.weights.tolist()
         (2, [3.0, 1.0])
         """
-        whole = np.ascontiguousarray(self.codes).view(np.dtype((np.void, self.codes.strides[0] or 1)))
-        if not len(self.codes) or not len(self.variables):
+        if not self.codes.size:
             return self
+        whole = np.ascontiguousarray(self.codes).view(np.dtype((np.void, self.codes[0].nbytes)))
         _, first, group = np.unique(whole.ravel(), return_index=True, return_inverse=True)
         made = object.__new__(type(self))
         made.variables, made.sizes, made.weight = self.variables, self.sizes, self.weight

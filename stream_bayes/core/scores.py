@@ -83,10 +83,19 @@ class Score:
     ) -> float:
         """The score of one family whose table stands among others."""
         counted = float(cells[start : start + rows * width].sum())
-        if counted <= 0.0:
-            return -self.penalty(configurations * (width - 1), weight)
-        own = _search.score_family(cells, start, rows, width, *self.prior(configurations, width))
-        return float(own) * (weight / counted) - self.penalty(configurations * (width - 1), weight)
+        own = self.explained(cells, start, rows, width, configurations)
+        return self.balanced(own, counted, width, configurations, weight)
+
+    def explained(
+        self, cells: NDArray[np.float64], start: int, rows: int, width: int, configurations: float
+    ) -> float:
+        """What some rows of a family's table say for it; a sum over the rows."""
+        return float(_search.score_family(cells, start, rows, width, *self.prior(configurations, width)))
+
+    def balanced(self, own: float, counted: float, width: int, configurations: float, weight: float) -> float:
+        """The score of a family, from what all rows of its table say, and what they weigh."""
+        explained = own * (weight / counted) if counted > 0.0 else 0.0
+        return explained - self.penalty(configurations * (width - 1), weight)
 
 
 @dataclass(frozen=True)
