@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream_bayes.core.event import Partition, Position, Slice
-from stream_bayes.errors import BadSnapshot, BadValue, Exhausted, SourceError
+from stream_bayes.errors import BadSnapshot, BadState, BadValue, Exhausted, NoSnapshot, SourceError
 from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.journal import Journal
+from stream_bayes.streams.journal import Journal, Kept
 from stream_bayes.streams.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.served import digest
 from stream_bayes.streams.sink import Sink
@@ -30,6 +30,7 @@ __all__ = ["Engine", "Progress"]
 BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
 SETTINGS = "settings"  # the section they are kept in
+LOG = "log"  # the section that the journal's identity is kept in
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Engine:
         self._clock = clock
         self._sleep = sleep
         self._writer: SnapshotWriter | None = None
+        self._pruned: int | None = None  # after which snapshot
         self._stopping = False
         self._began = (0, 0.0)
 
@@ -158,6 +160,8 @@ class Engine:
                     self._take(records)
                 else:
                     self._sleep(IDLE_SECONDS)
+                if self.journal is not None:
+                    self.journal.tend(self.positions)
                 self._save_when_due()
             self._finish()
         finally:
@@ -248,31 +252,49 @@ class Engine:
 
     def _start(self, rebuild: bool) -> None:
         self._stopping = False
-        lengths: Mapping[str, int] | None = None
+        if self.journal is not None:  # before anything is taken over: a start that is refused changes nothing
+            self.journal.check(self._kept(self._newest(rebuild)), rebuild)
         if self.store is not None:
             self.store.take_over()
             self._writer = SnapshotWriter(self.store)
-            found = None if rebuild else self.store.latest()
-            if found is not None:
-                self._load(found.snapshot)
-                lengths = found.snapshot.outputs
-        self._began = (self.step.taken, self._clock())
-        if lengths is None:
+        found = self._newest(rebuild)
+        if found is None:
+            lengths: Mapping[str, int] = {}
             self.positions = dict(self.source.positions)
+        else:
+            lengths = found.outputs
+            self._load(found)
+        self._began = (self.step.taken, self._clock())
         for sink in self._sinks:
-            sink.open(0 if rebuild else None if lengths is None else lengths.get(sink.name))
+            sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
+        if self.journal is not None:
+            self.positions = dict(self.journal.resume(self._kept(found), rebuild))
+            self.source.seek(self.positions)
         if self._writer is not None:
-            if lengths is None:
+            if found is None:
                 self._save()  # before the first commit: so a start finds either this, or nothing done
                 self._writer.wait()
             else:
                 self.schedule.taken(self.step.taken, self._clock())
         if self.journal is not None:
-            self._replay(self.journal.replay(None if lengths is None else lengths.get(self.journal.name)))
+            self._replay(self.journal.replay())
+
+    def _newest(self, rebuild: bool) -> Snapshot | None:
+        """The snapshot to go on from."""
+        found = None if self.store is None or rebuild else self.store.latest()
+        return None if found is None else found.snapshot
+
+    def _kept(self, snapshot: Snapshot | None) -> Kept | None:
+        """What the journal has to know of a snapshot."""
+        if snapshot is None or self.journal is None:
+            return None
+        length = snapshot.outputs.get(self.journal.name)
+        return Kept(snapshot.positions, length, snapshot.sections.get(LOG, {}))
 
     def _load(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot."""
         sections = dict(snapshot.sections)
+        sections.pop(LOG, None)
         changed = differences(sections.pop(SETTINGS, {}), self.settings)
         if changed:
             raise BadSnapshot(
@@ -290,6 +312,9 @@ class Engine:
             self.step.take(records)
             self._forget_results()
             self.replayed += len(records)
+            if self._stopping:
+                break
+        self.source.seek(self.positions)
 
     def _finish(self) -> None:
         """A last snapshot; one that is being written is waited for."""
@@ -319,8 +344,21 @@ class Engine:
         if writer is None or writer.busy:
             return
         writer.check()
+        if self.journal is not None and writer.generation != self._pruned:
+            self._pruned = writer.generation
+            self._prune(self.journal)
         if self.schedule.due(self.step.taken, self._clock()):
             self._save()
+
+    def _prune(self, journal: Journal) -> None:
+        """Let go of what stands before the oldest snapshot."""
+        assert self.store is not None
+        try:
+            oldest = self.store.describe(self.store.list()[0])
+        except (NoSnapshot, BadState, OSError):
+            return  # it is broken, or its owner deleted it just now: the next snapshot looks again
+        if journal.name in oldest["outputs"]:
+            journal.prune(oldest["outputs"][journal.name], self.positions)
 
     def _save(self) -> None:
         """Freeze what is to be kept; it is written while the stream goes on."""
@@ -335,8 +373,11 @@ class Engine:
             "outputs": {part.name: part.length for part in self._lasting() if part.length is not None},
         }
         sections = self.step.freeze()
+        own: dict[str, Any] = {SETTINGS: self.settings}
+        if self.journal is not None:
+            own[LOG] = dict(self.journal.identity)
         self.schedule.taken(self.step.taken, self._clock())
-        self._writer.write(lambda: Snapshot(sections=sections() | {SETTINGS: self.settings}, **frozen))
+        self._writer.write(lambda: Snapshot(sections=sections() | own, **frozen))
 
 
 def differences(saved: Mapping[str, Any], own: Mapping[str, Any], path: str = "") -> list[str]:

@@ -1,13 +1,38 @@
-"""In which order the partitions of a stream were read, for a replay that takes its events in the same order."""
+"""In which order the partitions of a stream were read, for a replay that takes its events in the same order.
+
+    check     before anything is changed: do the log and what is kept belong together?
+    resume    once nobody else can write for the pipeline: the same again, and where to go on
+    replay    what was committed after the snapshot, in its order
+    tend      between batches; prune after a snapshot
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from stream_bayes.core.event import Partition, Position
 from stream_bayes.streams.source import Record
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "Kept"]
+
+
+class Kept(NamedTuple):
+    """What a snapshot knows of the log that it belongs to.
+
+    Parameters
+    ----------
+    positions
+        The next to read of each partition.
+    length
+        The journal's `length` when it was taken.
+    identity
+        The journal's `identity`.
+    """
+
+    positions: Mapping[Partition, Position]
+    length: int | None
+    identity: Mapping[str, Any]
 
 
 class Journal(Protocol):
@@ -25,15 +50,52 @@ class Journal(Protocol):
 
     @property
     def length(self) -> int | None:
-        """How many entries there are, for a snapshot."""
+        """How far it goes, for a snapshot: up to the last entry that was written, or replayed."""
         ...
 
-    def replay(self, length: int | None) -> Iterator[Sequence[Record]]:
-        """The records that were taken after the journal had this length, in the order in which they were taken.
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What tells the log from another one of its name, as JSON values, for a snapshot."""
+        ...
+
+    def check(self, kept: Kept | None, rebuild: bool) -> None:
+        """Look whether a run could go on from a snapshot, or begin where there is none. Nothing is changed.
 
         Parameters
         ----------
-        length
-            What `length` was when the snapshot was taken; None where there is no snapshot.
+        kept
+            What the snapshot knows; None where there is none, or where none is gone on from.
+        rebuild
+            Whether the state is to be made anew from the log.
+
+        Raises
+        ------
+        CannotResume
+            If events would be lost or counted twice.
         """
+        ...
+
+    def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+        """Check again, now that nobody else writes; the positions to go on from.
+
+        Raises
+        ------
+        CannotResume
+            As `check`.
+        """
+        ...
+
+    def replay(self) -> Iterator[Sequence[Record]]:
+        """The records that were committed after those positions, in the order in which they were taken.
+
+        An empty batch says that one must wait: whoever replays may stop there.
+        """
+        ...
+
+    def tend(self, positions: Mapping[Partition, Position]) -> None:
+        """Do what is due now and then. Called between batches, with the next positions to read."""
+        ...
+
+    def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
+        """Forget what stands before a length: no snapshot goes on from there any more."""
         ...
