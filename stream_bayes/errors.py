@@ -17,10 +17,14 @@ __all__ = [
     "BadValue",
     "BadWeight",
     "BrokenSnapshotWarning",
+    "BrokerAway",
+    "BrokerError",
     "BudgetExceeded",
     "CannotMerge",
+    "CannotResume",
     "CannotSave",
     "Exhausted",
+    "Fenced",
     "ImpossibleEvidence",
     "InUse",
     "KindChanged",
@@ -152,6 +156,22 @@ class Exhausted(StreamBayesError):
 
 class SourceError(StreamBayesError, RuntimeError):
     """A source that cannot be read as it was promised: it repeats or skips a position, or cannot go back to one."""
+
+
+class BrokerError(StreamBayesError, RuntimeError):
+    """A Kafka cluster that does not answer, that lacks a topic, or that does not allow what a pipeline has to do."""
+
+
+class BrokerAway(BrokerError):
+    """A Kafka cluster of which no broker answers, at least now."""
+
+
+class CannotResume(StreamBayesError, RuntimeError):
+    """A log and a snapshot that do not belong together: to go on would lose events or count them twice."""
+
+
+class Fenced(StreamBayesError, RuntimeError):
+    """Writing for a pipeline that another worker has taken over."""
 
 
 class TooManyDeadLetters(StreamBayesError, RuntimeError):

@@ -3,7 +3,7 @@
 0    done; also after SIGTERM or Ctrl-C, once the batch at hand was committed and saved
 2    wrong usage: a command, option or value that there is not
 3    wrong settings or data: a pipeline file, a schema, a model's argument, a column that is not there
-4    a snapshot that is broken, of other settings, or not there
+4    a snapshot that is broken, of other settings, not there, or that does not fit the log to go on with
 5    a source or sink that cannot be read or written
 6    another process has taken over; a supervisor should not start this one again
 7    more dead letters than the pipeline allows
@@ -20,8 +20,12 @@ from rich.console import Console
 
 from stream_bayes.errors import (
     BadState,
+    BrokerError,
+    CannotResume,
+    Fenced,
     NoSnapshot,
     NotOwner,
+    SinkError,
     SnapshotNotWritten,
     SourceError,
     StreamBayesError,
@@ -34,11 +38,15 @@ WRONG_USAGE, WRONG_SETTINGS, WRONG_SNAPSHOT, WRONG_MEDIUM, TAKEN_OVER, TOO_MANY_
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (NotOwner, TAKEN_OVER),
+    (Fenced, TAKEN_OVER),
     (TooManyDeadLetters, TOO_MANY_DEAD),
     (BadState, WRONG_SNAPSHOT),
     (NoSnapshot, WRONG_SNAPSHOT),
+    (CannotResume, WRONG_SNAPSHOT),
     (SnapshotNotWritten, WRONG_MEDIUM),
     (SourceError, WRONG_MEDIUM),
+    (SinkError, WRONG_MEDIUM),
+    (BrokerError, WRONG_MEDIUM),
     (StreamBayesError, WRONG_SETTINGS),
     (OSError, WRONG_MEDIUM),
 )

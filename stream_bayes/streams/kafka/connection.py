@@ -1,0 +1,183 @@
+"""How a Kafka cluster is reached: servers, TLS, and who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue
+
+__all__ = ["CLIENTS", "MECHANISMS", "Connection", "Hidden"]
+
+CLIENTS = ("kafka-python", "confluent-kafka")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+
+class Hidden(str):
+    """A secret that is not shown: clients write their settings into logs.
+
+    Examples
+    --------
+    >>> {"password": Hidden("sesame")}
+    {'password': '***'}
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """How a cluster is reached. Nothing is asked of it here.
+
+    Parameters
+    ----------
+    servers
+        `host:port` of a few brokers.
+    client
+        What carries the records: `"kafka-python"`, or `"confluent-kafka"`, which takes a fifth of the time for each
+        and is installed with the extra `fast`. Everything but records is always carried by kafka-python.
+    tls
+        Whether to encrypt.
+    ca_file, cert_file, key_file, key_password
+        For TLS: whom to trust, if not those whom the system trusts; and, where brokers ask for it, a certificate.
+    mechanism
+        For SASL: `"PLAIN"`, `"SCRAM-SHA-256"`, `"SCRAM-SHA-512"` or `"OAUTHBEARER"`.
+    user, password
+        For PLAIN and SCRAM.
+    token
+        For OAUTHBEARER: what returns a token, called for every connection.
+    seconds
+        How long to try before saying that nobody answers.
+
+    Raises
+    ------
+    BadValue
+        If these contradict one another.
+
+    Examples
+    --------
+    >>> Connection(servers=("localhost:9092",), mechanism="PLAIN", user="me", password="sesame")
+    Connection(servers=('localhost:9092',), client='kafka-python', tls=False, ... mechanism='PLAIN', user='me', ...)
+    """
+
+    servers: tuple[str, ...]
+    client: str = "kafka-python"
+    tls: bool = False
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    mechanism: str | None = None
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: Callable[[], str] | None = field(default=None, repr=False)
+    seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.servers, str) or not self.servers:
+            raise BadValue(f"servers: expected a list of host:port, got {shown(self.servers)}")
+        if self.client not in CLIENTS:
+            raise BadValue(f"client: expected one of {', '.join(CLIENTS)}, got {shown(self.client)}")
+        if self.mechanism not in (None, *MECHANISMS):
+            raise BadValue(f"mechanism: expected one of {', '.join(MECHANISMS)}, got {shown(self.mechanism)}")
+        if not self.seconds > 0:
+            raise BadValue(f"seconds: expected a number above 0, got {shown(self.seconds)}")
+        by_password = self.mechanism not in (None, "OAUTHBEARER")
+        if by_password != (self.user is not None and self.password is not None):
+            raise BadValue("user and password belong to the mechanisms PLAIN and SCRAM, and these need both")
+        if (self.mechanism == "OAUTHBEARER") != (self.token is not None):
+            raise BadValue("token belongs to the mechanism OAUTHBEARER, which needs it")
+        if not self.tls and (self.ca_file or self.cert_file or self.key_file or self.key_password):
+            raise BadValue(
+                "ca_file, cert_file, key_file and key_password are for TLS: set tls, or leave them out"
+            )
+        if (self.cert_file is None) != (self.key_file is None):
+            raise BadValue("cert_file and key_file come together")
+
+    def __str__(self) -> str:
+        return ", ".join(self.servers)
+
+    @property
+    def protocol(self) -> str:
+        """What Kafka calls the combination of TLS and SASL."""
+        return ("SASL_" if self.mechanism else "") + ("SSL" if self.tls else "PLAINTEXT")
+
+    def python_settings(self) -> dict[str, Any]:
+        """As kafka-python takes it."""
+        settings: dict[str, Any] = {
+            "bootstrap_servers": list(self.servers),
+            "client_id": "stream_bayes",
+            "bootstrap_timeout_ms": int(1000 * self.seconds),
+            "reconnect_backoff_max_ms": 1000,
+            "security_protocol": self.protocol,
+        }
+        if self.tls:
+            settings |= {
+                "ssl_cafile": self.ca_file,
+                "ssl_certfile": self.cert_file,
+                "ssl_keyfile": self.key_file,
+            }
+            settings["ssl_password"] = _hidden(self.key_password)
+        if self.mechanism:
+            settings["sasl_mechanism"] = self.mechanism
+        if self.token is not None:
+            settings["sasl_oauth_token_provider"] = _provider(self.token)
+        elif self.mechanism:
+            settings |= {"sasl_plain_username": self.user, "sasl_plain_password": _hidden(self.password)}
+        return settings
+
+    def confluent_settings(self) -> dict[str, Any]:
+        """As confluent-kafka takes it."""
+        settings: dict[str, Any] = {
+            "bootstrap.servers": ",".join(self.servers),
+            "client.id": "stream_bayes",
+            "reconnect.backoff.max.ms": 1000,
+            "security.protocol": self.protocol,
+            "allow.auto.create.topics": False,
+        }
+        given = {
+            "ssl.ca.location": self.ca_file,
+            "ssl.certificate.location": self.cert_file,
+            "ssl.key.location": self.key_file,
+            "ssl.key.password": self.key_password,
+            "sasl.mechanism": self.mechanism,
+            "sasl.username": self.user,
+            "sasl.password": self.password,
+        }
+        settings |= {name: value for name, value in given.items() if value is not None}
+        if self.token is not None:
+            settings["oauth_cb"] = _callback(self.token)
+        return settings
+
+
+def _hidden(secret: str | None) -> Hidden | None:
+    return None if secret is None else Hidden(secret)
+
+
+def _provider(token: Callable[[], str]) -> Any:
+    """A token provider, as kafka-python asks for one."""
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+
+    class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the package brings no types
+        def token(self) -> str:
+            return token()
+
+    return Provider()
+
+
+TOKEN_SECONDS = 300.0  # after which confluent-kafka asks for a token again
+
+
+def _callback(token: Callable[[], str]) -> Callable[[str], tuple[str, float]]:
+    """A token provider, as confluent-kafka asks for one."""
+    import time
+
+    def provide(_: str) -> tuple[str, float]:
+        return token(), time.time() + TOKEN_SECONDS
+
+    return provide

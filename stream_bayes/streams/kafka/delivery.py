@@ -1,0 +1,364 @@
+"""How results reach their topics: all of a batch, or none.
+
+Several sinks share one delivery. What they write is kept until the last of them commits, and is then sent at once; so a
+batch that a broker did not take can be sent again, however far it got.
+
+    Transactions   results, dead letters, the journal's entry and the group's positions in one transaction
+    AtLeastOnce    results and dead letters, then the group's positions; for clusters without transactions
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.errors import BrokerAway, BrokerError, Fenced, SinkError
+from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.entries import FORMAT, Entry, entries_from
+from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Writer
+from stream_bayes.streams.sink import positions_after
+
+__all__ = ["AtLeastOnce", "Delivery", "Transactions"]
+
+logger = logging.getLogger(__name__)
+
+TRANSACTION_SECONDS = 60.0
+MOST_BYTES = 1_000_000  # of a record with its headers: topics take 1,048,588 unless told otherwise
+PAUSE = 0.5  # before a batch is sent again
+GRACE = 3.0  # for another worker to say that it took over
+MOST_FAILURES = 20  # of one batch, while the cluster answers
+
+Send = tuple[str, int, bytes | None, bytes | None, Sequence[Header]]
+
+
+class Delivery(ABC):
+    """What sinks of one pipeline share.
+
+    Parameters
+    ----------
+    connection
+        How the cluster is reached.
+    name
+        The pipeline's: the consumer group and all other identities derive from it.
+    most_bytes
+        How large a record may be.
+    sleep
+        Waiting.
+
+    Attributes
+    ----------
+    aborts
+        How often a batch had to be sent again.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        most_bytes: int = MOST_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.connection = connection
+        self.name = name
+        self.group = name
+        self.most_bytes = most_bytes
+        self.cluster = Cluster(connection)
+        self.topics: list[str] = []  # what sinks write to
+        self.aborts = 0
+        self._sleep = sleep
+        self._partitions: dict[str, int] = {}
+        self._sends: list[Send] = []
+        self._begun = 0
+        self._writer: Writer | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r} at {self.connection})"
+
+    def check(self) -> None:
+        """Look whether everything is there to write to; nothing is changed.
+
+        Raises
+        ------
+        BrokerError
+            If a topic is missing.
+        """
+        found = self.cluster.topics(self.topics) if self.topics else {}
+        for topic in self.topics:
+            if topic not in found:
+                raise BrokerError(
+                    f"there is no topic {topic!r} at {self.connection}; make it first, or mend its name: "
+                    "none is made here"
+                )
+            self._partitions[topic] = found[topic].partitions
+
+    def open(self) -> None:
+        """Make ready to write; sinks may each call this."""
+        if self._writer is None:
+            self.check()
+            self._open()
+
+    def partition(self, topic: str, number: int) -> int:
+        """Where what comes from a partition goes: all of it to one, so that it stays in order."""
+        return number % self._partitions[topic]
+
+    def begin(self) -> None:
+        """A sink begins a batch."""
+        self._begun += 1
+
+    def send(self, send: Send) -> None:
+        """A sink adds a record to the batch."""
+        self._sends.append(send)
+
+    def commit(self, slices: Sequence[Slice]) -> None:
+        """A sink is done with the batch; with the last of them it is sent."""
+        self._begun -= 1
+        if not self._begun:
+            sends, self._sends = self._sends, []
+            self._deliver(sends, slices)
+
+    def abort(self) -> None:
+        """Drop the batch."""
+        self._begun = 0
+        self._sends = []
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._drop_writer()
+        self.cluster.close()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Make the writer."""
+
+    @abstractmethod
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
+        """Send a batch, until it was taken."""
+
+    @abstractmethod
+    def mark(self, positions: Mapping[Partition, Position]) -> None:
+        """Store the group's positions anew, before they expire."""
+
+    def _drop_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _note(self, error: Exception) -> None:
+        self.aborts += 1
+        logger.warning("a batch of %s is sent again: %s", self.name, error)
+
+
+class AtLeastOnce(Delivery):
+    """Results first, positions after them: a crash in between repeats results.
+
+    Parameters
+    ----------
+    connection, name, most_bytes, sleep
+        As of a `Delivery`.
+    stores_positions
+        Whether what is read comes from this cluster too, so that its positions are stored for the group.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        stores_positions: bool = True,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        super().__init__(connection, name, most_bytes=most_bytes)
+        self.stores_positions = stores_positions
+
+    def _open(self) -> None:
+        self._writer = make_writer(self.connection, None, TRANSACTION_SECONDS, self.most_bytes)
+
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
+        while True:
+            try:
+                if self._writer is None:
+                    self._open()
+                assert self._writer is not None
+                for send in sends:
+                    self._writer.send(*send)
+                self._writer.flush()
+                self.mark(positions_after(slices))
+                return
+            except (Interrupted, BrokerAway) as error:
+                self._note(error)
+                self._drop_writer()
+            self._sleep(PAUSE)
+
+    def mark(self, positions: Mapping[Partition, Position]) -> None:
+        if self.stores_positions and positions:
+            self.cluster.commit(self.group, positions)
+
+
+class Transactions(Delivery):
+    """Every batch in one transaction, with the journal's entry and the group's positions.
+
+    The transactional id derives from the pipeline's name, so whoever opens this fences the worker before. A batch whose
+    commit was not answered is looked for in the journal before it is sent again; and so is another worker, whose
+    entries say that it has taken over.
+
+    Parameters
+    ----------
+    connection, name, most_bytes, sleep
+        As of a `Delivery`.
+    identity
+        What is read: the source's `identity`.
+    journal
+        The journal's topic, made where it is not there.
+    copies
+        On how many brokers the journal is kept. All of them up to three, if not given.
+    transaction_seconds
+        After how long the cluster gives up a transaction whose worker died without a successor. Until then nobody reads
+        what comes after it.
+
+    Attributes
+    ----------
+    length
+        The journal's offset after the last entry that is known.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        identity: Callable[[], Mapping[str, Any]],  # as JSON values
+        *,
+        journal: str | None = None,
+        copies: int | None = None,
+        transaction_seconds: float = TRANSACTION_SECONDS,
+        most_bytes: int = MOST_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(connection, name, most_bytes=most_bytes, sleep=sleep)
+        self.journal = Partition(f"{name}.journal" if journal is None else journal)
+        self.copies = copies
+        self.transaction_seconds = transaction_seconds
+        self.length = 0
+        self.worker = uuid.uuid4().hex
+        self._identity = identity
+        self._number = 0
+
+    @property
+    def transactional_id(self) -> str:
+        """What fences the worker before."""
+        return f"{self.name}.stream-bayes"
+
+    def _open(self) -> None:
+        self.cluster.make_journal(self.journal.source, self.copies)
+        try:
+            self._fence()
+            self.length = self.cluster.ends([self.journal])[self.journal]
+            self._persist((), Entry(FORMAT, self.worker, 0, (), **self._identity()), {})
+        except Interrupted as error:
+            raise BrokerAway(
+                f"Kafka at {self.connection} did not let {self.name!r} begin: {error}"
+            ) from error
+
+    def _fence(self) -> None:
+        self._writer = make_writer(
+            self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes
+        )
+        self._writer.fence()
+
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
+        self._number += 1
+        told = tuple((*part.partition, part.start, part.stop) for part in slices)
+        self._persist(sends, Entry(FORMAT, self.worker, self._number, told), positions_after(slices))
+
+    def mark(self, positions: Mapping[Partition, Position]) -> None:
+        self._number += 1
+        told = tuple((*partition, position) for partition, position in positions.items())
+        self._persist((), Entry(FORMAT, self.worker, self._number, (), told), positions)
+
+    def _persist(self, sends: Sequence[Send], entry: Entry, positions: Mapping[Partition, Position]) -> None:
+        """One transaction, until it has taken place once."""
+        failures = 0
+        while True:
+            try:
+                self._transact(sends, entry, positions)
+                return
+            except Interrupted as error:
+                self._note(error)
+                interruption: Exception = error
+            self._drop_writer()
+            while True:
+                failures += 1
+                self._sleep(PAUSE)
+                try:
+                    if self._recovered(entry, isinstance(interruption, EpochLost)):
+                        return
+                    break
+                except BrokerAway as error:
+                    failures = 0
+                    logger.warning("%s waits for a broker: %s", self.name, error)
+                except Interrupted as error:
+                    interruption = error
+                self._drop_writer()
+                self._give_up_after(failures, interruption)
+            self._give_up_after(failures, interruption)
+
+    def _give_up_after(self, failures: int, error: Exception) -> None:
+        if failures >= MOST_FAILURES:
+            raise SinkError(
+                f"{self.name}: a batch was not taken in {failures} attempts, though Kafka at {self.connection} "
+                f"answers: {error}"
+            )
+
+    def _transact(self, sends: Sequence[Send], entry: Entry, positions: Mapping[Partition, Position]) -> None:
+        writer = self._writer
+        assert writer is not None
+        writer.begin()
+        for send in sends:
+            writer.send(*send)
+        stands_at = writer.send(*self.journal, None, msgspec.json.encode(entry))
+        if positions:
+            writer.offsets(self.group, positions)
+        writer.commit()
+        self.length = stands_at() + 1
+
+    def _recovered(self, entry: Entry, lost: bool) -> bool:
+        """Begin to write again; whether the entry turned out to have been committed.
+
+        Raises
+        ------
+        Fenced
+            If another worker has taken over.
+        """
+        if self._found(entry):
+            self._fence()
+            return True
+        if lost:  # by another worker, which will say so; or because the transaction took too long
+            self._sleep(GRACE)
+            if self._found(entry):
+                self._fence()
+                return True
+        self._fence()
+        return self._found(entry)  # now that whatever was open has ended
+
+    def _found(self, entry: Entry) -> bool:
+        for written in entries_from(self.cluster, self.journal.source, self.length):
+            if written is None:
+                continue
+            if written.worker != self.worker:
+                raise Fenced(
+                    f"another worker has taken over the pipeline {self.name!r}; this one stops, and must not be "
+                    "started again while that one runs"
+                )
+            if written.number == entry.number:
+                self.length = written.offset + 1
+                return True
+        return False

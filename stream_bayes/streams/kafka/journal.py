@@ -1,0 +1,300 @@
+"""What a start checks and replays: against the log alone, or with the journal of what was committed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.streams.journal import Kept
+from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.delivery import Delivery, Transactions
+from stream_bayes.streams.kafka.entries import Entry, committed_in, entries_from
+from stream_bayes.streams.kafka.slices import SliceReader, striped
+from stream_bayes.streams.kafka.source import KafkaSource
+from stream_bayes.streams.kafka.start import (
+    Found,
+    check_agreement,
+    check_first,
+    check_identity,
+    check_journal,
+    check_not_below,
+    gaps_in,
+    resumed,
+)
+from stream_bayes.streams.source import Record
+
+__all__ = ["KafkaJournal", "KafkaLog"]
+
+MARK_SECONDS = 86_400.0  # the positions of a group that stores none expire after seven days
+
+
+class KafkaLog:
+    """Checks at a start whether a log and a snapshot belong together; for sinks without transactions.
+
+    Nothing is replayed: what came after the snapshot is taken again, with its results.
+
+    Parameters
+    ----------
+    source
+        What reads the log.
+    pipeline
+        The pipeline's name.
+    delivery
+        What its sinks share, if any write to Kafka.
+    accept_gap
+        Whether to go on where positions after the snapshot have expired.
+    mark_seconds
+        After how long without a commit the group's positions are stored anew.
+    clock
+        The seconds that pass.
+
+    Attributes
+    ----------
+    gap
+        How many positions were left out because they had expired.
+    """
+
+    name = "log"
+
+    def __init__(
+        self,
+        source: KafkaSource,
+        pipeline: str,
+        delivery: Delivery | None = None,
+        *,
+        accept_gap: bool = False,
+        mark_seconds: float = MARK_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.source = source
+        self.pipeline = pipeline
+        self.accept_gap = accept_gap
+        self.mark_seconds = mark_seconds
+        self.gap = 0
+        self._delivery = delivery
+        self._identity: Mapping[str, Any] = {}
+        self._clock = clock
+        self._told: Mapping[Partition, Position] = {}
+        self._told_at = clock()
+
+    @property
+    def length(self) -> int | None:
+        return None
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    def check(self, kept: Kept | None, rebuild: bool) -> None:
+        if self._delivery is not None:
+            self._delivery.check()
+        self._positions(self._found(), kept, rebuild)
+
+    def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+        found = self._found()
+        self._identity = found.identity
+        positions = self._positions(found, kept, rebuild)
+        if kept is not None:
+            self.gap += sum(gaps_in(found, kept, accept=True).values())
+        return positions
+
+    def replay(self) -> Iterator[Sequence[Record]]:
+        return iter(())
+
+    def tend(self, positions: Mapping[Partition, Position]) -> None:
+        """Store the group's positions anew before they expire."""
+        if self._delivery is None:
+            return
+        now = self._clock()
+        if positions != self._told:
+            self._told, self._told_at = dict(positions), now
+        elif now - self._told_at >= self.mark_seconds:
+            self._told_at = now
+            self._delivery.mark(positions)
+
+    def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
+        pass  # there is nothing that grows
+
+    def _found(self) -> Found:
+        source = self.source
+        identity = source.identity()
+        partitions = source.partitions()
+        group = {} if self._delivery is None else source.cluster.committed(self._delivery.group)
+        committed = {partition: at for partition, at in group.items() if partition in partitions}
+        beginnings, ends = source.cluster.beginnings(partitions), source.cluster.ends(partitions)
+        return Found(self.pipeline, identity, beginnings, ends, committed)
+
+    def _positions(self, found: Found, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+        """Where to go on from; an error if that cannot be."""
+        if kept is None:
+            if not rebuild:
+                check_first(found, found.committed)
+            return self.source.starts()
+        check_identity(found, kept.identity, "the snapshot")
+        gaps = gaps_in(found, kept, self.accept_gap)
+        check_not_below(found, kept)
+        return resumed(found, kept, gaps)
+
+
+class KafkaJournal(KafkaLog):
+    """The journal of a pipeline whose results are committed in transactions.
+
+    A start replays what was committed after the snapshot, slice by slice in the order of the journal, and writes none
+    of it again.
+
+    Parameters
+    ----------
+    source, pipeline, accept_gap, mark_seconds, clock
+        As of a `KafkaLog`.
+    delivery
+        What the sinks share, and what writes the journal.
+    """
+
+    name = "journal"
+
+    def __init__(self, source: KafkaSource, pipeline: str, delivery: Transactions, **others: Any) -> None:
+        super().__init__(source, pipeline, delivery, **others)
+        self.delivery = delivery
+        self._plan = Plan({}, [], {}, Found(pipeline, {}, {}, {}, {}))
+        self._replayed: int | None = None  # the journal's length, while it is replayed
+
+    @property
+    def length(self) -> int | None:
+        return self.delivery.length if self._replayed is None else self._replayed
+
+    def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+        starts = super().resume(kept, rebuild)
+        plan, length = self._plan, self.delivery.length
+        if rebuild:
+            self.delivery.mark({**starts, **plan.committed})
+        elif check_agreement(plan.found, plan.committed):
+            self.delivery.mark(plan.committed)
+        # A snapshot of before the replay must not claim what is going to be replayed.
+        self._replayed = plan.entries[0].offset if plan.entries else length
+        return starts
+
+    def replay(self) -> Iterator[Sequence[Record]]:
+        plan = self._plan
+        work: list[tuple[int | None, Sequence[Slice]]] = [(None, part) for part in plan.stripes()]
+        work += [(entry.offset + 1, plan.clipped(entry.taken)) for entry in plan.entries]
+        starts = {
+            part.partition: plan.starts.get(part.partition, part.start)
+            for _, slices in work
+            for part in slices
+        }
+        if starts:
+            reader = make_reader(self.source.connection, self.source.most_bytes)
+            try:
+                ahead = SliceReader(reader, starts)
+                for length, slices in work:
+                    for messages in ahead.read(slices):
+                        if messages is not None and length is not None:
+                            self._replayed = length
+                        yield self.source.decoded(messages or ())
+            finally:
+                reader.close()
+        self._replayed = None
+
+    def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
+        """Delete what stands before a length, once it is sure that this worker still owns the journal."""
+        self.delivery.mark(positions)  # raises if another one has taken over; and then the rest still tells C
+        self.delivery.cluster.delete_below(self.delivery.journal, length)
+
+    def _positions(self, found: Found, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+        journal, cluster = self.delivery.journal, self.delivery.cluster
+        there = journal.source in cluster.topics([journal.source])
+        beginning = cluster.beginnings([journal])[journal] if there else None
+        end = cluster.ends([journal])[journal] if there else 0
+        if kept is None:
+            return self._first(found, rebuild, there)
+        check_identity(found, kept.identity, "the snapshot")
+        gaps = gaps_in(found, kept, self.accept_gap)
+        check_journal(found, kept, beginning, end)
+        entries = self._written(kept.length or 0)
+        check_not_below(found, kept)
+        starts = resumed(found, kept, gaps)
+        self._plan = Plan(starts, entries, {**kept.positions, **committed_in(entries)}, found)
+        return starts
+
+    def _first(self, found: Found, rebuild: bool, there: bool) -> Mapping[Partition, Position]:
+        """Where to begin without a snapshot, and what of that was committed already."""
+        starts = self.source.starts()
+        entries = self._written(0) if there else []
+        committed = dict(found.committed)
+        told = [number for number, entry in enumerate(entries) if entry.topics is not None]
+        if told:
+            opening = entries[told[-1]]
+            newest: dict[str, Any] = {"cluster": opening.cluster, "topics": opening.topics}
+            if newest != found.identity:
+                if not rebuild or set(newest["topics"]) != set(found.identity["topics"]):
+                    check_identity(found, newest, "the journal")
+                entries, committed = [], {}  # of a log that is gone
+        if entries:
+            committed = committed_in(entries)
+        if not rebuild:
+            check_first(found, committed or found.committed)
+            committed, entries = {}, []
+        self._plan = Plan(starts, entries, committed, found)
+        return starts
+
+    def _written(self, length: Position) -> list[Entry]:
+        """The entries from an offset on, of the log that was read last."""
+        entries: list[Entry] = []
+        identity: tuple[Any, Any] | None = None
+        for entry in entries_from(self.delivery.cluster, self.delivery.journal.source, length):
+            if entry is None:
+                continue
+            if entry.topics is not None:
+                if identity not in (None, (entry.cluster, entry.topics)):
+                    entries = []
+                identity = (entry.cluster, entry.topics)
+            entries.append(entry)
+        return entries
+
+
+class Plan:
+    """What is to be replayed.
+
+    Parameters
+    ----------
+    starts
+        From where.
+    entries
+        What the journal says came after that.
+    committed
+        Up to where; what the entries do not tell the order of comes first, in stripes.
+    found
+        What there is: what the log has lost is not waited for.
+    """
+
+    def __init__(
+        self,
+        starts: Mapping[Partition, Position],
+        entries: Sequence[Entry],
+        committed: Mapping[Partition, Position],
+        found: Found,
+    ) -> None:
+        ends = found.ends
+        self.found = found
+        self.starts = starts
+        self.entries = [entry for entry in entries if entry.slices]
+        self.committed = {part: min(at, ends[part]) for part, at in committed.items() if part in ends}
+        self._ends = ends
+
+    def stripes(self) -> Iterator[Sequence[Slice]]:
+        """What no entry tells the order of."""
+        told: dict[Partition, Position] = {}
+        for entry in self.entries:
+            for part in entry.taken:
+                told.setdefault(part.partition, part.start)
+        return striped(self.starts, {part: told.get(part, at) for part, at in self.committed.items()})
+
+    def clipped(self, slices: Sequence[Slice]) -> list[Slice]:
+        """Slices, without what lies before the start, or was lost at the end."""
+        return [
+            Slice(part.partition, part.start, min(part.stop, self._ends[part.partition]))
+            for part in slices
+            if part.stop > self.starts.get(part.partition, 0) and part.partition in self._ends
+        ]

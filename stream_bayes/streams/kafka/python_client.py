@@ -1,0 +1,208 @@
+"""Reading and writing with kafka-python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import errors as kafka_errors
+from kafka.structs import OffsetAndMetadata
+
+from stream_bayes.core.event import Partition, Position
+from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Message
+
+__all__ = ["PythonReader", "PythonWriter", "asking"]
+
+NOT_ALLOWED = (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)
+TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
+LOST = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
+DELIVERY_SECONDS = (
+    30  # after which a record that was not taken is given up, and its transaction is tried anew
+)
+
+
+@contextmanager
+def asking(connection: Connection) -> Iterator[None]:
+    """Turn the client's errors into ours."""
+    try:
+        yield
+    except NOT_ALLOWED as error:
+        raise BrokerError(
+            f"Kafka at {connection} does not allow it: {_name(error)}; check who asks, and what they may do"
+        ) from error
+    except TOO_LARGE as error:
+        raise SinkError(
+            "a topic takes only smaller records than the sink writes: raise its max.message.bytes, "
+            "or lower most_bytes of the sink"
+        ) from error
+    except kafka_errors.UnsupportedVersionError as error:
+        raise BrokerError(
+            f"Kafka at {connection} is too old for this; with delivery = 'at-least-once' no transactions are needed"
+        ) from error
+    except kafka_errors.KafkaError as error:
+        # Once a transaction has failed, every later call says so in the words of the first.
+        lost = isinstance(error, LOST) or any(kind.__name__ in str(error) for kind in LOST)
+        raise (EpochLost if lost else Interrupted)(f"{_name(error)}: {error}") from error
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__.removesuffix("Error")
+
+
+class PythonReader:
+    """A `Reader` of kafka-python's consumer."""
+
+    def __init__(self, connection: Connection, most_bytes: int) -> None:
+        self._connection = connection
+        try:
+            with asking(connection):
+                self._consumer = KafkaConsumer(
+                    group_id=None,
+                    enable_auto_commit=False,
+                    auto_offset_reset="none",
+                    isolation_level="read_committed",
+                    allow_auto_create_topics=False,
+                    fetch_max_bytes=most_bytes,
+                    max_partition_fetch_bytes=min(most_bytes, 2**20),
+                    metrics_enabled=False,
+                    **connection.python_settings(),
+                )
+        except Interrupted as error:
+            raise unreachable(connection, error) from error
+        self._partitions: dict[Any, Partition] = {}
+
+    def assign(self, positions: Mapping[Partition, Position]) -> None:
+        self._partitions = {TopicPartition(*partition): partition for partition in positions}
+        self._consumer.assign(list(self._partitions))
+        for place, partition in self._partitions.items():
+            self._consumer.seek(place, positions[partition])
+
+    def poll(self, limit: int, seconds: float) -> list[Message]:
+        try:
+            with asking(self._connection):
+                polled = self._consumer.poll(int(1000 * seconds), limit)
+        except Interrupted as error:
+            if isinstance(
+                error.__cause__, (kafka_errors.OffsetOutOfRangeError, kafka_errors.NoOffsetForPartitionError)
+            ):
+                raise gone() from error
+            raise
+        return [
+            Message(
+                self._partitions[place],
+                record.offset,
+                record.timestamp / 1000 if record.timestamp is not None and record.timestamp >= 0 else None,
+                record.key,
+                record.value,
+            )
+            for place, records in polled.items()
+            for record in records
+        ]
+
+    def reached(self, partition: Partition) -> Position:
+        with asking(self._connection):
+            position: int = self._consumer.position(TopicPartition(*partition), timeout_ms=1000)
+        return position
+
+    def pause(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.pause(*[TopicPartition(*partition) for partition in partitions])
+
+    def resume(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.resume(*[TopicPartition(*partition) for partition in partitions])
+
+    def close(self) -> None:
+        with suppress(kafka_errors.KafkaError):
+            self._consumer.close(autocommit=False, timeout_ms=1000)
+
+
+class PythonWriter:
+    """A `Writer` of kafka-python's producer."""
+
+    def __init__(
+        self, connection: Connection, transactional_id: str | None, seconds: float, most_bytes: int
+    ) -> None:
+        self._connection = connection
+        self._sent: list[Any] = []
+        try:
+            with asking(connection):
+                self._producer = KafkaProducer(
+                    transactional_id=transactional_id,
+                    transaction_timeout_ms=int(1000 * seconds),
+                    delivery_timeout_ms=int(1000 * min(seconds, DELIVERY_SECONDS)) + 1000,
+                    request_timeout_ms=int(1000 * min(seconds, DELIVERY_SECONDS)) // 2,
+                    max_block_ms=int(1000 * connection.seconds),
+                    max_request_size=most_bytes,
+                    linger_ms=5,
+                    batch_size=2**16,
+                    allow_auto_create_topics=False,
+                    metrics_enabled=False,
+                    **connection.python_settings(),
+                )
+        except Interrupted as error:
+            raise unreachable(connection, error) from error
+
+    def fence(self) -> None:
+        with asking(self._connection):
+            self._producer.init_transactions()
+
+    def begin(self) -> None:
+        self._sent = []
+        with asking(self._connection):
+            self._producer.begin_transaction()
+
+    def send(
+        self,
+        topic: str,
+        partition: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> Callable[[], int]:
+        with asking(self._connection):
+            future = self._producer.send(topic, value, key, list(headers), partition)
+        self._sent.append(future)
+        return lambda: int(future.get(timeout=0).offset)
+
+    def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
+        told = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
+        with asking(self._connection):
+            self._producer.send_offsets_to_transaction(told, group)
+
+    def commit(self) -> None:
+        with asking(self._connection):
+            self._producer.commit_transaction()
+
+    def abort(self) -> None:
+        with asking(self._connection):
+            self._producer.abort_transaction()
+
+    def flush(self) -> None:
+        sent, self._sent = self._sent, []
+        with asking(self._connection):
+            self._producer.flush(timeout=self._producer.config["delivery_timeout_ms"] / 1000)
+            for future in sent:
+                future.get(timeout=0)
+
+    def close(self) -> None:
+        with suppress(kafka_errors.KafkaError):
+            self._producer.close(timeout=0)
+
+
+def unreachable(connection: Connection, error: Exception) -> BrokerAway:
+    """The error for a cluster of which no broker answers."""
+    return BrokerAway(
+        f"no Kafka broker answered at {connection} in {connection.seconds:g} seconds ({error}); "
+        "check the addresses, TLS, and who asks"
+    )
+
+
+def gone() -> SourceError:
+    """The error for a position that is no longer kept, or not yet."""
+    return SourceError(
+        "a partition no longer holds the position that is read next: its records expired before they were read, "
+        "or its topic was made anew. Start again to be told which"
+    )

@@ -1,0 +1,281 @@
+"""Topics as a source: every partition read in its order, from where it is told, and watched while it is silent."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from stream_bayes.core.event import ONE, TOMBSTONE, Event, Partition, Position
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue, BrokerAway, BrokerError, SourceError
+from stream_bayes.streams.decoder import Decoder
+from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
+from stream_bayes.streams.source import Record
+
+__all__ = ["START", "KafkaSource", "Labels"]
+
+logger = logging.getLogger(__name__)
+
+START = ("earliest", "latest")
+POLL_SECONDS = 0.2  # a stream that is silent can still be told to stop
+LOOK_SECONDS = 5.0  # between two looks at the ends of the partitions
+LOOK_PATIENCE = 1.0  # seconds that such a look may take, for the stream waits
+TOPIC_SECONDS = 30.0  # between two looks for new partitions
+STUCK_SECONDS = 60.0  # without a record though there are some, after which a partition is sought anew
+MOST_BYTES = 2**24
+
+
+class Labels(NamedTuple):
+    """A second topic, of labels and corrections for the samples of the first.
+
+    Parameters
+    ----------
+    topic
+        Its name.
+    decoder
+        What its records are; its fields' `default_kind` is `Kind.LABEL`, unless each says what it is.
+    """
+
+    topic: str
+    decoder: Decoder
+
+
+class KafkaSource:
+    """All partitions of a topic, and of a second one with labels if there is one.
+
+    They are assigned, not subscribed to: one worker reads them all. Transactions that are open or were aborted are left
+    out. A partition that is added while it reads is read from its beginning. While no broker answers nothing comes, and
+    it goes on by itself; a topic that is made anew, or records that expire before they are read, end it.
+
+    Parameters
+    ----------
+    connection
+        How the cluster is reached.
+    topic
+        What is read. It must be there: no topic is made.
+    decoder
+        What its records are. A record's key and time are the event's, where no field says another.
+    labels
+        The topic of labels.
+    start
+        Where to begin where there is no snapshot: `"earliest"`, `"latest"`, or a moment in seconds since 1970.
+    tombstones
+        Whether a record without value withdraws the sample with its key, or is left out.
+    most_bytes
+        How much is kept ready of each broker, at most about.
+    stuck_seconds
+        After how long without a record, though there are some, a partition is sought anew.
+    clock
+        The seconds that pass. Only looks at the cluster depend on them.
+
+    Attributes
+    ----------
+    ready
+        Whether the cluster answered when it was asked last.
+    reseeks
+        How often a partition was sought anew because nothing came of it.
+    """
+
+    medium = "kafka"
+    may_skip = True  # compaction, the ends of transactions, and transactions that were aborted leave gaps
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        decoder: Decoder,
+        *,
+        labels: Labels | None = None,
+        start: str | float = "earliest",
+        tombstones: bool = False,
+        most_bytes: int = MOST_BYTES,
+        stuck_seconds: float = STUCK_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if labels is not None and labels.topic == topic:
+            raise BadValue(
+                f"labels: {shown(topic)} is the topic of the samples; let labels have one of their own"
+            )
+        if start not in START and (isinstance(start, (str, bool)) or not start >= 0):
+            raise BadValue(f"start: expected 'earliest', 'latest' or seconds since 1970, got {shown(start)}")
+        self.name = topic
+        self.connection = connection
+        self.cluster = Cluster(connection)
+        self.decoders = {topic: decoder} | ({} if labels is None else {labels.topic: labels.decoder})
+        self.start = start
+        self.tombstones = tombstones
+        self.most_bytes = most_bytes
+        self.stuck_seconds = stuck_seconds
+        self.ready = False
+        self.reseeks = 0
+        self._clock = clock
+        self._reader: Reader | None = None
+        self._next: dict[Partition, Position] = {}
+        self._ids: dict[str, str] = {}
+        self._ends: dict[Partition, Position] = {}
+        self._moved: dict[Partition, tuple[Position, float]] = {}  # where it was, and since when
+        self._looked = self._looked_for_partitions = clock()
+
+    def __repr__(self) -> str:
+        return f"KafkaSource({', '.join(self.decoders)} at {self.connection})"
+
+    # -- what the engine reads ----------------------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        """The next to read of each partition; before anything was sought, where a first run begins."""
+        return dict(self._next) or self.starts()
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        new = [partition for partition in self.partitions() if partition not in positions]
+        self._next = dict(positions) | (self.cluster.beginnings(new) if new else {})
+        if self._reader is None:
+            self._reader = make_reader(self.connection, self.most_bytes)
+        self._reader.assign(self._next)
+        self._moved.clear()
+        self.ready = True
+
+    def poll(self, limit: int) -> list[Record]:
+        if self._reader is None:
+            self.seek(self.positions)
+        assert self._reader is not None
+        self._look()
+        try:
+            messages = self._reader.poll(limit, POLL_SECONDS)
+        except Interrupted as error:
+            self._away(error)
+            return []
+        if messages:
+            self.ready = True
+        return self.decoded(messages)
+
+    def close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+        self.cluster.close()
+
+    def decoded(self, messages: Iterable[Message]) -> list[Record]:
+        """What these are; the next to read moves past them."""
+        records = []
+        for message in messages:
+            partition = message.partition
+            self._next[partition] = message.offset + 1
+            record = self._record(message, partition)
+            if record is not None:
+                records.append(record)
+        return records
+
+    def _record(self, message: Message, partition: Partition) -> Record | None:
+        key = _text(message.key)
+        if message.value is None:
+            if not self.tombstones:
+                return None
+            return Event({}, None, key, message.time, message.offset, ONE, TOMBSTONE, partition)
+        decoder = self.decoders[partition.source]
+        return decoder.decode(message.value, message.offset, partition, 1, key, message.time)
+
+    # -- what is known of the log -------------------------------------------------------------------------------------
+
+    def identity(self) -> dict[str, Any]:
+        """The cluster and the topics, as a snapshot keeps them."""
+        self.partitions()
+        return {"cluster": self.cluster.id(), "topics": dict(self._ids)}
+
+    def partitions(self) -> list[Partition]:
+        """All partitions there are now.
+
+        Raises
+        ------
+        BrokerError
+            If a topic is not there.
+        SourceError
+            If a topic was made anew since it was looked at first.
+        """
+        topics = self.cluster.topics(self.decoders)
+        missing = [name for name in self.decoders if name not in topics]
+        if missing:
+            raise BrokerError(
+                f"there is no topic {missing[0]!r} at {self.connection}; make it first, or mend its name: "
+                "none is made here"
+            )
+        for name, topic in topics.items():
+            if self._ids.setdefault(name, topic.id) != topic.id:
+                raise SourceError(f"topic {name!r} was deleted and made anew while it was read")
+        return [
+            Partition(name, number) for name in self.decoders for number in range(topics[name].partitions)
+        ]
+
+    def starts(self) -> dict[Partition, Position]:
+        """Where a first run begins."""
+        partitions = self.partitions()
+        if self.start == "earliest":
+            return self.cluster.beginnings(partitions)
+        if self.start == "latest":
+            return self.cluster.ends(partitions)
+        return self.cluster.since(partitions, float(self.start))
+
+    def lag(self, positions: Mapping[Partition, Position]) -> dict[Partition, int]:
+        """How many positions there are after these, as far as is known: of the model's, how far it is behind."""
+        return {part: max(0, end - positions.get(part, 0)) for part, end in self._ends.items()}
+
+    # -- while it reads -----------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Now and then: does the cluster answer, has a partition been added, is one stuck?"""
+        now = self._clock()
+        if now - self._looked < LOOK_SECONDS:
+            return
+        try:
+            self._ends = self.cluster.ends(self._next, LOOK_PATIENCE)
+            if now - self._looked_for_partitions >= TOPIC_SECONDS:
+                self._looked_for_partitions = now
+                self._add_partitions()
+            self._seek_stuck(now)
+            self.ready = True
+        except (BrokerAway, Interrupted) as error:
+            self._away(error)
+        finally:
+            self._looked = self._clock()
+
+    def _away(self, error: Exception) -> None:
+        if self.ready:
+            logger.warning("nothing can be read of %s until a broker answers: %s", self.name, error)
+        self.ready = False
+
+    def _add_partitions(self) -> None:
+        new = [partition for partition in self.partitions() if partition not in self._next]
+        if new:
+            logger.info("partitions were added, and are read from their beginnings: %s", new)
+            self.seek(self._next)
+
+    def _seek_stuck(self, now: float) -> None:
+        """A partition that has records, of which none came for long, is sought again where it is."""
+        assert self._reader is not None
+        for partition, end in self._ends.items():
+            reached = self._reader.reached(partition)
+            at, since = self._moved.get(partition, (-1, now))
+            if reached != at or reached >= end:
+                self._moved[partition] = (reached, now)
+            elif now - since >= self.stuck_seconds:
+                logger.warning(
+                    "nothing has come of %s for %d seconds; it is sought again", partition, now - since
+                )
+                self.reseeks += 1
+                self.seek(self._next)
+                return
+
+
+def _text(key: bytes | None) -> str | bytes | None:
+    """A key as text, where it is some."""
+    if key is None:
+        return None
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return key

@@ -1,0 +1,146 @@
+"""A worker process: a pipeline over topics, which ends itself where it is told to.
+
+python -m tests.kafka.worker '{"servers": ..., "name": ..., "directory": ..., ...}'
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stream_bayes import NaiveBayes
+from stream_bayes.core.event import Kind
+from stream_bayes.core.pending import Pending
+from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.json_decoder import JSONDecoder
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.delivery import AtLeastOnce, Transactions
+from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
+from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
+from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.saving import Schedule
+from stream_bayes.streams.served import served
+from stream_bayes.streams.signals import stopping_on_signals
+from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
+
+POINTS = ("sends", "journal", "offsets", "commit", "committed", "snapshot", "saved")
+
+
+def make_engine(told: dict[str, Any]) -> Engine:
+    """The pipeline that is told of: a classifier, whose snapshots and topics go by the pipeline's name."""
+    connection = Connection(
+        servers=(told["servers"],),
+        client=told.get("client", "kafka-python"),
+        seconds=told.get("seconds", 10.0),
+    )
+    name = told["name"]
+    labels = pending = None
+    if "labels" in told:
+        fields = Fields(target="y", default_kind=Kind.LABEL)
+        labels = Labels(told["labels"], JSONDecoder(fields))
+        pending = Pending(wait_for=told.get("wait_for"))
+    source = KafkaSource(
+        connection,
+        told["topic"],
+        JSONDecoder(Fields(target="y")),
+        labels=labels,
+        start=told.get("start", "earliest"),
+        tombstones=told.get("tombstones", False),
+        stuck_seconds=told.get("stuck_seconds", 60.0),
+    )
+    delivery: Transactions | AtLeastOnce
+    journal: KafkaLog
+    if told.get("delivery") == "at-least-once":
+        delivery = AtLeastOnce(connection, name)
+        journal = KafkaLog(source, name, delivery)
+    else:
+        delivery = Transactions(
+            connection,
+            name,
+            source.identity,
+            transaction_seconds=told.get("transaction_seconds", 60.0),
+            most_bytes=told.get("most_bytes", 1_000_000),
+        )
+        journal = KafkaJournal(source, name, delivery, accept_gap=told.get("accept_gap", False))
+    letters = KafkaDeadLetters(delivery, told["letters"])
+    return Engine(
+        Step(served(NaiveBayes()), name, pending=pending),
+        source,
+        predictions=KafkaSink(delivery, told["predictions"], letters),
+        dead_letters=letters,
+        journal=journal,
+        store=SnapshotStore(
+            Path(told["directory"]), told.get("keep", 1000)
+        ),  # the journal is kept for the tests
+        schedule=Schedule(every_events=told.get("every_events", 500)),
+        batch=told.get("batch", 100),
+    )
+
+
+def end_at(engine: Engine, point: str, count: int) -> None:
+    """Let the process be killed the how manieth time it comes to a point."""
+    left = count
+
+    def reaching(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def outer(*arguments: Any, **named: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return inner(*arguments, **named)
+
+        return outer
+
+    journal: Any = engine.journal
+    delivery = journal.delivery
+    opening = delivery._fence
+
+    def fence() -> None:
+        opening()
+        writer = delivery._writer
+        if point == "sends":
+            writer.send = reaching(writer.send)
+        elif point == "journal":
+            plain = writer.send
+            noticed = reaching(plain)
+
+            def send(topic: str, *rest: Any) -> Any:
+                return (noticed if topic == delivery.journal.source else plain)(topic, *rest)
+
+            writer.send = send
+        elif point in ("offsets", "commit"):
+            setattr(writer, point, reaching(getattr(writer, point)))
+
+    delivery._fence = fence
+    if point == "committed":
+        engine.watch(reaching(lambda progress: None))
+    elif point == "snapshot":
+        assert engine.store is not None
+        engine.store.save = reaching(engine.store.save)  # type: ignore[method-assign]
+    elif point == "saved":
+        engine._prune = reaching(engine._prune)  # type: ignore[method-assign]
+
+
+def main(told: dict[str, Any]) -> None:
+    engine = make_engine(told)
+    if "end_at" in told:
+        end_at(engine, *told["end_at"])
+    with stopping_on_signals(engine.stop):
+        print("running", flush=True)
+        progress = engine.run(told.get("most"), rebuild=told.get("rebuild", False))
+    print(
+        json.dumps(
+            {"taken": progress.taken, "in_this_run": progress.in_this_run, "replayed": progress.replayed}
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
