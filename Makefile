@@ -13,7 +13,7 @@ STALE := $(strip $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)
 	$(foreach twin,$(wildcard stream_bayes/core/*.so),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
 # The laws run on every build, and so do worked examples and River's checks. test_build.py shows which one that is.
 LAWS := $(wildcard tests/laws tests/core tests/golden) tests/test_river_checks.py tests/test_build.py
-PYTEST := -m pytest --quiet -n $(WORKERS)
+PYTEST := -m pytest --quiet -n $(WORKERS) --dist=loadgroup
 
 # Each step below says for itself which build it wants, and which tree it imports.
 unexport PYTHONPATH STREAM_BAYES_PURE STREAM_BAYES_BOUNDS

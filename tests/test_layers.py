@@ -190,6 +190,7 @@ streams.json_sink
 streams.csv_sink
 streams.other_sinks
 streams.mailbox
+streams.config_parts
 streams.kafka.connection
 streams.kafka.transport
 streams.kafka.python_client
@@ -199,6 +200,7 @@ streams.kafka.cluster
 streams.kafka.slices
 streams.kafka.entries
 streams.kafka.delivery
+streams.kafka.config
 streams.kafka.sink
 streams.kafka.source
 streams.kafka.start
@@ -212,6 +214,7 @@ streams.step
 streams.signals
 streams.engine
 streams.config
+streams.kafka.assembly
 streams.pipeline
 testing.*
 testing

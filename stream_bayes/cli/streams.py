@@ -155,13 +155,16 @@ def run(
     warm: Annotated[
         Path | None, typer.Option("--warm-start", help="Begin with the model of this snapshot.")
     ] = None,
+    accept_gap: Annotated[
+        bool, typer.Option("--accept-gap", help="Go on though records of a topic expired unread.")
+    ] = False,
     most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
     json: JSON = False,
 ) -> None:
     """Run what a pipeline file describes, until the source ends or a signal comes."""
     with telling_errors():
         config = load_config(file)
-        engine = build(config, file.parent)
+        engine = build(config, file.parent, accept_gap=accept_gap)
         with closing(engine.source):
             if dry_run:
                 _say_where(engine, json)
@@ -172,7 +175,8 @@ def run(
                         f"{engine.store.directory} holds snapshots to go on from; with --rebuild it starts anew, warm"
                     )
                 warm_start(engine, warm)
-            _run(engine, _size(file.parent / config.source.path), most, json, rebuild=rebuild)
+            size = None if config.source.kind == "kafka" else _size(file.parent / config.source.path)
+            _run(engine, size, most, json, rebuild=rebuild)
 
 
 def _size(file: Path) -> int | None:

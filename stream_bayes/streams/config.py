@@ -25,7 +25,6 @@ Nothing in a file can name code. A secret is written as `${NAME}`, which is read
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,10 +32,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
-    SecretStr,
     ValidationError,
     model_validator,
 )
@@ -45,6 +41,8 @@ from stream_bayes.errors import BadConfig
 from stream_bayes.features import Nominal, Numeric
 from stream_bayes.learners.catalogue import LEARNERS, closest
 from stream_bayes.schema import Schema
+from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
+from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 
 __all__ = [
     "CSVConfig",
@@ -57,37 +55,8 @@ __all__ = [
     "parse_config",
 ]
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 Written: TypeAlias = str | bool | int | float  # what TOML writes of values and labels
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
-
-
-def _secret(given: object) -> object:
-    """What a secret stands for."""
-    if isinstance(given, str):
-        named = VARIABLE.fullmatch(given)
-        if named is None:
-            raise ValueError(
-                "a secret is not written here, but as ${NAME} of an environment variable, or as { file = ... }"
-            )
-        if named[1] not in os.environ:
-            raise ValueError(f"the environment has no variable {named[1]}")
-        return os.environ[named[1]]
-    if isinstance(given, Mapping) and set(given) == {"file"}:
-        try:
-            return Path(given["file"]).read_text("utf-8").strip()
-        except (OSError, TypeError, UnicodeError) as error:
-            raise ValueError(f"its file cannot be read: {error}") from error
-    raise ValueError("expected ${NAME} of an environment variable, or { file = ... }")
-
-
-Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
-
-
-class Part(BaseModel):
-    """A table of the file: it holds the keys below and no others, and does not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
 
 
 class FeatureConfig(Part):
@@ -122,19 +91,6 @@ class SchemaConfig(Part):
     unknown: Literal["ignore", "refuse"] = "ignore"
 
 
-class FieldsConfig(Part):
-    """Which field of a record is what."""
-
-    target: str | None = None
-    key: str | None = None
-    time: str | None = None
-    time_unit: Literal["s", "ms", "us", "ns", "iso"] = "s"
-    weight: str | None = None
-    type: str | None = Field(None, description="the field that says sample, label, correction or tombstone")
-    ignore: list[str] = []
-    only: list[str] | None = None
-
-
 class CSVConfig(FieldsConfig):
     """A CSV file, plain or gzipped."""
 
@@ -154,7 +110,9 @@ class JSONLinesConfig(FieldsConfig):
     max_record_bytes: int = Field(1_048_576, ge=16)
 
 
-SourceConfig: TypeAlias = Annotated[CSVConfig | JSONLinesConfig, Field(discriminator="kind")]
+SourceConfig: TypeAlias = Annotated[
+    CSVConfig | JSONLinesConfig | KafkaSourceConfig, Field(discriminator="kind")
+]
 
 
 class ModelConfig(Part):
@@ -179,9 +137,16 @@ class FileSinkConfig(Part):
     path: Path = Field(strict=False)
 
 
-class LabelsConfig(Part):
-    """How long samples wait for labels, and what can be corrected."""
+SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discriminator="kind")]
 
+
+class LabelsConfig(Part):
+    """Where labels come from, how long samples wait for them, and what can be corrected."""
+
+    topic: str | None = Field(None, description="a topic of labels, whose records have the samples' keys")
+    target: str | None = Field(
+        None, description="the field of a label's record that holds it, if not the source's"
+    )
     wait_for: float | None = Field(None, ge=0)
     most_waiting: int = Field(100_000, ge=1)
     on_expiry: Literal["drop", "negative", "assume"] = "drop"
@@ -211,11 +176,21 @@ class PipelineConfig(Part):
     model: ModelConfig
     record: SchemaConfig | None = Field(None, alias="schema")
     labels: LabelsConfig | None = None
-    predictions: FileSinkConfig | None = None
-    dead_letters: FileSinkConfig | None = None
+    predictions: SinkConfig | None = None
+    dead_letters: SinkConfig | None = None
+    kafka: KafkaConfig | None = None
     snapshots: SnapshotsConfig | None = None
     batch: int = Field(1000, ge=1)
     most_dead: float = Field(0.5, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _reaches_kafka(self) -> Self:
+        uses = [part for part in (self.source, self.predictions, self.dead_letters) if part is not None]
+        if any(part.kind == "kafka" for part in uses) and self.kafka is None:
+            raise ValueError("kafka: is missing, and a source or sink is of this kind; it says which servers")
+        if self.labels is not None and self.labels.topic is not None and self.source.kind != "kafka":
+            raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
+        return self
 
     def schema_of_stream(self) -> Schema | None:
         """The schema, if one is declared."""
@@ -293,7 +268,7 @@ def checked(table: Mapping[str, Any]) -> PipelineConfig:
         raise BadConfig("\n".join(dict.fromkeys(lines))) from None
 
 
-SECRETS = {("snapshots", "key")}
+SECRETS = {("snapshots", "key"), ("kafka", "password"), ("kafka", "token"), ("kafka", "key_password")}
 
 
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:
@@ -319,7 +294,7 @@ def _line(problem: Any, table: Mapping[str, Any]) -> str:
             shown.append(part)
             given = given[part]
             model = _inner(model, part, given)
-        elif part not in ("csv", "jsonl", "nominal", "numeric") and not part.startswith(
+        elif part not in ("csv", "jsonl", "kafka", "nominal", "numeric") and not part.startswith(
             ("literal", "FeatureConfig")
         ):
             shown.append(part)

@@ -1,9 +1,10 @@
 """In which order the partitions of a stream were read, for a replay that takes its events in the same order.
 
-    check     before anything is changed: do the log and what is kept belong together?
-    resume    once nobody else can write for the pipeline: the same again, and where to go on
-    replay    what was committed after the snapshot, in its order
-    tend      between batches; prune after a snapshot
+    check -> resume -> replay     at a start
+    tend                          between batches
+    prune                         after a snapshot
+
+Whoever commits results writes an entry of it with them, so that what was committed after a snapshot is known exactly.
 """
 
 from __future__ import annotations

@@ -7,26 +7,26 @@ from typing import Any
 
 from stream_bayes.core.pending import Pending
 from stream_bayes.core.stream_time import EventCount, StreamTime
-from stream_bayes.errors import BadState, SchemaError
+from stream_bayes.errors import BadConfig, BadState, SchemaError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.config import (
-    FieldsConfig,
     FileSinkConfig,
     LabelsConfig,
     PipelineConfig,
+    SinkConfig,
     SnapshotsConfig,
 )
 from stream_bayes.streams.csv_sink import CSVSink
 from stream_bayes.streams.csv_source import CSVSource
 from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.file_sink import FileSink
 from stream_bayes.streams.file_source import FileSource
 from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.json_lines import JSONLinesSource
 from stream_bayes.streams.json_sink import JSONLinesSink
+from stream_bayes.streams.kafka.assembly import kafka_parts
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Source
@@ -42,6 +42,7 @@ def build(
     *,
     source: Source | None = None,
     schema: Schema | None = None,
+    accept_gap: bool = False,
 ) -> Engine:
     """The engine of a pipeline; nothing is read or written before it runs.
 
@@ -55,6 +56,8 @@ def build(
         Read this one in place of the file's, as for a replay at a pace.
     schema
         The stream's schema, where the file declares none.
+    accept_gap
+        Whether to go on where records of a topic expired before they were read.
 
     Raises
     ------
@@ -64,11 +67,13 @@ def build(
     schema = config.schema_of_stream() or schema
     model = served(make_learner(config.model.kind, config.model.arguments, schema))
     step = Step(model, config.name, pending=_pending(config.labels), most_dead=config.most_dead)
+    kafka = kafka_parts(config, schema, accept_gap)
     return Engine(
         step,
-        make_source(config, directory, schema) if source is None else source,
-        predictions=_sink(config.predictions, directory, "predictions"),
-        dead_letters=_sink(config.dead_letters, directory, "dead_letters"),
+        source or kafka.source or make_source(config, directory, schema),
+        predictions=kafka.predictions or _sink(config.predictions, directory, "predictions"),
+        dead_letters=kafka.dead_letters or _sink(config.dead_letters, directory, "dead_letters"),
+        journal=kafka.journal,
         store=_store(config.snapshots, directory),
         schedule=_schedule(config.snapshots),
         settings=config.settings(),
@@ -77,28 +82,32 @@ def build(
 
 
 def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) -> FileSource:
-    """The source of a pipeline.
+    """The source of a pipeline that reads a file.
 
     Raises
     ------
     SourceError, SchemaError
         If it cannot be read, or lacks a column that is named.
+    BadConfig
+        If it reads no file.
     """
     own = config.source
+    if own.kind == "kafka":
+        raise BadConfig("source.kind: expected a file, got 'kafka'")
     if own.target is None and schema is not None and schema.target is None:
         raise SchemaError("source.target: name the column that holds the labels")
     path = directory / own.path
     if own.kind == "csv":
         return CSVSource(
             path,
-            _fields(own),
+            own.fields(),
             schema,
             delimiter=own.delimiter,
             name=config.name,
             follow=own.follow,
             max_record_bytes=own.max_record_bytes,
         )
-    decoder = JSONDecoder(_fields(own), schema, max_record_bytes=own.max_record_bytes)
+    decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
     return JSONLinesSource(path, decoder, name=config.name, follow=own.follow)
 
 
@@ -116,29 +125,16 @@ def warm_start(engine: Engine, path: Path) -> None:
     engine.step.model.load(snapshot.sections["model"])
 
 
-def _fields(own: FieldsConfig) -> Fields:
-    return Fields(
-        target=own.target,
-        key=own.key,
-        time=own.time,
-        time_unit=own.time_unit,
-        weight=own.weight,
-        kind=own.type,
-        ignore=tuple(own.ignore),
-        only=None if own.only is None else tuple(own.only),
-    )
-
-
 def _pending(labels: LabelsConfig | None) -> Pending | None:
     if labels is None:
         return None
-    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock"})
+    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock", "topic", "target"})
     time = StreamTime(labels.max_skew) if labels.clock == "time" else EventCount()
     return Pending(time=time, **settings)
 
 
-def _sink(own: FileSinkConfig | None, directory: Path, name: str) -> FileSink | None:
-    if own is None:
+def _sink(own: SinkConfig | None, directory: Path, name: str) -> FileSink | None:
+    if not isinstance(own, FileSinkConfig):
         return None
     kinds: dict[str, type[FileSink]] = {"jsonl": JSONLinesSink, "csv": CSVSink}
     return kinds[own.kind](directory / own.path, name)

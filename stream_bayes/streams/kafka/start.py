@@ -125,8 +125,8 @@ def gaps_in(found: Found, kept: Kept, accept: bool) -> dict[Partition, int]:
     if gaps and not accept:
         raise CannotResume(
             f"the snapshot has {shown(kept.positions, gaps)}, and the log begins with "
-            f"{shown(found.beginnings, gaps)}: {sum(gaps.values())} positions have expired. Start with accept_gap to "
-            "go on without them, or with rebuild; and let the topic keep its records for longer than the oldest snapshot"
+            f"{shown(found.beginnings, gaps)}: {sum(gaps.values())} positions have expired. Start with accept_gap "
+            "to go on without them, or with rebuild; and let the topic keep its records longer than the oldest snapshot"
         )
     for partition, count in gaps.items():
         logger.warning("%s: %d positions have expired and are left out", places([partition]), count)

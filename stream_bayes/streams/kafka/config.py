@@ -1,0 +1,79 @@
+"""The tables of a pipeline file that are about Kafka."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.config_parts import FieldsConfig, Part, Secret
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.delivery import MOST_BYTES, TRANSACTION_SECONDS
+
+__all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
+
+TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
+
+
+class KafkaConfig(Part):
+    """How the cluster is reached, and how results are delivered."""
+
+    servers: list[str] = Field(min_length=1)
+    client: Literal["kafka-python", "confluent-kafka"] = "kafka-python"
+    tls: bool = False
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: Secret | None = None
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
+    user: str | None = None
+    password: Secret | None = None
+    token: Secret | None = None
+    delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
+    copies: int | None = Field(
+        None, ge=1, description="of the journal; all brokers up to three, if not given"
+    )
+    transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
+    most_bytes: int = Field(MOST_BYTES, ge=16_384, description="of a record that is written")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        try:
+            self.connection()
+        except BadValue as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def connection(self) -> Connection:
+        """The connection that these describe."""
+        token = None if self.token is None else self.token.get_secret_value
+        return Connection(
+            servers=tuple(self.servers),
+            client=self.client,
+            tls=self.tls,
+            ca_file=self.ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
+            key_password=None if self.key_password is None else self.key_password.get_secret_value(),
+            mechanism=self.mechanism,
+            user=self.user,
+            password=None if self.password is None else self.password.get_secret_value(),
+            token=token,
+        )
+
+
+class KafkaSourceConfig(FieldsConfig):
+    """A topic of JSON objects."""
+
+    kind: Literal["kafka"]
+    topic: str = Field(pattern=TOPIC)
+    start: Literal["earliest", "latest"] | float = "earliest"
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+
+class KafkaSinkConfig(Part):
+    """A topic of results."""
+
+    kind: Literal["kafka"]
+    topic: str = Field(pattern=TOPIC)
