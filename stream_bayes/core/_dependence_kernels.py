@@ -129,7 +129,7 @@ class DependenceReading(PairReading):
         for m in range(first, last):
             present = self.entry_of[self.parent[m]]
             if present < 0:
-                if m > first:
+                if self.entry_of[self.parent[first]] >= 0:
                     return
                 continue
             if m == first or self.entry_of[self.parent[first]] < 0:

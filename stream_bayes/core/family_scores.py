@@ -84,7 +84,8 @@ class FamilyScorer:
         new = [place for place, key in enumerate(keys) if key not in self._known]
         if new:
             numbers, configurations = numbered(self.sample, parents)
-            narrow, wide = [], []
+            narrow: list[int] = []
+            wide: list[int] = []
             for place in new:
                 most = max(CELLS, MOST_SPARE * len(self.sample))
                 fits = self._cells(child, configurations, candidates[place]) <= most

@@ -119,7 +119,7 @@ class ModelConfig(Part):
     """What learns: a registered name, and the arguments its class takes."""
 
     kind: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _known(self) -> Self:

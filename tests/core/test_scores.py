@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def test_a_structure_scores_the_sum_of_its_families(drawn: Drawn, score: Score, 
 def test_equivalent_structures_score_alike_where_nothing_is_missing(drawn: Drawn, score: Score) -> None:
     names = list(drawn.sizes)
     full = [Structure.from_edges(combinations(order, 2)) for order in permutations(names)]
-    chains = [Structure.from_edges(zip(names, names[1:], strict=False))]
+    chains = [Structure.from_edges(pairwise(names))]
     chains.append(Structure.from_edges([(b, a) for a, b in chains[0].edges]))
     for structures in (full, chains):
         scores = [score_of(score, drawn, structure) for structure in structures]
