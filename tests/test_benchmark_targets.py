@@ -35,6 +35,13 @@ TARGETS = {  # the work: its peer and its target
     "pickle.loads MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
     "both ways MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
     "memory of MultinomialNB from its state, 100k tokens, 2 classes": ("River MultinomialNB", "<= 10 MB"),
+    "A2DE predict_learn_one, dicts, 20 x 8, 2 classes": ("WEKA AODE", ">= 0.123457x"),
+    "A2DE predict_learn_many, coded rows, 20 x 8, 2 classes": ("WEKA AODE", ">= 0.123457x"),
+    "A2DE predict_learn_one, 18 numbers in bins, 7 classes": ("", "<= 1 ms"),
+    "snapshot: pause, AODE, 800 features, 10 classes (102 MB)": ("", "<= 60 ms"),
+    "snapshot: load, AODE, 800 features, 10 classes (102 MB)": ("", "<= 500 ms"),
+    "snapshot: pause, MultinomialNB, 1.1 million tokens, 10 classes (98 MB)": ("", "<= 60 ms"),
+    "snapshot: load, MultinomialNB, 1.1 million tokens, 10 classes (98 MB)": ("", "<= 500 ms"),
 }
 REPORTED = {  # the work that is measured against a peer, without a target
     "MultinomialNB learn, Counter, 60 words of 20k": "River MultinomialNB",

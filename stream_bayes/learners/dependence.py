@@ -142,7 +142,6 @@ class KDB(PairClassifier):
 
         Raises `CannotMerge` with two or more parents.
         """
-        self._check_alike(other)
         if not self.can_merge:
             raise CannotMerge(
                 f"KDB(k={self.k}) cannot be merged: what it counts beside {self.k} parents depends on the order of its "

@@ -14,6 +14,7 @@ from tests.kafka.lab import Lab, Pipeline
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # before the processes are given their shares
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let one process run all of these, so that one broker is enough."""
     for item in items:

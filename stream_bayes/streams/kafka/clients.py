@@ -1,10 +1,9 @@
-"""The clients by name."""
+"""The clients by name. Each is imported when it is asked for: a pipeline over files loads neither."""
 
 from __future__ import annotations
 
 from stream_bayes.errors import MissingPackage
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import PythonReader, PythonWriter
 from stream_bayes.streams.kafka.transport import Reader, Writer
 
 __all__ = ["make_reader", "make_writer"]
@@ -21,6 +20,8 @@ def make_reader(connection: Connection, most_bytes: int) -> Reader:
         If the client is not installed.
     """
     if connection.client == "kafka-python":
+        from stream_bayes.streams.kafka.python_client import PythonReader
+
         return PythonReader(connection, most_bytes)
     _find_confluent()
     from stream_bayes.streams.kafka.confluent_client import ConfluentReader
@@ -41,6 +42,8 @@ def make_writer(
         If the client is not installed.
     """
     if connection.client == "kafka-python":
+        from stream_bayes.streams.kafka.python_client import PythonWriter
+
         return PythonWriter(connection, transactional_id, seconds, most_bytes)
     _find_confluent()
     from stream_bayes.streams.kafka.confluent_client import ConfluentWriter

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.config_parts import FieldsConfig, Part, Secret
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.delivery import MOST_BYTES, TRANSACTION_SECONDS
+from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS
 
 __all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
 

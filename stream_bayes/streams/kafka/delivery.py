@@ -24,15 +24,20 @@ from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.entries import FORMAT, Entry, entries_from
-from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Writer
+from stream_bayes.streams.kafka.transport import (
+    MOST_BYTES,
+    TRANSACTION_SECONDS,
+    EpochLost,
+    Header,
+    Interrupted,
+    Writer,
+)
 from stream_bayes.streams.sink import positions_after
 
 __all__ = ["AtLeastOnce", "Delivery", "Transactions"]
 
 logger = logging.getLogger(__name__)
 
-TRANSACTION_SECONDS = 60.0
-MOST_BYTES = 1_000_000  # of a record with its headers: topics take 1,048,588 unless told otherwise
 PAUSE = 0.5  # before a batch is sent again
 GRACE = 3.0  # for another worker to say that it took over
 MOST_FAILURES = 20  # of one batch, while the cluster answers

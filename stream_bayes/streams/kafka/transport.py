@@ -12,6 +12,8 @@ from typing import NamedTuple, Protocol
 from stream_bayes.core.event import Partition, Position
 
 __all__ = [
+    "MOST_BYTES",
+    "TRANSACTION_SECONDS",
     "EpochLost",
     "Header",
     "Interrupted",
@@ -21,6 +23,9 @@ __all__ = [
 ]
 
 Header = tuple[str, bytes]
+
+TRANSACTION_SECONDS = 60.0
+MOST_BYTES = 1_000_000  # of a record with its headers: topics take 1,048,588 unless told otherwise
 
 
 class Message(NamedTuple):
