@@ -92,6 +92,11 @@ core.family_scores
 core.search
 core.search_result
 core.hill_climbing
+core.order_search
+core.pair_tables
+core.tree_search
+core.patterns
+core.constraints
 core.elimination
 core.junction_tree
 core.coded_network

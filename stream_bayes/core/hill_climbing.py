@@ -48,10 +48,10 @@ class HillClimbing:
     patience
         With `tabu`, how many steps in a row may find nothing better.
     restarts
-        How often to climb again from the best structure, in which some variables have lost all their edges. That leads
-        out of tops from which no few changes do.
+        How often to climb again: from the best structure, in which some edges are turned as no data can tell, and some
+        variables have lost all their edges. That leads out of tops from which no few changes do.
     disturbance
-        How many variables, drawn at random.
+        How many edges, and how many variables, drawn at random.
     max_families
         Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
 
@@ -292,12 +292,16 @@ class _Climb:
         return ("add", "remove", "reverse")[kind], parent, child, float(stacked[kind, parent, child])
 
     def _make(self, kind: str, parent: int, child: int) -> None:
-        self.has[parent, child] = kind == "add"
-        if kind == "reverse":
-            self.has[child, parent] = True
+        self._change(kind, parent, child)
         self._count(child)
         if kind == "reverse":
             self._count(parent)
+
+    def _change(self, kind: str, parent: int, child: int) -> None:
+        """Make a step; what steps from there gain is counted elsewhere."""
+        self.has[parent, child] = kind == "add"
+        if kind == "reverse":
+            self.has[child, parent] = True
         before = self.now
         self.now = self._total()
         names = self.sample.variables
@@ -313,20 +317,37 @@ class _Climb:
         return True
 
     def restart(self, rng: np.random.Generator) -> None:
-        """Go back to the best, and let some variables lose their edges."""
+        """Go back to the best, turn edges as no score can tell, and let some variables lose their edges."""
+        counted = self.has.copy()
         if self.now < self.best - self._rounding():  # another top as high as the best is as good a place
-            others = np.flatnonzero((self.has != self.best_has).any(axis=0)).tolist()
             self.has, self.path, self.now = self.best_has.copy(), list(self.best_path), self.best
-            for child in others:
-                self._count(child)
         self.taken_back = {}
         size = len(self.sample.variables)
+        for _ in range(self.settings.disturbance if self.has.any() else 0):
+            self._turn(rng)
         lost = np.zeros(size, bool)
         lost[rng.choice(size, min(self.settings.disturbance, size), replace=False)] = True
         gone = self.has & (lost[:, None] | lost) & ~self.required
-        for child in np.flatnonzero(gone.any(axis=0)).tolist():
-            for parent in np.flatnonzero(gone[:, child]).tolist():
-                self._make("remove", parent, child)
+        for parent, child in np.argwhere(gone).tolist():
+            self._change("remove", parent, child)
+        for child in np.flatnonzero((self.has != counted).any(axis=0)).tolist():
+            self._count(child)
+
+    def _turn(self, rng: np.random.Generator) -> None:
+        """Turn an edge, drawn at random, whose ends have all other parents in common (Chickering, 1995).
+
+        That leads to an equivalent structure, and all of these can be reached so. Without it ties would lead the same
+        way up again.
+        """
+        has = self.has
+        room = has.sum(axis=0) < self.most
+        free = [
+            (parent, child)
+            for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist()
+            if room[parent] and np.flatnonzero(has[:, parent] != has[:, child]).tolist() == [parent]
+        ]
+        if free:
+            self._change("reverse", *free[rng.integers(len(free))])
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -60,3 +60,16 @@ def drawn_from(structure: Structure, size: int, seed: int, values: int = 2) -> S
         shares = table[tuple(found[u] for u in parents)] if parents else np.tile(table, (size, 1))
         found[v] = np.minimum((rng.random((size, 1)) > shares.cumsum(axis=1)).sum(axis=1), values - 1)
     return Sample(found, dict.fromkeys(structure.variables, values))
+
+
+def plain_sample(structure: Structure, size: int, seed: int) -> Sample:
+    """Rows where each parent that is 1 makes its child's 1 clearly more likely."""
+    rng = np.random.default_rng(seed)
+    found: dict[Any, np.ndarray[Any, Any]] = {}
+    for v in structure.topological_order:
+        parents = structure.parents(v)
+        share = (
+            sum((found[u] for u in parents), np.zeros(size)) / len(parents) if parents else np.full(size, 0.5)
+        )
+        found[v] = (rng.random(size) < 0.1 + 0.8 * share).astype(int)
+    return Sample(found, dict.fromkeys(structure.variables, 2))
