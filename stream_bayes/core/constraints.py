@@ -240,7 +240,9 @@ class _Skeleton:
         test: Test,
         should_stop: Callable[[], bool],
     ) -> None:
-        self.joined, self.kept = joined.copy(), kept
+        self.joined = joined.copy()
+        # Pairs that may not be joined are looked at too: given what they are independent says where arrows meet.
+        self.open = ~kept & ~np.eye(len(joined), dtype=bool)
         self.settings, self.test, self.should_stop = settings, test, should_stop
         self.separations: dict[tuple[int, int], tuple[int, ...]] = {}
         self.tests = 0
@@ -252,12 +254,12 @@ class _Skeleton:
         most = self.settings.max_given
         while (most is None or size <= most) and not self.ended:
             neighbours = [np.flatnonzero(row).tolist() for row in self.joined]  # settled for the round
-            if all(len(beside) - 1 < size for beside in neighbours):
+            if max(map(len, neighbours), default=0) < size:
                 return
-            for a, b in np.argwhere(np.triu(self.joined & ~self.kept)).tolist():
+            for a, b in np.argwhere(np.triu(self.open)).tolist():
                 given = self._separating(a, b, neighbours, size)
                 if given is not None:
-                    self.joined[a, b] = self.joined[b, a] = False
+                    self.joined[a, b] = self.joined[b, a] = self.open[a, b] = False
                     self.separations[a, b] = given
                 if self.ended:
                     return

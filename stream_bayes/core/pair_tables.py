@@ -73,7 +73,7 @@ class PairTable:
         """For each cell, what all cells of its configuration weigh that have the same value."""
         key = self.configuration * (int(values.max(initial=0)) + 1) + values
         found, group = np.unique(key, return_inverse=True)
-        return np.bincount(group, self.weight, len(found))[group]
+        return np.bincount(group, self.weight, len(found)).astype(np.float64)[group]
 
 
 def pair_tables(

@@ -84,7 +84,7 @@ def test_a_search_that_was_stopped_says_so() -> None:
 
 def test_what_is_no_order_is_refused() -> None:
     sample = Sample({"a": [0], "b": [0]}, {"a": 1, "b": 1})
-    with pytest.raises(BadStructure, match="each variable once, got .*'a'"):
+    with pytest.raises(BadStructure, match=r"each variable once, got .*'a'"):
         K2Search("aba")
     with pytest.raises(BadStructure, match="'b'"):
         K2Search("a").search(sample)

@@ -1,0 +1,182 @@
+"""Structures found from rows of a known network, ALARM: hill climbing and trees, beside pyAgrum and pybnesian.
+
+All get the same rows: ours as codes, the others as the data frames they take, with all labels known beforehand.
+Making these is not timed; putting equal rows together is, for it is part of our search.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Case, Contest, Side
+from benchmarks.networks import CLASS, alarm, file_of
+from stream_bayes.core.family_scores import FamilyScorer
+from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.core.inference import Inference
+from stream_bayes.core.sample import Sample
+from stream_bayes.core.scores import BIC
+from stream_bayes.core.tree_search import tree_augmented
+
+__all__ = ["cases"]
+
+ROWS = 100_000
+NEW = 5_000  # rows that come between two searches
+RESTARTS = 40
+
+
+@cache
+def rows() -> Any:
+    return Inference(alarm()).sample_codes(ROWS + NEW, np.random.default_rng(1))
+
+
+def sample_of(codes: Any) -> Sample:
+    network = alarm()
+    names = network.structure.variables
+    columns: dict[Any, Any] = {v: codes[:, k] for k, v in enumerate(names)}
+    return Sample(columns, {v: len(network.states[v]) for v in names})
+
+
+def timed(work: Callable[[], object]) -> Side:
+    """A pass does the work once."""
+
+    def run(events: Any) -> float:
+        start = perf_counter()
+        work()
+        return perf_counter() - start
+
+    return Side(1, run, list)
+
+
+def contest(ours: Callable[[], object], peer: Callable[[], Callable[[], object]] | None = None) -> Contest:
+    return Contest([None], timed(ours), timed(peer()) if peer else None)
+
+
+def frame() -> Any:
+    """The rows as labels, in columns that know all of them."""
+    import pandas as pd
+
+    network = alarm()
+    codes = rows()[:ROWS]
+    return pd.DataFrame(
+        {
+            str(v): pd.Categorical.from_codes(codes[:, k].astype(int), [str(s) for s in network.states[v]])
+            for k, v in enumerate(network.structure.variables)
+        }
+    )
+
+
+def pyagrum_climbs() -> Callable[[], object]:
+    import pyagrum
+
+    data = frame().astype(str)
+    template = _template(pyagrum)
+
+    def work() -> object:
+        learner = pyagrum.BNLearner(data, template)
+        learner.setNumberOfThreads(1)
+        learner.useGreedyHillClimbing()
+        learner.useScoreBIC()
+        return learner.learnDAG()
+
+    return work
+
+
+def _template(pyagrum: Any) -> Any:
+    """A network with the labels alone."""
+    network = alarm()
+    made = pyagrum.BayesNet()
+    for v in network.structure.variables:
+        made.add(pyagrum.LabelizedVariable(str(v), str(v), [str(s) for s in network.states[v]]))
+    return made
+
+
+def pyagrum_tree() -> Callable[[], object]:
+    from pyagrum.skbn import BNClassifier
+
+    data = frame().astype(str)
+
+    def work() -> object:
+        classifier = BNClassifier(learningMethod="TAN")
+        classifier.fit(data.drop(columns=CLASS), data[CLASS])
+        return classifier
+
+    return work
+
+
+def pybnesian_climbs() -> Callable[[], object]:
+    import pybnesian  # type: ignore[import-not-found]
+
+    data = frame()
+    return lambda: pybnesian.hc(
+        data, bn_type=pybnesian.DiscreteBN(list(data.columns)), score="bic", operators=["arcs"]
+    )
+
+
+def installed(package: str) -> bool:
+    """Whether a peer is here, after saying so where it is not."""
+    if find_spec(package) is None:
+        print(f"benchmarks: {package} is not installed, so it is left out", file=sys.stderr)
+        return False
+    return True
+
+
+def climbs(search: HillClimbing) -> Callable[[], object]:
+    sample = sample_of(rows()[:ROWS])
+    return lambda: search.search(sample.collapsed(), rng=np.random.default_rng(1))
+
+
+def climbs_again() -> Contest:
+    """A search some rows later, from what the last one found and counted."""
+    first, new = sample_of(rows()[:ROWS]).collapsed(), sample_of(rows()[ROWS:])
+    whole = sample_of(rows()).collapsed()
+    start = HillClimbing().search(first).structure
+
+    def run(events: Any) -> float:
+        scorer = FamilyScorer(first, BIC())
+        HillClimbing().search(first, scorer=scorer)
+        begun = perf_counter()
+        scorer.follow(whole, new)
+        HillClimbing().search(whole, start, scorer=scorer)
+        return perf_counter() - begun
+
+    return Contest([None], Side(1, run, list))
+
+
+def cases() -> list[Case]:
+    """The report's lines; none where the network is not here, which the questions to networks say."""
+    if file_of("alarm") is None:
+        return []
+    greedy, restarted = HillClimbing(), HillClimbing(restarts=RESTARTS)
+    pyagrum, pybnesian = installed("pyagrum"), installed("pybnesian")
+    named = f"ALARM, {ROWS:,} rows"
+    return [
+        Case(
+            f"hill climbing, {named}",
+            lambda: contest(climbs(greedy), pybnesian_climbs if pybnesian else None),
+            "pybnesian hc" if pybnesian else "",
+            unit="ms",
+        ),
+        Case(
+            f"hill climbing, {RESTARTS} restarts, {named}",
+            lambda: contest(climbs(restarted), pyagrum_climbs if pyagrum else None),
+            "pyAgrum greedy hill climbing" if pyagrum else "",
+            unit="ms",
+        ),
+        Case(f"hill climbing again after {NEW:,} rows, {named}", climbs_again, unit="ms"),
+        Case(
+            f"TAN, {named}",
+            lambda: contest(
+                lambda: tree_augmented(sample_of(rows()[:ROWS]).collapsed(), CLASS),
+                pyagrum_tree if pyagrum else None,
+            ),
+            "pyAgrum BNClassifier, with its tables" if pyagrum else "",
+            unit="ms",
+        ),
+    ]
