@@ -115,7 +115,7 @@ def pybnesian_climbs() -> Callable[[], object]:
 
     data = frame()
     return lambda: pybnesian.hc(
-        data, bn_type=pybnesian.DiscreteBN(list(data.columns)), score="bic", operators=["arcs"]
+        data, bn_type=pybnesian.DiscreteBNType(), score="bic", operators=["arcs"]
     )
 
 
