@@ -19,10 +19,12 @@ from stream_bayes import NaiveBayes
 from stream_bayes.core.event import TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.pending import Pending
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Record
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
+from tests.kafka.worker import make_engine
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 90.0  # seconds for a process, on a machine with much else to do
@@ -151,6 +153,10 @@ class Pipeline:
     def run(self, **told: Any) -> dict[str, Any]:
         """Let a worker run to its end, which has to be a good one; what it says."""
         return outcome(self.start(**told))
+
+    def engine(self, **told: Any) -> Engine:
+        """A worker's engine, to run in this process."""
+        return make_engine(self.told | told)
 
     def finish(self, count: int, **told: Any) -> dict[str, Any]:
         """Let a worker run until so many records were committed, this run's and earlier ones'."""
