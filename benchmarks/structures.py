@@ -114,9 +114,7 @@ def pybnesian_climbs() -> Callable[[], object]:
     import pybnesian  # type: ignore[import-not-found]
 
     data = frame()
-    return lambda: pybnesian.hc(
-        data, bn_type=pybnesian.DiscreteBNType(), score="bic", operators=["arcs"]
-    )
+    return lambda: pybnesian.hc(data, bn_type=pybnesian.DiscreteBNType(), score="bic", operators=["arcs"])
 
 
 def installed(package: str) -> bool:

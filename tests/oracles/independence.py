@@ -12,9 +12,9 @@ from scipy.stats import chi2
 from tests.oracles.structure_scores import Rows
 
 
-def strata(rows: Rows, one: Any, other: Any, given: Sequence[Any]) -> list[dict[tuple[int, int], float]]:
+def strata(rows: Rows, one: Any, other: Any, given: Sequence[Any]) -> list[dict[tuple[Any, Any], float]]:
     """The joint weights of two variables for each configuration of others, of the rows that have all of them."""
-    found: dict[tuple[Any, ...], dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
+    found: dict[tuple[Any, ...], dict[tuple[Any, Any], float]] = defaultdict(lambda: defaultdict(float))
     for row, weight in rows:
         pair, above = (row[one], row[other]), tuple(row[v] for v in given)
         if None not in pair and None not in above and weight > 0:
