@@ -212,7 +212,7 @@ class KafkaJournal(KafkaLog):
         check_identity(found, kept.identity, "the snapshot")
         gaps = gaps_in(found, kept, self.accept_gap)
         check_journal(found, kept, beginning, end)
-        entries = self._written(kept.length or 0)
+        entries, _ = self._written(kept.length or 0)
         check_not_below(found, kept)
         starts = resumed(found, kept, gaps)
         self._plan = Plan(starts, entries, {**kept.positions, **committed_in(entries)}, found)
@@ -221,7 +221,7 @@ class KafkaJournal(KafkaLog):
     def _first(self, found: Found, rebuild: bool, there: bool) -> Mapping[Partition, Position]:
         """Where to begin without a snapshot, and what of that was committed already."""
         starts = self.source.starts()
-        entries = self._written(0) if there else []
+        entries, changed = self._written(0) if there else ([], False)
         committed = dict(found.committed)
         told = [number for number, entry in enumerate(entries) if entry.topics is not None]
         if told:
@@ -231,27 +231,30 @@ class KafkaJournal(KafkaLog):
                 if not rebuild or set(newest["topics"]) != set(found.identity["topics"]):
                     check_identity(found, newest, "the journal")
                 entries, committed = [], {}  # of a log that is gone
-        if entries:
+        if any(entry.slices or entry.positions for entry in entries):
             committed = committed_in(entries)
+        elif changed:
+            committed = {}  # what the group has stored is of the log before
         if not rebuild:
             check_first(found, committed or found.committed)
             committed, entries = {}, []
         self._plan = Plan(starts, entries, committed, found)
         return starts
 
-    def _written(self, length: Position) -> list[Entry]:
-        """The entries from an offset on, of the log that was read last."""
+    def _written(self, length: Position) -> tuple[list[Entry], bool]:
+        """The entries from an offset on, of the log that was read last; whether there are some of another log."""
         entries: list[Entry] = []
+        changed = False
         identity: tuple[Any, Any] | None = None
         for entry in entries_from(self.delivery.cluster, self.delivery.journal.source, length):
             if entry is None:
                 continue
             if entry.topics is not None:
                 if identity not in (None, (entry.cluster, entry.topics)):
-                    entries = []
+                    entries, changed = [], True
                 identity = (entry.cluster, entry.topics)
             entries.append(entry)
-        return entries
+        return entries, changed
 
 
 class Plan:

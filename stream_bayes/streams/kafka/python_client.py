@@ -20,9 +20,8 @@ __all__ = ["PythonReader", "PythonWriter", "asking"]
 NOT_ALLOWED = (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)
 TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 LOST = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
-DELIVERY_SECONDS = (
-    30  # after which a record that was not taken is given up, and its transaction is tried anew
-)
+LEARN_MS = 1000  # for one answer to which partitions a topic has
+DELIVERY_SECONDS = 30  # after which a record is given up, and its transaction tried anew
 
 
 @contextmanager
@@ -127,6 +126,7 @@ class PythonWriter:
     ) -> None:
         self._connection = connection
         self._sent: list[Any] = []
+        self._known: set[str] = set()
         try:
             with asking(connection):
                 self._producer = KafkaProducer(
@@ -162,10 +162,30 @@ class PythonWriter:
         value: bytes | None,
         headers: Sequence[Header] = (),
     ) -> Callable[[], int]:
+        if topic not in self._known:
+            self._learn_of(topic)
         with asking(self._connection):
             future = self._producer.send(topic, value, key, list(headers), partition)
         self._sent.append(future)
         return lambda: int(future.get(timeout=0).offset)
+
+    def _learn_of(self, topic: str) -> None:
+        """Let the client ask which partitions there are: again after a second, for a request may go unnoticed."""
+        config = self._producer.config
+        patience = config["max_block_ms"]
+        config["max_block_ms"] = LEARN_MS
+        try:
+            for attempts_left in reversed(range(max(1, patience // LEARN_MS))):
+                try:
+                    with asking(self._connection):
+                        self._producer.partitions_for(topic)
+                    break
+                except Interrupted:
+                    if not attempts_left:
+                        raise
+        finally:
+            config["max_block_ms"] = patience
+        self._known.add(topic)
 
     def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         told = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}

@@ -1,0 +1,100 @@
+"""What is no sample: records that are broken, deleted, too large, or that are labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kafka.lab import Lab, Pipeline, days
+
+POISON = (0, b"bad", b"{not json")
+
+
+def test_a_broken_record_becomes_a_dead_letter_that_says_where_it_was(pipeline: Pipeline) -> None:
+    records = days(100)
+    records[50:50] = [POISON, POISON]
+    pipeline.lab.put(pipeline.topic, records)
+    pipeline.engine().run(102)
+    first, second = pipeline.lab.get(pipeline.told["letters"])
+    headers = dict(first.headers)
+    assert headers["topic"].decode() == pipeline.topic
+    assert (headers["partition"], headers["offset"], headers["error"]) == (b"0", b"25", b"not_json")
+    assert dict(second.headers)["offset"] == b"26"
+    assert first.key == b"bad"
+    assert len(pipeline.answered()) == 100
+
+
+def test_a_tombstone_is_left_out_where_no_samples_are_held(pipeline: Pipeline) -> None:
+    records = days(60)
+    records[30:30] = [(0, b"day-2", None), (1, b"day-3", None)]
+    pipeline.lab.put(pipeline.topic, records)
+    pipeline.engine().run(60)
+    assert len(pipeline.answered()) == 60
+    assert pipeline.answered("letters") == []
+
+
+def test_an_output_that_is_too_large_becomes_a_dead_letter(lab: Lab, tmp_path: Path) -> None:
+    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, most_bytes=20_000)
+    value = json.dumps({"sky": "grey", "y": "rain" * 5000}).encode()  # a label that no output has room for
+    lab.put(pipeline.topic, [(0, b"one", value), *days(20, partitions=1)])
+    engine: Any = pipeline.engine()
+    engine.run(21)
+    assert engine.predictions.oversize == 20  # all after the first name the label
+    letters = pipeline.said("letters")
+    assert len(letters) == 20 and {letter["reason"] for letter in letters} == {"output_too_large"}
+    assert len(pipeline.answered()) == 1
+
+
+def test_a_compacted_topic_is_read_across_its_gaps(lab: Lab, tmp_path: Path) -> None:
+    topic = lab.topic(1, cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01")
+    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, topic=topic)
+    records = [
+        (0, b"same" if n % 3 else b"day-%d" % n, value) for n, (_, _, value) in enumerate(days(120, 1))
+    ]
+    for start in range(0, 120, 20):
+        lab.put(topic, records[start : start + 20])
+    left = compacted(lab, topic)
+    taken = pipeline.engine().run(len(left)).taken
+    assert taken == len(left)
+    assert [position for _, position in pipeline.answered()] == left
+
+
+def compacted(lab: Lab, topic: str) -> list[int]:
+    """Which offsets are left once the cleaner has been there."""
+    for _ in range(200):
+        lab.put(topic, [(0, b"more", b'{"sky": "blue", "y": "dry"}')])  # a new segment
+        left = [record.offset for record in lab.get(topic)]
+        if left != list(range(left[-1] + 1)):
+            return left
+    pytest.fail("nothing was compacted")
+
+
+@pytest.mark.parametrize("client", ["kafka-python", "confluent-kafka"])
+def test_labels_of_a_second_topic_are_replayed_in_the_order_they_came(
+    lab: Lab, tmp_path: Path, client: str
+) -> None:
+    pipeline = Pipeline(
+        lab, tmp_path / "state", labels=lab.topic(2), wait_for=1e6, tombstones=True, client=client
+    )
+    samples = []
+    labels = []
+    for partition, key, value in days(300):
+        content = json.loads(value or b"")
+        label = content.pop("y")
+        samples.append((partition, key, json.dumps(content).encode()))
+        labels.append((partition, key, json.dumps({"y": label}).encode()))
+    try:
+        for start in range(0, 300, 50):
+            lab.put(pipeline.topic, samples[start : start + 50])
+            lab.put(pipeline.told["labels"], labels[start : start + 50])
+        pipeline.dies(end_at=["commit", 6], every_events=10_000, batch=40)
+        assert pipeline.finish(600)["replayed"] > 0
+        assert pipeline.state() == pipeline.expected()
+        answers = [(said["source"], said["partition"], said["position"]) for said in pipeline.said()]
+        assert len(answers) == len(set(answers)) == 300
+        assert pipeline.answered("letters") == []
+    finally:
+        pipeline.close()

@@ -1,0 +1,117 @@
+"""A start goes on only where log, committed positions and snapshot belong together; else it says what to do."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
+from tests.kafka.broker import free_ports
+from tests.kafka.lab import Lab, Pipeline, days
+
+
+@pytest.fixture
+def begun(pipeline: Pipeline) -> Pipeline:
+    """A pipeline that has taken 500 records of 600."""
+    pipeline.lab.put(pipeline.topic, days(600))
+    pipeline.engine().run(500)
+    return pipeline
+
+
+def test_committed_results_without_a_snapshot_are_not_begun_anew(begun: Pipeline) -> None:
+    shutil.rmtree(begun.told["directory"])
+    with pytest.raises(CannotResume, match="there is no snapshot: what it had learned is not known"):
+        begun.engine().run(100)
+    assert len(begun.answered()) == 500
+
+
+def test_rebuild_reads_the_log_again_and_writes_nothing_twice(begun: Pipeline) -> None:
+    shutil.rmtree(begun.told["directory"])
+    progress = begun.engine().run(100, rebuild=True)
+    assert (progress.taken, progress.replayed) == (600, 500)
+    begun.check(600)
+
+
+def test_rebuild_needs_neither_journal_nor_snapshot_to_write_nothing_twice(begun: Pipeline) -> None:
+    begun.lab.delete(begun.journal)
+    with pytest.raises(CannotResume, match=r"the journal of .* is gone"):
+        begun.engine().run(100)
+    assert begun.engine().run(100, rebuild=True).replayed == 500
+    answers = begun.answered()
+    assert len(answers) == len(set(answers)) == 600
+
+
+def test_lost_positions_of_the_group_are_stored_again_from_the_journal(begun: Pipeline) -> None:
+    begun.lab.admin.delete_groups([begun.name])
+    assert begun.lab.committed(begun.name) == {}
+    begun.engine().run(0)
+    assert sum(begun.lab.committed(begun.name).values()) == 500
+    begun.engine().run(100)
+    begun.check(600)
+
+
+def test_positions_that_were_moved_back_are_refused(begun: Pipeline) -> None:
+    place = TopicPartition(begun.topic, 0)
+    begun.lab.admin.alter_group_offsets(begun.name, {place: OffsetAndMetadata(3, "", -1)})
+    with pytest.raises(CannotResume, match=r"\[0\] at 3, below those of the snapshot"):
+        begun.engine().run(100)
+
+
+def test_expired_positions_are_refused_or_counted_as_a_gap(begun: Pipeline) -> None:
+    first = begun.kept().positions
+    place, at = next((place, at) for place, at in first.items())
+    begun.lab.put(begun.topic, days(200, seed=8))
+    begun.lab.admin.delete_records({TopicPartition(*place): at + 20})
+    with pytest.raises(CannotResume, match=r"20 positions have expired\. Start with accept_gap"):
+        begun.engine().run(100)
+    engine: Any = begun.engine(accept_gap=True)
+    assert engine.run(280).taken == 780
+    assert engine.journal.gap == 20
+
+
+def test_a_topic_that_was_made_anew_is_refused(begun: Pipeline) -> None:
+    begun.lab.delete(begun.topic)
+    begun.lab.topic(2, begun.topic)
+    begun.lab.put(begun.topic, days(700))
+    with pytest.raises(CannotResume, match="was deleted and made anew since"):
+        begun.engine().run(100)
+
+
+def test_a_partition_that_was_added_is_read_from_its_beginning(begun: Pipeline) -> None:
+    begun.lab.admin.create_partitions({begun.topic: 3})
+    begun.lab.put(begun.topic, [(2, key, value) for _, key, value in days(50, seed=3)])
+    assert begun.engine().run(150).taken == 650
+    begun.check(650)
+
+
+def test_a_pipeline_of_the_same_name_that_reads_something_else_is_refused(
+    begun: Pipeline, tmp_path: Path
+) -> None:
+    other = begun.lab.topic(2)
+    with pytest.raises(CannotResume, match="this pipeline another name|there is no snapshot"):
+        begun.engine(topic=other, directory=str(tmp_path / "other")).run(0)
+
+
+@pytest.mark.parametrize("which", ["topic", "predictions", "letters"])
+def test_a_missing_topic_is_named_and_nothing_is_made(lab: Lab, tmp_path: Path, which: str) -> None:
+    pipeline = Pipeline(lab, tmp_path / "state")
+    pipeline.told[which] = "not-there"
+    with pytest.raises(BrokerError, match="there is no topic 'not-there'"):
+        pipeline.engine().run(0)
+    assert not {"not-there", pipeline.journal} & lab.names()
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_broker_that_does_not_answer_is_told_of_within_fifteen_seconds(pipeline: Pipeline) -> None:
+    (port,) = free_ports(1)
+    began = time.monotonic()
+    with pytest.raises(BrokerAway, match=f"no Kafka broker answered at 127.0.0.1:{port}"):
+        pipeline.engine(servers=f"127.0.0.1:{port}", seconds=3).run(0)
+    assert time.monotonic() - began < 15
+    assert not Path(pipeline.told["directory"]).exists()
