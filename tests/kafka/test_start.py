@@ -94,7 +94,7 @@ def test_a_pipeline_of_the_same_name_that_reads_something_else_is_refused(
     begun: Pipeline, tmp_path: Path
 ) -> None:
     other = begun.lab.topic(2)
-    with pytest.raises(CannotResume, match="this pipeline another name|there is no snapshot"):
+    with pytest.raises(CannotResume, match=r"this pipeline another name|there is no snapshot"):
         begun.engine(topic=other, directory=str(tmp_path / "other")).run(0)
 
 
