@@ -73,7 +73,8 @@ class Calibration:
         if after == len(middles):
             return levels[-1]
         share = (score - middles[after - 1]) / (middles[after] - middles[after - 1])
-        return levels[after - 1] + share * (levels[after] - levels[after - 1])
+        # Rounding must not lead past the end of the line.
+        return min(levels[after - 1] + share * (levels[after] - levels[after - 1]), levels[after])
 
     def probability(self, score: float) -> float:
         """Of label 1."""
