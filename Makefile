@@ -46,7 +46,7 @@ test-compiled: $(READY)
 
 .PHONY: test-pure
 test-pure: $(READY)
-	$(call say,test 2 of 3: the laws$(comma) worked examples and River's checks$(comma) uncompiled)
+	$(call say,test 2 of 3: the laws$(comma) worked examples and the checks of River$(comma) uncompiled)
 	@STREAM_BAYES_PURE=1 $(BIN)/python $(PYTEST) --build=pure $(LAWS)
 
 # In a tree of its own, tests included, so that nothing can import the unchecked kernels by mistake.
