@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +26,30 @@ from stream_bayes.streams.store import SnapshotStore
 
 
 class Killed(ServedLearner):
-    """Ends the process, as kill -9 does, in place of learning one of the samples."""
+    """Ends the process, as kill -9 does, in place of learning one of the samples; also after a snapshot was loaded."""
 
     def __init__(self, learner: Any, kill_at: int) -> None:
-        super().__init__(learner)
-        self.name = "AODE"
         self.left = kill_at
+        super().__init__(learner)
 
-    def learn(self, x: Any, y: Any, w: float) -> None:
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self.learner.learn_one(x, y, w)
+    def _serve(self, learner: Any) -> None:
+        super()._serve(learner)
+        self.learn = self._dying(learner.learn_one)
+        self.answer_and_learn = self._dying(learner.predict_learn_one)
+
+    def _dying(self, verb: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*sample: Any) -> Any:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return verb(*sample)
+
+        return counted
 
 
 def main(directory: Path, kill_at: int) -> None:
     fields = Fields(target="rain", key="id", time="at", kind="kind")
     model = Killed(AODE(half_life=300), kill_at)
-    model.learn = lambda x, y, w: Killed.learn(model, x, y, w)  # type: ignore[method-assign]
     engine = Engine(
         Step(model, pending=Pending(wait_for=20, on_expiry="assume", assumed="no")),
         JSONLinesSource(directory / "events.jsonl", JSONDecoder(fields), name="events"),
