@@ -120,9 +120,11 @@ SETTINGS: Mapping[str, Mapping[str, Callable[[], Learner]]] = {
     "LiveChoice": {
         "LiveChoice": LiveChoice,
         "combine='best'": lambda: LiveChoice(combine="best"),
+        "rate=1": lambda: LiveChoice(rate=1.0),
+        "rate=0.25": lambda: LiveChoice(rate=0.25),
+        "rate=0.05": lambda: LiveChoice(rate=0.05),
         "loss_half_life=100": lambda: LiveChoice(loss_half_life=100.0),
-        "loss_half_life=250": lambda: LiveChoice(loss_half_life=250.0),
-        "loss_half_life=1000": lambda: LiveChoice(loss_half_life=1000.0),
+        "loss_half_life=500": lambda: LiveChoice(loss_half_life=500.0),
         "strength=0.5": lambda: LiveChoice(strength=0.5),
         "with A2DE": lambda: LiveChoice(readings=ALL_READINGS),
     },

@@ -9,6 +9,7 @@ cdef class ChoiceReading(Reading):
     cdef public list members
     cdef public bint mixture
     cdef public double decay
+    cdef public double rate
     cdef public double[::1] loss
     cdef public Py_ssize_t leader
     cdef public long long since

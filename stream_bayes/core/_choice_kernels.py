@@ -1,9 +1,9 @@
 """Whole readings of one store, chosen by how well they predicted.
 
 Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to
-its loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-loss), as Bayes would with
-forgetting. The average over super-parents goes through the pairs of an event once, for itself, for the super-parents
-one by one, and for what is learned.
+its loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-rate * loss), which at a rate
+of 1 is what Bayes would do with forgetting. The average over super-parents goes through the pairs of an event once,
+for itself, for the super-parents one by one, and for what is learned.
 """
 
 from __future__ import annotations
@@ -33,13 +33,25 @@ class ChoiceReading(Reading):
         Whether all answer, by weight, or the best one alone.
     decay
         What is left of a loss after an event.
+    rate
+        How much of its loss counts against a reading in a mixture.
     """
 
-    def __init__(self, tables, labels, members, mixture: cython.bint, decay: cython.double, **settings):
+    def __init__(
+        self,
+        tables,
+        labels,
+        members,
+        mixture: cython.bint,
+        decay: cython.double,
+        rate: cython.double,
+        **settings,
+    ):
         Reading.__init__(self, tables, labels, **settings)
         self.members = list(members)
         self.mixture = mixture
         self.decay = decay
+        self.rate = rate
         self.average = None
         self.super_parents = None
         self.place_of_average = self.place_of_super_parents = self.place_of_plain = -1
@@ -119,7 +131,7 @@ class ChoiceReading(Reading):
         for y in range(self.tables.labels):
             self.share[y] = 0.0
         for m in range(self.loss.shape[0]):
-            weight = exp(self.loss[self.leader] - self.loss[m])
+            weight = exp(self.rate * (self.loss[self.leader] - self.loss[m]))
             total += weight
             for y in range(self.tables.labels):
                 self.share[y] += weight * self.shares[m, y]

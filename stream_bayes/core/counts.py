@@ -244,6 +244,8 @@ class CountStore:
         finally:
             self._more = 0
         encoder.created.clear()
+        if self.discretizer is not None:
+            self.discretizer.meet()
         tables.labels = len(encoder.labels)
         if self.window is not None:
             self.window.make_room()
@@ -263,6 +265,10 @@ class CountStore:
             if isinstance(made, Vocabulary) and made.slot >= 0
         }
         if any(size > layout.room[slot] for slot, size in grown.items()):
+            return False
+        if self.discretizer is not None and any(
+            layout.room[feature.slot] < self.encoder.bins.most for feature in self.discretizer.unmet()
+        ):
             return False
         self._check_budget(layout, sum(size - layout.used[slot] for slot, size in grown.items()), columns)
         for slot, size in grown.items():
@@ -395,7 +401,7 @@ class CountStore:
             mine.adopt(theirs)
         merge_tables(self.encoder, self.tables, other.encoder, other.tables)
         if mine is not None and theirs is not None:
-            mine.join(theirs, mine.is_open and theirs.is_open)
+            mine.join(theirs)
 
     # -- reading and keeping ------------------------------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
 """The online discretizer: cut points for numeric features, set from the events seen so far.
 
 Until a feature has its cut points its numbers wait: the class and the other features of their events are counted at
-once. When the cuts are set, the waiting events are counted anew, with the bins their numbers fall into. That is done
-again at twice, four times, ... as many events, for as long as all of them are still kept; so the counts are always
-those of every event, as if the present cuts had been known from the beginning, and whatever was learned can be
-unlearned. Afterwards the cuts stay.
+once. When the cuts are set, the waiting numbers are counted, each in the bin it falls into. That is done again at
+twice, four times, ... as many numbers, for as long as the events that hold them are still kept; so the counts are
+always those of every event, as if the present cuts had been known from the beginning, and whatever was learned can be
+unlearned. Afterwards the cuts stay. Each feature has a schedule of its own, from its first number on, whenever in the
+stream that comes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core._encoding import Encoder
+from stream_bayes.core._encoding import Encoder, Feature
 from stream_bayes.core._rows import Row
 from stream_bayes.core._tables import Tables
 from stream_bayes.core.cutting import METHODS, bin_names, outer_edges
@@ -52,11 +53,11 @@ class Discretizer:
     method
         `"quantile"`, `"equal-width"` or `"mdl"`.
     bins
-        The number of bins; None: 1.5 times the cube root of the events, at least 5 and at most 20.
+        The number of bins; None: 1.5 times the cube root of the numbers, at least 5 and at most 20.
     after
-        After so many events with numbers the cuts are set first.
+        After so many numbers of a feature its cuts are set first.
     window
-        Cuts are set again at twice as many events, and so on, up to so many; events are kept until then.
+        Cuts are set again at twice as many numbers, and so on, up to so many; events are kept until then.
     declared
         The cuts of features whose cuts are given, by name.
     """
@@ -81,32 +82,50 @@ class Discretizer:
         self.kept: list[Kept] = []
         self.declared = declared
         self.fixed = {encoder.features[name].slot for name in declared}
-        self.learned = 0
-        self.next = after
+        self.learned: dict[int, int] = {}  # how many numbers of a feature came while its cuts were open
+        self.due: dict[
+            int, int
+        ] = {}  # by slot, for features whose cuts are open: at how many numbers they are set
         self._row = Row()
+        self._met = 0  # features of the encoder that were looked at
 
     def begin(self) -> None:
-        """Set the cuts that were declared; where no other feature can have numbers, that is all."""
+        """Set the cuts that were declared, and open those of the other features."""
         for name, cuts in self.declared.items():
             self.set_cuts(self.encoder.features[name].slot, cuts, None)
         self.tables.values.recount()
-        open_to = [
-            feature for feature in self.encoder.nominal if feature.measured and feature.slot not in self.fixed
-        ]
-        if self.encoder.declared and not open_to:
-            self.close()
+        self.meet()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether cuts may still be set."""
-        return self.tables.discretizer is self
+    def meet(self) -> None:
+        """Open the cuts of features that are new to the encoder."""
+        for feature in self.unmet():
+            if feature.slot not in self.bins.cuts:
+                self.learned[feature.slot], self.due[feature.slot] = 0, self.after
+        self._met = len(self.encoder.nominal)
+        self._listen()
+
+    def unmet(self) -> list[Feature]:
+        """The features with numbers that are new to the encoder."""
+        return [feature for feature in self.encoder.nominal[self._met :] if feature.measured]
+
+    def _listen(self) -> None:
+        """Let the tables tell of numbers for as long as there are cuts to be set."""
+        self.tables.discretizer = self if self.due else None
 
     def keep(self, row: Any) -> None:
         """Take note of an event that was just learned; it may be the one after which cuts are set."""
+        waiting = self._waiting(row)
+        if not waiting:
+            return
         self.kept.append(self._kept(row, int(self.tables.clock)))
-        self.learned += 1
-        if self.learned >= self.next:
-            self.cut()
+        for slot in waiting:
+            self.learned[slot] += 1
+        self.cut([slot for slot in waiting if self.learned[slot] >= self.due[slot]])
+
+    def _waiting(self, row: Any) -> list[int]:
+        """The slots of a row's numbers whose cuts are open."""
+        slots = np.asarray(row.numeric_feature)[: row.numbers].tolist()
+        return [slot for slot in slots if slot in self.due]
 
     def _kept(self, row: Any, clock: int) -> Kept:
         bare = self._row
@@ -123,7 +142,11 @@ class Discretizer:
         )
 
     def find(self, row: Any, at: int | None) -> int:
-        """The place of an event to be unlearned among those kept: the newest of equal ones, or the one of a time."""
+        """The place of an event to be unlearned among those kept: the newest of equal ones, or the one of a time; -1
+        where the cuts of all its numbers stay.
+        """
+        if not self._waiting(row):
+            return -1
         sought = self._kept(row, -1)
         for place in range(len(self.kept) - 1, -1, -1):
             kept = self.kept[place]
@@ -131,38 +154,47 @@ class Discretizer:
                 return place
         raise NotLearned("cannot unlearn a sample with these numbers: no such sample is held")
 
-    def cut(self) -> None:
-        """Set the cuts of every feature that has numbers, and count all events kept anew."""
-        rows = [self._numbers_of(kept) for kept in self.kept]
-        labels = np.array([kept.label for kept in self.kept], np.int32)
-        weights = np.array([kept.weight for kept in self.kept])
+    def cut(self, slots: Sequence[int]) -> None:
+        """Set the cuts of some features, and count the numbers that they have in the events kept anew."""
+        if not slots:
+            return
         tables = self.tables
-        slots = sorted({slot for row in rows for slot in row} - self.fixed)
         chosen = np.zeros(tables.values.layout.features, np.uint8)
-        chosen[slots] = True
+        chosen[list(slots)] = True
+        kept = [event for event in self.kept if any(chosen[slot] for slot in event.slots)]
+        rows = [self._numbers_of(event) for event in kept]
+        labels = np.array([event.label for event in kept], np.int32)
+        weights = np.array([event.weight for event in kept])
         tables.clear(chosen.astype(bool))
         for slot in slots:
-            having = np.array([slot in row for row in rows])
+            having = np.array([slot in row for row in rows], bool)
             values = np.array([row[slot] for row in rows if slot in row])
-            self.set_cuts(slot, *self._cuts(values, weights[having], labels[having]))
-        for kept in self.kept:
-            tables.put_chosen(self._resolved(kept), tables.unit_at(kept.clock), chosen)
+            self.set_cuts(slot, *self._cuts(self.learned[slot], values, weights[having], labels[having]))
+        for event in kept:
+            tables.put_chosen(self._resolved(event), tables.unit_at(event.clock), chosen)
         tables.mend()
-        self.next *= 2
-        if self.next > self.window:
-            self.close()
+        for slot in slots:
+            self.due[slot] *= 2
+            if self.due[slot] > self.window:
+                del self.due[slot]
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Forget the events in which no number's cuts are open any more."""
+        self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]
+        self._listen()
 
     @staticmethod
     def _numbers_of(kept: Kept) -> dict[int, float]:
         return dict(zip(kept.slots, kept.numbers, strict=True))
 
     def _cuts(
-        self, values: Numbers, weights: Numbers, labels: NDArray[np.int32]
+        self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]
     ) -> tuple[list[float], tuple[float, float] | None]:
         """A feature's cuts, and where its end bins end."""
         wanted = self.wanted
         if wanted is None:
-            wanted = min(max(round(1.5 * self.learned ** (1.0 / 3.0)), 5), MOST_BINS)
+            wanted = min(max(round(1.5 * learned ** (1.0 / 3.0)), 5), MOST_BINS)
         cuts = METHODS[self.method](values, weights, labels, wanted)
         if len(cuts) + 1 >= len(np.unique(values)):
             return cuts, None  # a bin for each value: there is nothing between them
@@ -176,11 +208,6 @@ class Discretizer:
         self.bins.set(slot, cuts, edges)
         layout = self.tables.values.layout
         layout.used[slot] = layout.declared[slot] = len(cuts) + 1
-
-    def close(self) -> None:
-        """Keep the cuts as they are from now on."""
-        self.kept.clear()
-        self.tables.discretizer = None
 
     def _resolved(self, kept: Kept) -> Row:
         """An event kept as a row, its numbers in the bins as these are now."""
@@ -203,12 +230,15 @@ class Discretizer:
             if not feature.measured or theirs is None or not theirs.measured:
                 continue
             cuts = self.bins.cuts.get(feature.slot), other.bins.cuts.get(theirs.slot)
-            if cuts[0] != cuts[1] and self.learned and other.learned:
+            if cuts[0] != cuts[1] and self._has_learned(feature.slot) and other._has_learned(theirs.slot):
                 shown = ["none yet" if known is None else list(known) for known in cuts]
                 raise CannotMerge(
                     f"feature {feature.name!r} has the cut points {shown[0]} in one learner and {shown[1]} in the "
                     "other; declare them in a schema, Numeric(cuts=[...]), so that learners can be merged"
                 )
+
+    def _has_learned(self, slot: int) -> bool:
+        return slot in self.bins.cuts or self.learned[slot] > 0
 
     def adopt(self, other: Discretizer) -> None:
         """Take over the other's cuts for features that have none here."""
@@ -216,17 +246,27 @@ class Discretizer:
             own = self.encoder.features[other.encoder.nominal[slot].name].slot
             if own not in self.bins.cuts:
                 self.set_cuts(own, cuts, other.bins.edges[slot])
+                self.learned[own], self.due[own] = 0, 0
         self.tables.values.recount()
 
-    def join(self, other: Discretizer, still_open: bool) -> None:
-        """Keep what the other keeps, too, under the codes here; cuts may be due now."""
-        self.kept += [self._translated(kept, other.encoder) for kept in other.kept]
-        self.learned += other.learned
-        self.next = max(self.next, other.next)
-        if not still_open:
-            self.close()
-        while self.is_open and self.learned >= self.next:
-            self.cut()
+    def join(self, other: Discretizer) -> None:
+        """Keep what the other keeps, too, under the codes here; cuts may be due now.
+
+        A feature that has its cuts for good there has them for good here.
+        """
+        self.kept += [self._translated(event, other.encoder) for event in other.kept]
+        for slot, learned in other.learned.items():
+            own = self.encoder.features[other.encoder.nominal[slot].name].slot
+            if own not in self.due:
+                continue
+            self.learned[own] += learned
+            if slot in other.due:
+                self.due[own] = max(self.due[own], other.due[slot])
+            else:
+                del self.due[own]
+        self._let_go()
+        while late := [slot for slot, due in self.due.items() if self.learned[slot] >= due]:
+            self.cut(sorted(late))
 
     def _translated(self, kept: Kept, theirs: Encoder) -> Kept:
         features = [theirs.nominal[slot] for slot in kept.features]
@@ -256,9 +296,7 @@ class Discretizer:
         """The cuts, and the events kept, as JSON values."""
         cuts = [[slot, list(self.bins.cuts[slot]), self.bins.edges[slot]] for slot in sorted(self.bins.cuts)]
         return {
-            "learned": self.learned,
-            "next": self.next,
-            "open": self.is_open,
+            "open": [[slot, self.learned[slot], self.due[slot]] for slot in sorted(self.due)],
             "cuts": [[slot, known, None if edges is None else list(edges)] for slot, known, edges in cuts],
             "kept": [
                 [kept.label, kept.weight, kept.clock, list(kept.features), list(kept.codes), list(kept.slots),
@@ -282,16 +320,25 @@ class Discretizer:
             self.bins.set(slot, [float(cut) for cut in cuts], None if edges is None else tuple(edges))
         for slot in measured - set(self.bins.cuts):
             _expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
-        for name in ("learned", "next"):
-            _expect(type(saved[name]) is int and 0 <= saved[name] < 2**62, f"{name} is no count")
-        self.learned, self.next = saved["learned"], saved["next"]
+        self._load_open(saved["open"], measured - self.fixed)
         self.kept = [self._checked(*record) for record in saved["kept"]]
         _expect(
-            saved["open"] is True or (saved["open"] is False and not self.kept),
+            all(any(slot in self.due for slot in event.slots) for event in self.kept),
             "it keeps what it does not need",
         )
-        if not saved["open"]:
-            self.close()
+        self._listen()
+
+    def _load_open(self, saved: Sequence[Sequence[Any]], may_be: set[int]) -> None:
+        """Which features' cuts are open, how many of their numbers came, and when they are set next."""
+        self.learned, self.due = dict.fromkeys(may_be, 0), {}
+        for slot, learned, due in saved:
+            _expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")
+            for count in (learned, due):
+                _expect(type(count) is int and 0 <= count < 2**62, "a number of numbers is no count")
+            _expect(learned < due, "cuts are open that are due")
+            self.learned[slot], self.due[slot] = learned, due
+        _expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")
+        self._met = len(self.encoder.nominal)
 
     def _checked(
         self, label: Any, weight: Any, clock: Any, features: Any, codes: Any, slots: Any, numbers: Any

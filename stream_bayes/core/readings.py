@@ -308,10 +308,11 @@ class Choice(ChoiceReading):
         members: Mapping[str, Reading],
         mixture: bool,
         half_life: float | None,
+        rate: float,
         **settings: Any,
     ) -> None:
         super().__init__(
-            tables, encoder.labels, list(members.values()), mixture, decay_of(half_life), **settings
+            tables, encoder.labels, list(members.values()), mixture, decay_of(half_life), rate, **settings
         )
         self.names = tuple(members)
         self.due = min(member.due for member in members.values())

@@ -44,9 +44,12 @@ class LiveChoice(PairClassifier):
         Which of `"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"` and `"a2de"` to choose among; of equal ones the first
         leads. `"a2de"` makes it a store of triples, whose memory grows with the cube of the features.
     combine
-        `"best"`: the reading with the least loss answers. `"mixture"`: all answer, weighted by exp(-loss).
+        `"best"`: the reading with the least loss answers. `"mixture"`: all answer, weighted by exp(-rate * loss).
     loss_half_life
         The number of learned events after which a loss counts half; None adds up all.
+    rate
+        How fast the mixture turns to the reading that loses least. 1 takes each event for one piece of evidence, as
+        Bayes would; less keeps more of the others, which are wrong about other events.
     min_count
         A value is a super-parent if it holds at least this weight, in fresh samples.
     prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
@@ -75,7 +78,8 @@ class LiveChoice(PairClassifier):
         self,
         readings: tuple[str, ...] = READINGS,
         combine: str = "mixture",
-        loss_half_life: float | None = 500.0,
+        loss_half_life: float | None = 250.0,
+        rate: float = 0.1,
         min_count: float = 1.0,
         prior: str = "m-estimate",
         strength: float = 1.0,
@@ -92,6 +96,7 @@ class LiveChoice(PairClassifier):
         self.readings = readings
         self.combine = combine
         self.loss_half_life = loss_half_life
+        self.rate = rate
         self.min_count = min_count
         self.prior = prior
         self.strength = strength
@@ -115,6 +120,7 @@ class LiveChoice(PairClassifier):
         check_choice("combine", combine, ("best", "mixture"))
         if loss_half_life is not None:
             check_number("loss_half_life", loss_half_life, above=True)
+        check_number("rate", rate, above=True)
         check_average(min_count, None, 0.0, half_life)
         self._begin()
 
@@ -126,7 +132,13 @@ class LiveChoice(PairClassifier):
         settings = self._settings(class_prior)
         members = {name: self._member(name, store, settings) for name in self.readings}
         return Choice(
-            store.tables, store.encoder, members, self.combine == "mixture", self.loss_half_life, **settings
+            store.tables,
+            store.encoder,
+            members,
+            self.combine == "mixture",
+            self.loss_half_life,
+            self.rate,
+            **settings,
         )
 
     def _member(self, name: str, store: CountStore, settings: dict[str, Any]) -> Reading:

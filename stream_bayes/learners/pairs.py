@@ -104,6 +104,18 @@ class PairClassifier(NamedFeatures):
         specs = [Numeric()] if self.schema is None else self.schema.features.values()
         return self.binning is not None and any(isinstance(s, Numeric) and s.cuts is None for s in specs)
 
+    @property
+    def cuts_(self) -> dict[Any, tuple[float, ...]]:
+        """Where the bins of each numeric feature begin now, but for the first; a feature without cuts yet is not there.
+
+        Given to the schema of another learner, as `Numeric(cuts=...)`, they make the two learners fit to be merged.
+        """
+        bins: Any = self._store.encoder.bins
+        if bins is None:
+            return {}
+        features = self._store.encoder.nominal
+        return {features[slot].name: cuts for slot, cuts in sorted(bins.cuts.items())}
+
     # -- how sure it is -----------------------------------------------------------------------------------------------
 
     def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:

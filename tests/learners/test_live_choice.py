@@ -31,7 +31,12 @@ class Apart:
     """The same choice among learners that each keep counts of their own: no line of it is the package's."""
 
     def __init__(
-        self, readings: tuple[str, ...], loss_half_life: float | None, min_count: float, **shared: Any
+        self,
+        readings: tuple[str, ...],
+        loss_half_life: float | None,
+        min_count: float,
+        rate: float = 0.1,
+        **shared: Any,
     ):
         make = {
             "nb": lambda: NaiveBayes(**({"prior": "m-estimate"} | shared)),
@@ -42,6 +47,7 @@ class Apart:
         }
         self.members: dict[str, Any] = {name: make[name]() for name in readings}
         self.losses = dict.fromkeys(readings, 0.0)
+        self.rate = rate
         self.decay = 1.0 if loss_half_life is None else 0.5 ** (1.0 / loss_half_life)
 
     def answers(self, x: dict[str, Any]) -> dict[str, dict[Any, float]]:
@@ -49,7 +55,7 @@ class Apart:
 
     def mixture(self, x: dict[str, Any]) -> dict[Any, float]:
         answers, least = self.answers(x), min(self.losses.values())
-        weights = {name: math.exp(least - loss) for name, loss in self.losses.items()}
+        weights = {name: math.exp(self.rate * (least - loss)) for name, loss in self.losses.items()}
         total = math.fsum(weights.values())
         labels = next(iter(answers.values()))
         return {y: math.fsum(weights[name] * answers[name][y] for name in answers) / total for y in labels}
@@ -86,6 +92,7 @@ streams = st.one_of(
     ORDERS,
     st.sampled_from([None, 4.0, 500.0]),
     st.sampled_from([1.0, 3.0]),
+    st.sampled_from([0.1, 1.0, 2.5]),
     st.fixed_dictionaries(
         {
             "prior": st.sampled_from(["m-estimate", "laplace"]),
@@ -95,8 +102,13 @@ streams = st.one_of(
         }
     ),
 )
-def test_it_answers_as_its_readings_apart_would(stream, readings, loss_half_life, min_count, shared):
-    arguments: dict[str, Any] = {"loss_half_life": loss_half_life, "min_count": min_count, **shared}
+def test_it_answers_as_its_readings_apart_would(stream, readings, loss_half_life, min_count, rate, shared):
+    arguments: dict[str, Any] = {
+        "loss_half_life": loss_half_life,
+        "min_count": min_count,
+        "rate": rate,
+        **shared,
+    }
     apart = Apart(readings, **arguments)
     best = LiveChoice(readings, "best", **arguments)
     mixture = LiveChoice(readings, "mixture", **arguments)
@@ -147,8 +159,9 @@ def best_before(model: LiveChoice, apart: Apart) -> str:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_mixture_loses_at_most_the_logarithm_of_their_number_more_than_the_best(seed):
-    model = LiveChoice(loss_half_life=None)
+@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+def test_a_mixture_loses_at_most_the_logarithm_of_their_number_by_its_rate_more_than_the_best(rate, seed):
+    model = LiveChoice(loss_half_life=None, rate=rate)
     lost = 0.0
     for number, (x, y) in enumerate(leaning_events(seed, 300, names="abcd")):
         if number % 2:
@@ -157,7 +170,7 @@ def test_a_mixture_loses_at_most_the_logarithm_of_their_number_more_than_the_bes
         if y in answer:
             lost -= math.log(answer[y])
     # One event of each class came when it was not known yet: every reading lost the same by it.
-    assert lost <= min(model.losses_.values()) + math.log(len(ALL)) + 1e-9
+    assert lost <= min(model.losses_.values()) + math.log(len(ALL)) / rate + 1e-9
 
 
 def test_the_loss_of_a_class_never_met_is_that_of_a_probability_of_1e_12():
@@ -231,7 +244,7 @@ def test_a_sample_without_weight_a_prediction_and_time_leave_losses_alone():
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("combine", ["best", "mixture"])
 def test_a_choice_of_one_is_that_reading(name, combine):
-    model, apart = LiveChoice((name,), combine), Apart((name,), 500.0, 1.0)
+    model, apart = LiveChoice((name,), combine), Apart((name,), 250.0, 1.0)
     for x, y in leaning_events(5, 60, names="abcd"):
         assert model.predict_learn_one(x, y) == pytest.approx(apart.answers(x)[name], abs=1e-15)
         apart.learn(x, y, 1.0)
@@ -344,6 +357,8 @@ def test_research_lets_every_reading_derive_what_it_derives():
         ({"combine": None}, "combine"),
         ({"loss_half_life": 0}, "loss_half_life must be a finite number above 0"),
         ({"loss_half_life": math.inf}, "loss_half_life"),
+        ({"rate": 0}, "rate must be a finite number above 0"),
+        ({"rate": -1.0}, "rate"),
         ({"min_count": -1}, "min_count"),
         ({"prior": "uniform"}, "prior"),
     ],
