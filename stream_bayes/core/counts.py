@@ -267,7 +267,7 @@ class CountStore:
         if any(size > layout.room[slot] for slot, size in grown.items()):
             return False
         if self.discretizer is not None and any(
-            layout.room[feature.slot] < self.encoder.bins.most for feature in self.discretizer.unmet()
+            layout.room[feature.slot] < self.discretizer.bins.most for feature in self.discretizer.unmet()
         ):
             return False
         self._check_budget(layout, sum(size - layout.used[slot] for slot, size in grown.items()), columns)

@@ -38,7 +38,7 @@ def weather(seed: int, number: int, missing: float = 0.0) -> list[Row]:
 
 def declared(cuts: dict[str, tuple[float, ...]]) -> Schema:
     """A schema with these cuts."""
-    kinds = {name: Numeric(cuts=list(known)) for name, known in cuts.items()}
+    kinds: dict[str, Any] = {name: Numeric(cuts=list(known)) for name, known in cuts.items()}
     return Schema({"sky": Nominal()} | kinds)
 
 
@@ -97,7 +97,8 @@ def key_names(key: Any) -> tuple[str, ...]:
 
 
 def test_cuts_are_set_at_so_many_numbers_and_at_each_doubling_within_the_window():
-    model, cut_at, before = AODE(bin_after=5, bin_window=45), [], {}
+    model = AODE(bin_after=5, bin_window=45)
+    cut_at, before = [], model.cuts_
     for number, (x, y) in enumerate(weather(3, 200), start=1):
         model.learn_one(x, y)
         if model.cuts_ != before:
@@ -107,7 +108,9 @@ def test_cuts_are_set_at_so_many_numbers_and_at_each_doubling_within_the_window(
 
 
 def test_a_feature_has_a_schedule_of_its_own_from_its_first_number_on():
-    model, cut_at, before = AODE(bin_after=5, bin_window=20), {"size": [], "late": [], "rare": []}, {}
+    model = AODE(bin_after=5, bin_window=20)
+    cut_at: dict[str, list[int]] = {"size": [], "late": [], "rare": []}
+    before = model.cuts_
     source = random.Random(4)
     late = 100  # long after the cuts of "size" stay
     for number, (x, y) in enumerate(weather(4, 200), start=1):
