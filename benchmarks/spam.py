@@ -34,6 +34,7 @@ from river import feature_extraction, naive_bayes
 import stream_bayes
 from stream_bayes.core.calibration import Calibration
 from stream_bayes.mail import EmailTokens, SpamFilter
+from stream_bayes.mail.evidence import TokenEvidence
 
 __all__ = ["Corpus", "Run", "main", "measures", "ratio_interval", "roca"]
 
@@ -104,7 +105,8 @@ def ours(
         run.probability.append(model.predict_proba_one(message).get("spam", 0.5))
         model.learn_one(message, "spam" if spam else "ham")
         run.seconds += time.perf_counter() - start
-    run.memory = model.memory_bytes + sum(map(sys.getsizeof, model._evidence.table.vocabulary.values))
+    texts = model._evidence.table.vocabulary.values if isinstance(model._evidence, TokenEvidence) else []
+    run.memory = model.memory_bytes + sum(sys.getsizeof(token) for token in texts)
     return run
 
 

@@ -14,15 +14,20 @@ Both are whole numbers in `core/_evidence.py`. What a message added is kept in a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._evidence import STEP, UNIT, EvidenceTable
+from stream_bayes.mail.exported import Labels, checked_counts
+from stream_bayes.mail.journal import Journal
+from stream_bayes.mail.receipts import Influence, Reading, Receipt
+from stream_bayes.mail.spam_explanation import TokenSays
 
-__all__ = ["Reading", "Receipt", "TokenEvidence"]
+__all__ = ["TokenEvidence"]
 
 PRIOR: Final = (
     0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
@@ -30,62 +35,11 @@ PRIOR: Final = (
 RESERVE: Final = 0.5  # of weight: as much as half a clear token that says nothing
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
-# A message much longer than messages are counts little: who stuffs one with a dictionary would otherwise teach the
-# counts every word of it. Longer is: than so many times the mean, of a prior and of what was learned, each cut.
-TIMES: Final = 3
-LEAST_FULL: Final = 100  # tokens that any message may have and count fully
-USUAL, USUAL_MESSAGES = 300, 50  # the prior: a mean, and how many messages it weighs
-POWER: Final = 6  # how fast the influence falls beyond
+KEPT: Final = 0.75  # of the tokens, when there are too many
+PATIENCE: Final = 1_000  # messages that a token may be silent longer for being in twice as many messages
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Receipt:
-    """What a message added, so that it can be taken back.
-
-    Parameters
-    ----------
-    codes
-        Its tokens; -1 for one that was dropped since.
-    tokens
-        How many it had.
-    label
-        0 or 1.
-    units
-        What it counts, in units of the table.
-    step
-        What each of its margins moved by.
-    learned
-        Whether it was learned, or passed over.
-    probability
-        Of label 1, by the margin alone, before it was learned: the step for the other label follows from it.
-    """
-
-    codes: NDArray[np.int32]
-    tokens: int
-    label: int
-    units: int
-    step: int
-    learned: bool
-    probability: float
-
-    def moved(self, codes: NDArray[np.int32]) -> Receipt:
-        """The same with other codes: `codes[old]` is the new one."""
-        known = self.codes >= 0
-        own = np.full(len(self.codes), -1, np.int32)
-        own[known] = codes[self.codes[known]]
-        return replace(self, codes=own)
-
-
-class Reading(NamedTuple):
-    """What is known of a message before it is learned."""
-
-    codes: NDArray[np.int32]  # of its tokens in their order, below 0 where one is new
-    score: float  # above 0 for label 1
-    probability: float  # of label 1, by the margin alone
-    version: int  # of the evidence that was read
-
-
-class TokenEvidence:
+class TokenEvidence(Influence):
     """Counts and margins of tokens, with messages added and taken back.
 
     Parameters
@@ -95,11 +49,14 @@ class TokenEvidence:
     """
 
     def __init__(self, influence: int) -> None:
-        self.influence = influence
+        super().__init__(influence)
         self.table = EvidenceTable(PRIOR, RESERVE)
-        self.clock = 0  # messages learned, each once
-        self.lengths = 0  # their tokens, cut to the most
-        self.version = 0  # changes with whatever may change a reading; never saved
+        self.version = 0  # never saved
+
+    @property
+    def knows(self) -> bool:
+        """Whether anything was learned or imported."""
+        return self.clock > 0 or self.table.first + self.table.second > 0
 
     def read(self, bag: dict[str, int]) -> Reading:
         """Look the tokens of a message up and score it. Changes nothing that is kept."""
@@ -108,12 +65,13 @@ class TokenEvidence:
         table.read(codes, len(bag))
         return Reading(codes, table.sum + MEAN_WEIGHT * table.mean, _logistic(table.sum), self.version)
 
-    def parts(self, bag: dict[str, int]) -> dict[str, float]:
-        """What each token adds to the score; those that were never learned are not there."""
+    def told(self, bag: dict[str, int]) -> list[TokenSays]:
+        """What each token adds to the score, and in how many messages it was; none that was never learned."""
         codes = self.table.codes_of(bag)
         means, sums = self.table.parts(codes, len(bag))
+        counts = self.counts() / UNIT
         adds = zip(bag, codes.tolist(), (MEAN_WEIGHT * means + sums).tolist(), strict=True)
-        return {token: added for token, code, added in adds if code >= 0}
+        return [TokenSays(token, added, *counts[code].tolist()) for token, code, added in adds if code >= 0]
 
     def learn(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
         """Count a message, and move the margin towards its label.
@@ -133,18 +91,11 @@ class TokenEvidence:
 
     def passed(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
         """The receipt of a message that teaches nothing, for it may still be corrected."""
-        units = self._units(len(bag))
-        self.clock += 1
-        self.lengths += min(len(bag), self.influence)
+        units = self.units(len(bag))
+        self.pass_by(len(bag))
         self.version += 1
         self.table.name(bag, reading.codes)
         return Receipt(reading.codes, len(bag), label, units, 0, False, reading.probability)
-
-    def _units(self, tokens: int) -> int:
-        """What a message of this length counts."""
-        mean = (self.lengths + USUAL * USUAL_MESSAGES) / (self.clock + USUAL_MESSAGES)
-        full = min(max(TIMES * mean, LEAST_FULL), self.influence)
-        return max(round(UNIT * min(1.0, full / max(tokens, 1)) ** POWER), 1)
 
     def unlearn(self, receipt: Receipt) -> None:
         """Take back what a message added: exactly, whatever came after it."""
@@ -188,6 +139,55 @@ class TokenEvidence:
         """Messages by token and label, in units: a view without the spare room."""
         grid: NDArray[Any] = np.asarray(self.table.count).reshape(-1, 2)
         return grid[: len(self.table)]
+
+    def exported(self, labels: Labels) -> dict[str, Any]:
+        """Messages by label, and by token and label."""
+        held = self.counts() / UNIT
+        tokens = zip(self.table.vocabulary.values, held.tolist(), strict=True)
+        return {
+            "labels": list(labels),
+            "messages": list(self.messages),
+            "tokens": {token: counts for token, counts in tokens if any(counts)},
+        }
+
+    def add_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
+        """Add what `exported` gave, all of it or nothing."""
+        tokens, table, totals = checked_counts(counts, labels)
+        zeros = np.zeros(len(tokens), np.int64)
+        self.absorb(tokens, np.rint(table * UNIT).astype(np.int64), zeros, np.rint(totals * UNIT))
+
+    def merge(self, other: TokenEvidence, journal: Journal, receipts: Mapping[str, Receipt]) -> None:
+        """Add what another one of the same settings has learned, and its receipts to a journal."""
+        theirs, size = other.table, len(other.table)
+        codes = self.absorb(
+            list(theirs.vocabulary.values),
+            other.counts(),
+            np.asarray(theirs.margin)[:size],
+            np.array([theirs.first, theirs.second]),
+        )
+        self.clock += other.clock
+        self.lengths += other.lengths
+        for key, receipt in receipts.items():
+            journal.put(key, receipt.moved(codes))
+
+    def drop_old(self, most: int, journal: Journal) -> None:
+        """Let a quarter of the tokens go, if there are too many; one in many messages may be silent for longer."""
+        if len(self.table) <= most:
+            return
+        messages = self.counts().sum(axis=1) / UNIT
+        rank = np.asarray(self.table.seen)[: len(self.table)] + PATIENCE * np.log2(1.0 + messages)
+        kept = np.zeros(len(rank), bool)
+        kept[np.argsort(-rank, kind="stable")[: int(most * KEPT)]] = True
+        journal.move(self.drop(kept))
+
+    def drop_unheld(self, journal: Journal) -> None:
+        """Let the tokens go that neither counts nor messages of the journal hold."""
+        held: NDArray[np.bool_] = np.asarray(self.counts().any(axis=1))
+        # The tokens of messages that taught nothing may still be wanted, to correct those.
+        for other in journal.receipts.values():
+            held[other.codes[other.codes >= 0]] = True
+        if not held.all():
+            journal.move(self.drop(held))
 
     def drop(self, kept: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Keep some tokens only; returns each old code's new one, -1 where it was dropped."""

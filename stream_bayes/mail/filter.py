@@ -7,20 +7,21 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.arguments import check_choice, check_count
+from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.decision import Costs, Rule
 from stream_bayes.mail.calibrating import Calibration
 from stream_bayes.mail.email_tokens import EmailTokens
-from stream_bayes.mail.evidence import Reading, Receipt, TokenEvidence
+from stream_bayes.mail.evidence import TokenEvidence
 from stream_bayes.mail.filter_state import load_state, saved_state
-from stream_bayes.mail.journal import Journal, digest_of
+from stream_bayes.mail.journal import Journal, checked_bag, digest_of
+from stream_bayes.mail.learner_evidence import LearnerEvidence
 from stream_bayes.mail.limits import Limits
-from stream_bayes.mail.spam_explanation import SpamExplanation, TokenSays
+from stream_bayes.mail.receipts import Evidence, Reading, Receipt
+from stream_bayes.mail.spam_explanation import SpamExplanation
 from stream_bayes.mail.tokens import Bag
 
 __all__ = ["SpamFilter"]
@@ -35,9 +36,6 @@ WIDENED, NARROWED = 1.15, 0.999
 
 # A lost ham costs as much as 30 spams in the inbox, a message to look at half as much: spam is what is 98.3 % certain.
 FALSE_POSITIVE, UNSURE = 30.0, 0.5
-
-KEPT = 0.75  # of the tokens, when there are too many
-PATIENCE = 1_000  # messages that a token may be silent longer for being in twice as many messages
 
 
 class SpamFilter(base.Classifier):
@@ -69,6 +67,9 @@ class SpamFilter(base.Classifier):
         its owner's mail; it must be given again to `from_state`, as it is no part of the state.
     pairs, parser, limits
         As in `EmailTokens`.
+    learner
+        A classifier of this package that scores the bags of tokens in place of the filter's own evidence, which is
+        there to be compared with. It learns in place. `max_tokens` does not bound it; its own `max_values` does.
 
     Notes
     -----
@@ -106,6 +107,7 @@ class SpamFilter(base.Classifier):
         pairs: bool = False,
         parser: str = "auto",
         limits: Limits | None = None,
+        learner: BayesClassifier | None = None,
     ) -> None:
         self.labels = labels
         self.train = train
@@ -117,6 +119,7 @@ class SpamFilter(base.Classifier):
         self.pairs = pairs
         self.parser = parser
         self.limits = limits
+        self.learner = learner
         if not isinstance(labels, tuple) or len(labels) != 2 or labels[0] == labels[1]:
             raise BadLabel(f"labels must be two different ones, (wanted, unwanted); got {labels!r}")
         check_choice("train", train, TRAINING)
@@ -126,7 +129,7 @@ class SpamFilter(base.Classifier):
             raise BadValue("key must be 16 to 64 bytes, or None")
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits)
         self._rule: Rule = self._default_rule() if costs is None else costs
-        self._evidence = TokenEvidence(influence)
+        self._evidence: Evidence = _evidence(learner, labels, influence)
         self._calibration = Calibration()
         self._journal = Journal(journal)
         self._margin = MARGIN
@@ -151,7 +154,7 @@ class SpamFilter(base.Classifier):
         if isinstance(message, (bytes, str)):
             bag = self._tokens.transform_one(message)
         else:
-            bag = _checked_bag(message)
+            bag = checked_bag(message)
         if self.key is not None:
             bag = self._hashed(bag)
         reading = self._evidence.read(bag)
@@ -198,11 +201,11 @@ class SpamFilter(base.Classifier):
             return
         bag, reading = self._read(x)
         learned = self.train == "everything" or self._wanted(reading.score, label)
-        self._calibration.add(reading.score, label)
+        # What learns may refuse, a learner by its budget; until then nothing has changed.
         receipt = (self._evidence.learn if learned else self._evidence.passed)(bag, reading, label)
+        self._calibration.add(reading.score, label)
         self._journal.put(key, receipt)
-        if len(self._evidence.table) > self.max_tokens:
-            self._drop_old_tokens()
+        self._evidence.drop_old(self.max_tokens, self._journal)
 
     def _wanted(self, score: float, label: int) -> bool:
         """Whether a message is to be learned, where not everything is."""
@@ -217,7 +220,7 @@ class SpamFilter(base.Classifier):
 
     def id_of(self, x: Message) -> str:
         """What a message is known by where no id was given: its SHA-256."""
-        return digest_of(x if isinstance(x, (bytes, str)) else _checked_bag(x))
+        return digest_of(x if isinstance(x, (bytes, str)) else checked_bag(x))
 
     def correct(self, id: str, label: Hashable) -> None:  # noqa: A002
         """Learn that a message of the journal has another label; to say so twice changes nothing.
@@ -244,12 +247,7 @@ class SpamFilter(base.Classifier):
         self._journal.pop(id)
         if self._last is not None and self.id_of(self._last[0]) == id:
             self._last = None
-        held: NDArray[np.bool_] = np.asarray(self._evidence.counts().any(axis=1))
-        # The tokens of messages that taught nothing may still be wanted, to correct those.
-        for other in self._journal.receipts.values():
-            held[other.codes[other.codes >= 0]] = True
-        if not held.all():
-            self._journal.move(self._evidence.drop(held))
+        self._evidence.drop_unheld(self._journal)
 
     def label_of(self, id: str) -> Hashable | None:  # noqa: A002
         """The label that a message of the journal has now; None if there is none of this id."""
@@ -265,17 +263,6 @@ class SpamFilter(base.Classifier):
             )
         return receipt
 
-    def _drop_old_tokens(self) -> None:
-        """Let the tokens go that were longest unseen; one in many messages may be silent for longer."""
-        evidence = self._evidence
-        messages = evidence.counts().sum(axis=1) / 1024.0
-        rank = np.asarray(evidence.table.seen)[: len(evidence.table)] + PATIENCE * np.log2(1.0 + messages)
-        keep = int(self.max_tokens * KEPT)
-        order = np.argsort(-rank, kind="stable")
-        kept = np.zeros(len(rank), bool)
-        kept[order[:keep]] = True
-        self._journal.move(evidence.drop(kept))
-
     # -- predicting ---------------------------------------------------------------------------------------------------
 
     def score_one(self, x: Message) -> float:
@@ -284,7 +271,7 @@ class SpamFilter(base.Classifier):
 
     def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]
         """The probability of both labels; empty before anything was learned."""
-        if not self._evidence.clock:
+        if not self._evidence.knows:
             return {}
         odds = self._calibration.log_odds(self.score_one(x))
         wanted, unwanted = self.labels
@@ -305,12 +292,7 @@ class SpamFilter(base.Classifier):
     def explain_one(self, x: Message) -> SpamExplanation:
         """The tokens that decided, and how much each of them said."""
         bag, reading = self._read(x)
-        parts = self._evidence.parts(bag)
-        counts, codes = self._evidence.counts(), self._evidence.table.vocabulary
-        rows = []
-        for token, adds in parts.items():
-            first, second = (counts[codes.find(token)] / 1024.0).tolist()
-            rows.append(TokenSays(token, adds, first, second))
+        rows = self._evidence.told(bag)
         rows.sort(key=lambda row: (-abs(row.adds), row.token))
         proba = self.predict_proba_one(x)
         return SpamExplanation(
@@ -330,37 +312,12 @@ class SpamFilter(base.Classifier):
 
     def export_counts(self) -> dict[str, Any]:
         """Messages by label, and by token and label: all that another program needs to go on from."""
-        evidence = self._evidence
-        held = evidence.counts() / 1024.0
-        tokens = zip(evidence.table.vocabulary.values, held.tolist(), strict=True)
-        return {
-            "labels": list(self.labels),
-            "messages": list(evidence.messages),
-            "tokens": {token: counts for token, counts in tokens if any(counts)},
-        }
+        return self._evidence.exported(self.labels)
 
     def import_counts(self, counts: Mapping[str, Any]) -> None:
         """Add counts, as `export_counts` gives them, to those that are here: all of them, or none."""
-        labels, messages = list(counts["labels"]), [float(number) for number in counts["messages"]]
-        if sorted(map(repr, labels)) != sorted(map(repr, self.labels)):
-            raise CannotMerge(f"the counts are of {labels!r}, the filter is of {list(self.labels)!r}")
-        order = [labels.index(label) for label in self.labels]
-        tokens = list(counts["tokens"])
-        table = np.array([counts["tokens"][token] for token in tokens], float).reshape(len(tokens), 2)[
-            :, order
-        ]
-        totals = np.array(messages)[order]
-        whole = np.vstack([table, totals])
-        if not all(type(token) is str for token in tokens) or not (np.isfinite(whole) & (whole >= 0)).all():
-            raise BadValue(
-                "imported counts must be finite numbers of at least 0 by token: {token: [ham, spam]}"
-            )
-        if (table > totals).any():
-            raise BadValue("an imported token is in more messages than there are")
-        zeros = np.zeros(len(tokens), np.int64)
-        self._evidence.absorb(tokens, np.rint(table * 1024).astype(np.int64), zeros, np.rint(totals * 1024))
-        if len(self._evidence.table) > self.max_tokens:
-            self._drop_old_tokens()
+        self._evidence.add_counts(counts, self.labels)
+        self._evidence.drop_old(self.max_tokens, self._journal)
 
     def merge(self, other: Self) -> Self:
         """Add what another filter of the same settings has learned: counts, margins and journal; it stays as it is.
@@ -370,23 +327,13 @@ class SpamFilter(base.Classifier):
         for name in ("labels", "influence", "key", "pairs", "limits"):
             if getattr(self, name) != getattr(other, name):
                 raise CannotMerge(f"the filters differ in {name}")
+        if type(self.learner) is not type(other.learner):
+            raise CannotMerge("the filters differ in learner")
         shared = self._journal.receipts.keys() & other._journal.receipts.keys()
         if shared:
             raise CannotMerge(f"both filters learned the message {min(shared)!r}: forget it in one of them")
-        theirs = other._evidence
-        size = len(theirs.table)
-        codes = self._evidence.absorb(
-            list(theirs.table.vocabulary.values),
-            theirs.counts(),
-            np.asarray(theirs.table.margin)[:size],
-            np.array([theirs.table.first, theirs.table.second]),
-        )
-        self._evidence.clock += theirs.clock
-        self._evidence.lengths += theirs.lengths
-        for key, receipt in other._journal.receipts.items():
-            self._journal.put(key, receipt.moved(codes))
-        if len(self._evidence.table) > self.max_tokens:
-            self._drop_old_tokens()
+        self._evidence.merge(other._evidence, self._journal, other._journal.receipts)
+        self._evidence.drop_old(self.max_tokens, self._journal)
         return self
 
     @property
@@ -412,21 +359,12 @@ class SpamFilter(base.Classifier):
         return load_state(cls, state, key)
 
 
+def _evidence(learner: BayesClassifier | None, labels: tuple[Hashable, Hashable], influence: int) -> Evidence:
+    return TokenEvidence(influence) if learner is None else LearnerEvidence(learner, labels, influence)
+
+
 def _unsure(labels: tuple[Hashable, Hashable]) -> Hashable:
     return "unsure" if "unsure" not in labels else ("unsure", "neither")
-
-
-def _checked_bag(message: Any) -> Bag:
-    """A bag that was given, without what counts nothing."""
-    if not isinstance(message, Mapping):
-        raise BadValue(f"a message is bytes, text or a bag of tokens; got {type(message).__name__}")
-    for token, count in message.items():
-        number = isinstance(count, (int, float)) and not isinstance(count, bool)
-        if type(token) is not str or not number or not 0 <= count < math.inf:
-            raise BadValue(
-                f"a bag holds {{token: count}}, texts and numbers of at least 0; got {token!r}: {count!r}"
-            )
-    return {token: count for token, count in message.items() if count > 0}
 
 
 def _logistic(x: float) -> float:

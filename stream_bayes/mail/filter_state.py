@@ -2,11 +2,13 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
 
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
      "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
-               "journal": ["9f86d0...", ...], "key": null},      of the key a digest only
+               "journal": ["9f86d0...", ...], "key": null,       of the key a digest only
+               "learner": null},                                 or a learner's state, its arrays as "learner_NAME"
      "reading": {"slope": 1.0, "place": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
                 "journal_codes": (all codes,), "journal_sizes", "journal_tokens", "journal_labels",
                 "journal_units", "journal_steps", "journal_learned", "journal_probabilities": (entries,),
+                "journal_bags": (all bytes,), "journal_bag_sizes", "journal_clocks": (entries,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,)},
      "checksum": 1733}
 
@@ -16,6 +18,7 @@ The kernel runs unchecked, so every code is compared with the vocabulary here.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,9 +26,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core._evidence import UNIT
 from stream_bayes.core.counts_state import expect, refusing_bad_state
-from stream_bayes.core.values import packed, unpacked
+from stream_bayes.core.values import JSONValue, packed, unpacked
 from stream_bayes.errors import BadState, BadValue, StreamBayesError
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.decision import Costs
 from stream_bayes.learners.saving import (
     FORMAT,
@@ -35,8 +41,11 @@ from stream_bayes.learners.saving import (
     text_of,
     verified,
 )
-from stream_bayes.mail.evidence import Receipt
+from stream_bayes.mail.evidence import TokenEvidence
+from stream_bayes.mail.journal import checked_bag
+from stream_bayes.mail.learner_evidence import LearnerEvidence
 from stream_bayes.mail.limits import Limits
+from stream_bayes.mail.receipts import Evidence, Receipt
 
 if TYPE_CHECKING:
     from stream_bayes.mail.filter import SpamFilter
@@ -45,6 +54,7 @@ __all__ = ["load_state", "saved_state"]
 
 Filter = TypeVar("Filter", bound="SpamFilter")
 
+LEARNER = "learner_"  # before the names of a learner's arrays
 _PLAIN = ("train", "max_tokens", "influence", "journal", "pairs", "parser")
 _MOST = 2**60  # of any whole number: sums of two still fit
 
@@ -52,8 +62,8 @@ _MOST = 2**60  # of any whole number: sums of two still fit
 def saved_state(model: SpamFilter) -> dict[str, Any]:
     """The state of a filter."""
     evidence = model._evidence
-    size = len(evidence.table)
     ids, journal = model._journal.state()
+    tokens, tables, learner = _saved_evidence(evidence)
     parameters: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
     parameters["labels"] = saved_parameter(list(model.labels))
     parameters["costs"] = _saved_costs(model.costs)
@@ -63,25 +73,46 @@ def saved_state(model: SpamFilter) -> dict[str, Any]:
         "learner": "SpamFilter",
         "parameters": parameters,
         "store": {
-            "tokens": packed(list(evidence.table.vocabulary.values)),
-            "messages": [int(evidence.table.first), int(evidence.table.second)],
+            "tokens": tokens,
+            "messages": [round(UNIT * number) for number in evidence.messages],
             "clock": evidence.clock,
             "lengths": evidence.lengths,
             "margin": model._margin,
             "journal": packed(list(ids)),
             "key": None if model.key is None else _digest(model.key),
+            "learner": learner,
         },
         "reading": model._calibration.meta(),
         "arrays": {
-            "counts": evidence.counts().copy(),
-            "margins": np.asarray(evidence.table.margin)[:size].copy(),
-            "seen": np.asarray(evidence.table.seen)[:size].copy(),
+            **tables,
             **journal,
             **model._calibration.arrays(),
         },
     }
     state["checksum"] = checksum(text_of(state), state["arrays"])
     return state
+
+
+def _saved_evidence(evidence: Evidence) -> tuple[JSONValue, dict[str, Any], dict[str, Any] | None]:
+    """The tokens, the tables, and the state of a learner in their place."""
+    if isinstance(evidence, LearnerEvidence):
+        state = evidence.learner.state()
+        arrays = {f"{LEARNER}{name}": array for name, array in state.pop("arrays").items()}
+        return packed([]), _tables(0, None) | arrays, state
+    assert isinstance(evidence, TokenEvidence)
+    size = len(evidence.table)
+    return packed(list(evidence.table.vocabulary.values)), _tables(size, evidence), None
+
+
+def _tables(size: int, evidence: TokenEvidence | None) -> dict[str, Any]:
+    if evidence is None:
+        none = np.zeros(0, np.int64)
+        return {"counts": none.reshape(0, 2), "margins": none, "seen": none}
+    return {
+        "counts": evidence.counts().copy(),
+        "margins": np.asarray(evidence.table.margin)[:size].copy(),
+        "seen": np.asarray(evidence.table.seen)[:size].copy(),
+    }
 
 
 def load_state(kind: type[Filter], state: Mapping[str, Any], key: bytes | None) -> Filter:
@@ -105,6 +136,7 @@ def load_state(kind: type[Filter], state: Mapping[str, Any], key: bytes | None) 
                 costs=_loaded_costs(costs),
                 limits=None if limits is None else Limits(**limits),
                 key=key,
+                learner=_loaded_learner(store["learner"], arrays),
                 **saved,
             )
         except (StreamBayesError, TypeError) as error:
@@ -125,6 +157,7 @@ def _load_evidence(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[
     counts = _whole("counts", arrays, (size, 2), least=0)
     margins = _whole("margins", arrays, (size,), least=-_MOST)
     seen = _whole("seen", arrays, (size,), least=0)
+    evidence = model._evidence
     messages, clock = store["messages"], store["clock"]
     expect(
         len(messages) == 2 and all(type(number) is int and 0 <= number < _MOST for number in messages),
@@ -133,9 +166,14 @@ def _load_evidence(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[
     expect(type(clock) is int and 0 <= clock < _MOST, "its clock is none")
     expect(size == 0 or bool((seen <= clock).all()), "a token was seen in the future")
     expect(bool((counts <= np.array(messages)).all()), "a token is in more messages than there are")
-    evidence = model._evidence
-    expect(evidence.fill([str(token) for token in tokens], counts, margins, seen), "it names a token twice")
-    evidence.table.first, evidence.table.second = messages
+    if isinstance(evidence, LearnerEvidence):
+        expect(size == 0, "it has tokens beside its learner's")
+        evidence.units_learned = list(messages)
+    else:
+        assert isinstance(evidence, TokenEvidence)
+        texts = [str(token) for token in tokens]
+        expect(evidence.fill(texts, counts, margins, seen), "it names a token twice")
+        evidence.table.first, evidence.table.second = messages
     lengths = store["lengths"]
     expect(type(lengths) is int and 0 <= lengths <= clock * model.influence, "its messages have no length")
     evidence.clock, evidence.lengths = clock, lengths
@@ -149,9 +187,7 @@ def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[s
     codes = arrays["journal_codes"]
     expect(isinstance(codes, np.ndarray) and codes.dtype == np.int32, "the codes of its journal are none")
     expect(codes.shape == (int(sizes.sum()),), "the codes of its journal do not fit")
-    expect(
-        bool(((codes >= -1) & (codes < len(model._evidence.table))).all()), "its journal holds unknown codes"
-    )
+    expect(bool(((codes >= -1) & (codes < _size(model._evidence))).all()), "its journal holds unknown codes")
     tokens = _whole("journal_tokens", arrays, (entries,), least=0)
     labels = _whole("journal_labels", arrays, (entries,), least=0)
     expect(bool((labels <= 1).all()), "a label of its journal is neither 0 nor 1")
@@ -165,6 +201,8 @@ def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[s
         "the probabilities of its journal do not fit",
     )
     expect(bool(((chances >= 0.0) & (chances <= 1.0)).all()), "a probability of its journal is none")
+    clocks = _whole("journal_clocks", arrays, (entries,), least=0)
+    bags = _bags(arrays, entries, of_learner=isinstance(model._evidence, LearnerEvidence))
     parts = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
     for place, (key, part) in enumerate(zip(ids, parts, strict=True)):
         expect(type(key) is str, "an id of its journal is no text")
@@ -176,7 +214,42 @@ def _load_journal(model: SpamFilter, store: Mapping[str, Any], arrays: Mapping[s
             int(steps[place]),
             bool(learned[place]),
             float(chances[place]),
+            bags[place],
+            int(clocks[place]),
         )
+
+
+def _size(evidence: Evidence) -> int:
+    return len(evidence.table) if isinstance(evidence, TokenEvidence) else 0
+
+
+def _bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:
+    """The bags that a learner was given, each checked; without a learner all are empty."""
+    sizes = _whole("journal_bag_sizes", arrays, (entries,), least=0)
+    data = arrays["journal_bags"]
+    expect(isinstance(data, np.ndarray) and data.dtype == np.uint8, "the bags of its journal are none")
+    expect(data.shape == (int(sizes.sum()),), "the bags of its journal do not fit")
+    ends = np.cumsum(sizes)
+    bags = [data[end - size : end].tobytes() for end, size in zip(ends, sizes, strict=True)]
+    for bag in bags:
+        if of_learner:
+            try:
+                checked_bag(json.loads(bag))
+            except (ValueError, RecursionError) as error:
+                raise BadState(f"the state is broken: a bag of its journal is none: {error}") from error
+        else:
+            expect(not bag, "its journal holds bags for no learner")
+    return bags
+
+
+def _loaded_learner(saved: Any, arrays: Mapping[str, Any]) -> BayesClassifier | None:
+    """The learner whose state it holds: one of this package, by its name."""
+    if saved is None:
+        return None
+    kinds = {made.__name__: made for made in LEARNERS.values()}
+    expect(saved["learner"] in kinds, "its learner is none of this package")
+    own = {name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)}
+    return kinds[saved["learner"]].from_state({**saved, "arrays": own})
 
 
 def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: int) -> NDArray[np.int64]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.mail.evidence import Receipt
+from stream_bayes.errors import BadValue
+from stream_bayes.mail.receipts import Receipt
 
-__all__ = ["Journal", "digest_of"]
+__all__ = ["Journal", "checked_bag", "digest_of"]
 
 _EACH = 200  # bytes of an entry beside its codes and id, about
 
@@ -28,6 +30,19 @@ def digest_of(message: bytes | str | dict[str, int]) -> str:
         message = "\n".join(sorted(message))
     data = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
     return hashlib.sha256(data).hexdigest()
+
+
+def checked_bag(message: Any) -> dict[str, int]:
+    """A bag that was given, without what counts nothing."""
+    if not isinstance(message, Mapping):
+        raise BadValue(f"a message is bytes, text or a bag of tokens; got {type(message).__name__}")
+    for token, count in message.items():
+        number = isinstance(count, (int, float)) and not isinstance(count, bool)
+        if type(token) is not str or not number or not 0 <= count < math.inf:
+            raise BadValue(
+                f"a bag holds {{token: count}}, texts and numbers of at least 0; got {token!r}: {count!r}"
+            )
+    return {token: count for token, count in message.items() if count > 0}
 
 
 class Journal:
@@ -71,12 +86,16 @@ class Journal:
     @property
     def memory_bytes(self) -> int:
         """The bytes of the receipts and ids, about."""
-        return sum(receipt.codes.nbytes + len(key) + _EACH for key, receipt in self.receipts.items())
+        return sum(
+            receipt.codes.nbytes + len(receipt.bag) + len(key) + _EACH
+            for key, receipt in self.receipts.items()
+        )
 
     def state(self) -> tuple[list[str], dict[str, NDArray[Any]]]:
         """The ids, and everything else as arrays."""
         held = list(self.receipts.values())
         codes = [receipt.codes for receipt in held]
+        bags = [np.frombuffer(receipt.bag, np.uint8) for receipt in held]
         return list(self.receipts), {
             "journal_codes": np.concatenate(codes) if codes else np.zeros(0, np.int32),
             "journal_sizes": np.array([len(part) for part in codes], np.int64),
@@ -86,4 +105,7 @@ class Journal:
             "journal_steps": np.array([receipt.step for receipt in held], np.int64),
             "journal_learned": np.array([receipt.learned for receipt in held], np.int64),
             "journal_probabilities": np.array([receipt.probability for receipt in held], np.float64),
+            "journal_bags": np.concatenate(bags) if bags else np.zeros(0, np.uint8),
+            "journal_bag_sizes": np.array([len(bag) for bag in bags], np.int64),
+            "journal_clocks": np.array([receipt.at for receipt in held], np.int64),
         }

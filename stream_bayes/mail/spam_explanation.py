@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ class TokenSays(NamedTuple):
     adds
         What it adds to the score: above 0 it speaks for spam.
     wanted, unwanted
-        The messages of each label that hold it, long ones in part.
+        The messages of each label that hold it, long ones in part; NaN where a learner keeps no such counts.
     """
 
     token: str
@@ -68,8 +69,12 @@ class SpamExplanation:
         lines.append(f"{'':{_WIDTH}} {'adds':>8} {wanted:>10} {unwanted:>10}")
         for token, adds, one, other in self.tokens[:_LINES]:
             shown = token if len(token) <= _WIDTH else token[: _WIDTH - 1] + "…"
-            lines.append(f"{shown:{_WIDTH}} {adds:>+8.3f} {one:>10.1f} {other:>10.1f}")
+            lines.append(f"{shown:{_WIDTH}} {adds:>+8.3f} {_count(one):>10} {_count(other):>10}")
         left = len(self.tokens) - _LINES
         if left > 0:
             lines.append(f"... and {left} more")
         return "\n".join(lines)
+
+
+def _count(messages: float) -> str:
+    return "" if math.isnan(messages) else f"{messages:.1f}"

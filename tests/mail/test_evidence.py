@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.evidence import Receipt, TokenEvidence
+from stream_bayes.mail.evidence import TokenEvidence
+from stream_bayes.mail.receipts import Receipt
 
 Bags = list[tuple[list[str], int]]
 bags = st.lists(
@@ -72,7 +73,7 @@ def test_a_score_is_what_the_formulas_say(events: Bags, asked: list[str]) -> Non
     evidence, _ = learned(events)
     score = evidence.read(as_bag(asked)).score
     assert score == pytest.approx(expected_score(events, asked), abs=1e-6)
-    assert sum(evidence.parts(as_bag(asked)).values()) == pytest.approx(score, abs=1e-9)
+    assert sum(row.adds for row in evidence.told(as_bag(asked))) == pytest.approx(score, abs=1e-9)
 
 
 @given(bags, bags, st.randoms(use_true_random=False))

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from stream_bayes.mail import SpamFilter, evidence
+from stream_bayes.mail import SpamFilter, receipts
 from stream_bayes.mail.limits import Limits
 
 HAM_WORDS = 6_000
@@ -44,7 +44,7 @@ def hostile(words: int, seed: int) -> dict[str, int]:
 def uncapped(words: int) -> tuple[float, float]:
     """The same of a filter in which every message counts fully."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "LEAST_FULL", 10**9)
+        patch.setattr(receipts, "LEAST_FULL", 10**9)
         return judged.__wrapped__(words, influence=10**9)
 
 
