@@ -211,6 +211,8 @@ streams.kafka.source
 streams.kafka.start
 streams.kafka.journal
 streams.store
+streams.spam_home
+streams.spam_server
 streams.saving
 streams.background
 streams.ops

@@ -11,6 +11,8 @@ from stream_bayes.cli.compare import compare
 from stream_bayes.cli.explain import explain
 from stream_bayes.cli.models import models
 from stream_bayes.cli.snapshots import snapshots
+from stream_bayes.cli.spam import spam
+from stream_bayes.cli.spam_counts import counting
 from stream_bayes.cli.streams import replay, run
 
 __all__ = ["app", "main"]
@@ -27,6 +29,8 @@ app.command()(compare)
 app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)
+counting(spam)
+app.add_typer(spam)
 
 
 def _version(asked: bool) -> None:

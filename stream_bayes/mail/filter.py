@@ -306,6 +306,25 @@ class SpamFilter(base.Classifier):
     # -- counts in and out, merging, keeping --------------------------------------------------------------------------
 
     @property
+    def clock(self) -> int:
+        """How many messages it was taught, each once, whether something was learned of them or not."""
+        return self._evidence.clock
+
+    def ids(self) -> list[str]:
+        """The ids of the messages that can be corrected or forgotten, the oldest first."""
+        return list(self._journal)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it knows; of a learner in its place, it does not say."""
+        return len(self._evidence.table) if isinstance(self._evidence, TokenEvidence) else 0
+
+    @property
+    def known(self) -> int:
+        """How many messages can be corrected or forgotten by their id."""
+        return len(self._journal)
+
+    @property
     def messages(self) -> dict[Any, float]:
         """How many messages of each label are counted; long ones count in part."""
         return dict(zip(self.labels, self._evidence.messages, strict=True))

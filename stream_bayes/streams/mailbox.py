@@ -1,0 +1,115 @@
+r"""Mails from files: a message, an mbox, a Maildir, a directory of messages, or the standard input.
+
+An mbox is told by its first five bytes, "From ". A new message begins with each such line that follows a blank one; a
+">" before a "From " in a message is taken away, as mboxrd has it. What is compressed by gzip is read as what is in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from stream_bayes.errors import SourceError
+
+__all__ = ["MOST_BYTES", "Mail", "mails", "size_of"]
+
+MOST_BYTES = 1 << 26  # of one message; what is longer is cut, and nothing of it is held
+GZIP = b"\x1f\x8b"
+
+
+class Mail(NamedTuple):
+    """A message.
+
+    Parameters
+    ----------
+    raw
+        Its bytes.
+    done
+        How far reading has come, in the bytes that `size_of` counts.
+    """
+
+    raw: bytes
+    done: int
+
+
+def mails(path: str | Path) -> Iterator[Mail]:
+    """The messages that a path stands for, in its order; of directories in the order of names.
+
+    Parameters
+    ----------
+    path
+        A file or directory, or `"-"` for the standard input.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    """
+    try:
+        if str(path) == "-":
+            yield from _in_stream(sys.stdin.buffer, sys.stdin.buffer)
+            return
+        done = 0
+        for file in _files(Path(path)):
+            with file.open("rb") as opened:
+                packed = opened.read(2) == GZIP
+                opened.seek(0)
+                stream = cast("IO[bytes]", gzip.GzipFile(fileobj=opened)) if packed else opened
+                for mail in _in_stream(stream, opened):
+                    yield Mail(mail.raw, done + mail.done)
+            done += file.stat().st_size
+    except (OSError, EOFError) as error:
+        raise SourceError(f"{path}: cannot be read: {error}") from error
+
+
+def size_of(paths: Iterable[str | Path]) -> int | None:
+    """How many bytes there are to read; None where that is not known."""
+    total = 0
+    for path in paths:
+        if str(path) == "-":
+            return None
+        try:
+            total += sum(file.stat().st_size for file in _files(Path(path)))
+        except OSError as error:
+            raise SourceError(f"{path}: cannot be read: {error}") from error
+    return total
+
+
+def _files(path: Path) -> list[Path]:
+    """The files with messages: of a Maildir those that were delivered, of another directory all that are no secrets."""
+    if not path.is_dir():
+        return [path]
+    folders = [path / "cur", path / "new"] if (path / "cur").is_dir() else [path]
+    found = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
+    return sorted(file for file in found if file.is_file() and not file.name.startswith("."))
+
+
+def _in_stream(stream: IO[bytes], below: IO[bytes]) -> Iterator[Mail]:
+    """The messages of one file; `below` says how far it was read."""
+    place = below.tell if below.seekable() else lambda: 0
+    first = stream.readline(MOST_BYTES)
+    if not first.startswith(b"From "):
+        yield Mail(first + stream.read(max(MOST_BYTES - len(first), 0)), place())
+        return
+    lines: list[bytes] = []
+    size, blank = 0, False
+    while line := stream.readline(MOST_BYTES):
+        if blank and line.startswith(b"From "):
+            yield Mail(_joined(lines), place())
+            lines, size, blank = [], 0, False
+            continue
+        blank = line in (b"\n", b"\r\n")
+        if line.startswith(b">") and line.lstrip(b">").startswith(b"From "):
+            line = line[1:]
+        if size < MOST_BYTES:
+            lines.append(line)
+            size += len(line)
+    yield Mail(_joined(lines), place())
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    """A message of an mbox without the blank line that parts it from the next."""
+    return b"".join(lines[:-1] if lines and lines[-1] in (b"\n", b"\r\n") else lines)

@@ -1,0 +1,206 @@
+"""`stream-bayes spam`: teaching, correcting, looking into the filter, and its counts in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes.mail import SpamFilter
+from stream_bayes.streams.spam_home import SpamHome, id_of_mail
+from tests.cli.test_snapshots import run
+from tests.mail.making import stream
+
+MESSAGES = list(stream(120))
+
+
+def write_boxes(directory: Path, messages: list[tuple[bytes, str]] = MESSAGES) -> Path:
+    """An mbox of ham, and a Maildir of spam."""
+    directory.mkdir(exist_ok=True)
+    (directory / "spam" / "cur").mkdir(parents=True)
+    (directory / "spam" / "new").mkdir()
+    with (directory / "ham.mbox").open("wb") as box:
+        for place, (raw, label) in enumerate(messages):
+            if label == "ham":
+                box.write(b"From ann@example.com Mon Jan  1 10:00:00 2024\n" + raw + b"\n")
+            else:
+                (directory / "spam" / ("cur" if place % 2 else "new") / f"{place:04}").write_bytes(raw)
+    return directory
+
+
+@pytest.fixture
+def boxes(tmp_path: Path) -> Path:
+    return write_boxes(tmp_path / "boxes")
+
+
+@pytest.fixture
+def home(tmp_path: Path, boxes: Path) -> Path:
+    done = run(
+        "spam", "train", "--home", tmp_path / "home", "--ham", boxes / "ham.mbox", "--spam", boxes / "spam"
+    )
+    assert done.exit_code == 0, done.output
+    return tmp_path / "home"
+
+
+def stats(home: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(run("spam", "stats", "--home", home, "--json").stdout)
+    return told
+
+
+def test_training_learns_an_mbox_and_a_maildir(home: Path) -> None:
+    told = stats(home)
+    spam = sum(label == "spam" for _, label in MESSAGES)
+    assert (told["spam_messages"], told["ham_messages"]) == (spam, len(MESSAGES) - spam)
+    assert told["messages_that_can_be_corrected"] == told["messages_taught"] == len(MESSAGES)
+    alone = SpamFilter()
+    for raw, label in MESSAGES:
+        alone.learn_one(raw, label, id=id_of_mail(raw))
+    assert SpamHome(home).load().export_counts()["tokens"] == alone.export_counts()["tokens"]
+
+
+def test_what_was_learned_before_is_not_learned_again(home: Path, boxes: Path) -> None:
+    before = SpamHome(home).load().export_counts()
+    done = run("spam", "train", "--home", home, "--ham", boxes / "ham.mbox", "--json")
+    told = json.loads(done.stdout)
+    assert told["new"] == 0 and told["known_before"] == told["messages"] > 50
+    assert SpamHome(home).load().export_counts() == before
+
+
+def test_labels_come_in_turn_when_several_places_are_learned(home: Path) -> None:
+    model = SpamHome(home).load()
+    labels = [model.label_of(key) for key in model.ids()][:40]
+    assert 8 < labels.count("spam") < 32
+
+
+def test_a_mail_from_the_standard_input_is_learned(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from stream_bayes.cli.app import app
+
+    home = tmp_path / "home"
+    done = CliRunner().invoke(
+        app, ["spam", "train", "--home", str(home), "--spam", "-"], input=MESSAGES[0][0]
+    )
+    assert done.exit_code == 0, done.output
+    assert SpamHome(home).load().label_of(id_of_mail(MESSAGES[0][0])) == "spam"
+
+
+def test_a_verdict_in_the_headers_does_not_change_what_a_mail_is_known_by(home: Path, tmp_path: Path) -> None:
+    raw, label = MESSAGES[0]
+    (tmp_path / "mail").write_bytes(b"X-Stream-Bayes: ham\nX-Stream-Bayes-Id: no\n" + raw)
+    other = "ham" if label == "spam" else "spam"
+    done = run("spam", "correct", other, tmp_path / "mail", "--mail", "--home", home)
+    assert "1 corrected, 0 learned" in done.output
+    assert SpamHome(home).load().label_of(id_of_mail(raw)) == other
+
+
+def test_a_correction_by_id_is_exact_and_may_be_repeated(home: Path) -> None:
+    raw = next(raw for raw, label in MESSAGES if label == "spam")
+    for _ in range(2):
+        assert run("spam", "correct", "ham", id_of_mail(raw)[:12], "--home", home).exit_code == 0
+    alone = SpamFilter()
+    for one, said in MESSAGES:
+        alone.learn_one(one, "ham" if one == raw else said)
+    assert SpamHome(home).load().export_counts()["tokens"] == alone.export_counts()["tokens"]
+
+
+def test_a_mail_that_is_not_known_is_learned_by_a_correction(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "mail").write_bytes(b"Subject: new\n\nwords")
+    done = run("spam", "correct", "spam", tmp_path / "mail", "--mail", "--home", home)
+    assert "0 corrected, 1 learned" in done.output
+
+
+def test_what_is_forgotten_leaves_nothing(home: Path, tmp_path: Path) -> None:
+    before = SpamHome(home).load().export_counts()
+    (tmp_path / "mail").write_bytes(b"Subject: unheard\n\nunheardword")
+    run("spam", "train", "--home", home, "--ham", tmp_path / "mail")
+    assert "unheardword" in SpamHome(home).load().export_counts()["tokens"]
+    key = id_of_mail(b"Subject: unheard\n\nunheardword")
+    assert run("spam", "forget", key, "--home", home).exit_code == 0
+    assert SpamHome(home).load().export_counts() == before
+    assert key not in SpamHome(home).load().ids()
+    assert run("spam", "forget", key, "--home", home).exit_code == 3
+
+
+def test_explanations_name_tokens(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "mail").write_bytes(MESSAGES[0][0])
+    assert "P(spam)" in run("spam", "explain", tmp_path / "mail", "--home", home).stdout
+    told = json.loads(run("spam", "explain", tmp_path / "mail", "--home", home, "--json").stdout)
+    assert sum(row["adds"] for row in told["tokens"]) == pytest.approx(told["score"])
+
+
+def test_counts_go_out_and_into_another_filter(home: Path, tmp_path: Path) -> None:
+    assert run("spam", "export", tmp_path / "counts.json", "--home", home).exit_code == 0
+    other = tmp_path / "other"
+    for _ in range(2):
+        done = run("spam", "import", tmp_path / "counts.json", "--home", other)
+        assert done.exit_code == 0, done.output
+    one, two = (SpamHome(place).load() for place in (home, other))
+    assert {label: 2 * count for label, count in one.messages.items()} == two.messages
+    assert two.predict_one(MESSAGES[0][0]) == MESSAGES[0][1]
+    (tmp_path / "bad.json").write_text(
+        '{"labels": ["ham", "spam"], "messages": [1, 1], "tokens": {"a": [2, 0]}}'
+    )
+    before = SpamHome(other).version()
+    assert run("spam", "import", tmp_path / "bad.json", "--home", other).exit_code == 3
+    (tmp_path / "bad.json").write_text("no JSON")
+    assert run("spam", "import", tmp_path / "bad.json", "--home", other).exit_code == 3
+    assert SpamHome(other).version() == before
+
+
+def test_filters_merge(home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (tmp_path / "mail").write_bytes(b"Subject: new\n\nwords")
+    run("spam", "train", "--home", other, "--spam", tmp_path / "mail")
+    assert run("spam", "merge", other, "--home", home).exit_code == 0
+    model = SpamHome(home).load()
+    assert model.label_of(id_of_mail(b"Subject: new\n\nwords")) == "spam"
+    done = run("spam", "merge", other, "--home", home)
+    assert done.exit_code == 3 and "both filters learned" in done.output
+
+
+def test_a_filter_keeps_the_settings_it_was_made_with(tmp_path: Path, boxes: Path) -> None:
+    train = ("spam", "train", "--home", tmp_path / "home", "--ham", boxes / "ham.mbox")
+    assert run(*train, "--learn", "errors", "--learner", "multinomial-nb").exit_code == 0
+    assert run(*train).exit_code == 0
+    model = SpamHome(tmp_path / "home").load()
+    assert model.train == "errors" and type(model.learner).__name__ == "MultinomialNB"
+    for other in (("--learn", "near-errors"), ("--pairs",), ("--learner", "bernoulli-nb")):
+        assert run(*train, *other).exit_code == 3
+
+
+def test_tokens_may_be_kept_as_keyed_hashes(
+    tmp_path: Path, boxes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPAM_KEY", "a key of sixteen bytes or more")
+    train = ("spam", "train", "--home", tmp_path / "home", "--ham", boxes / "ham.mbox")
+    assert run(*train, "--key-env", "SPAM_KEY").exit_code == 0
+    assert run("spam", "stats", "--home", tmp_path / "home", "--key-env", "SPAM_KEY").exit_code == 0
+    assert b"meeting" not in (tmp_path / "home" / "filter.zip").read_bytes()
+    done = run("spam", "stats", "--home", tmp_path / "home")
+    assert done.exit_code == 4 and "hashed" in done.output
+    assert run(*train, "--key-env", "NOT_THERE").exit_code == 3
+
+
+def test_what_is_not_there_is_said(tmp_path: Path, boxes: Path) -> None:
+    home = tmp_path / "home"
+    assert run("spam", "stats", "--home", home).exit_code == 4
+    assert run("spam", "correct", "ham", "0123456789", "--home", home).exit_code == 4
+    assert run("spam", "train", "--home", home).exit_code == 3
+    assert run("spam", "train", "--home", home, "--ham", tmp_path / "nothing").exit_code == 5
+    assert not home.exists()
+    run("spam", "train", "--home", home, "--ham", boxes / "ham.mbox")
+    assert run("spam", "correct", "maybe", "0123456789", "--home", home).exit_code == 3
+    assert run("spam", "correct", "ham", "0123456789", "--home", home).exit_code == 3
+
+
+def test_the_home_is_named_by_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAM_BAYES_SPAM", str(home))
+    assert json.loads(run("spam", "stats", "--json").stdout)["messages_taught"] == len(MESSAGES)
+
+
+def test_only_the_owner_may_read_what_was_learned(home: Path) -> None:
+    assert (home / "filter.zip").stat().st_mode & 0o077 == 0
+    assert home.stat().st_mode & 0o077 == 0

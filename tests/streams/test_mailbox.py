@@ -1,0 +1,106 @@
+"""Mails from files of every kind."""
+
+from __future__ import annotations
+
+import gzip
+import mailbox
+from email.message import Message
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_bayes.errors import SourceError
+from stream_bayes.streams import mailbox as reading
+from stream_bayes.streams.mailbox import mails, size_of
+
+LINES = st.lists(
+    st.sampled_from(["From here on", ">From there", "text", "", "From: no", ">>From"]), max_size=6
+)
+
+
+def raws(path: Path) -> list[bytes]:
+    return [mail.raw for mail in mails(path)]
+
+
+def test_a_file_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "mail").write_bytes(b"Subject: a\n\nFrom here\n")
+    assert raws(tmp_path / "mail") == [b"Subject: a\n\nFrom here\n"]
+    (tmp_path / "mail").write_bytes(b"")
+    assert raws(tmp_path / "mail") == [b""]
+
+
+def test_an_mbox_is_read_as_python_wrote_it(tmp_path: Path) -> None:
+    box = mailbox.mbox(tmp_path / "box")
+    bodies = ["one\n", "two\n\nFrom the start\n", "three\n"]
+    for body in bodies:
+        message = Message()
+        message["Subject"] = "a"
+        message.set_payload(body)
+        box.add(message)
+    box.close()
+    assert raws(tmp_path / "box") == [f"Subject: a\n\n{body}".encode() for body in bodies]
+
+
+@given(st.lists(LINES, min_size=1, max_size=4))
+def test_what_is_written_as_mboxrd_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, bodies: list[list[str]]
+) -> None:
+    path = tmp_path_factory.mktemp("box") / "box"
+    with path.open("wb") as box:
+        for body in bodies:
+            box.write(b"From ann Mon Jan  1 00:00:00 2024\n")
+            for line in ["Subject: a", "", *body]:
+                quoted = ">" + line if line.lstrip(">").startswith("From ") else line
+                box.write(quoted.encode() + b"\n")
+            box.write(b"\n")
+    assert raws(path) == [
+        "".join(f"{line}\n" for line in ["Subject: a", "", *body]).encode() for body in bodies
+    ]
+
+
+def test_a_compressed_mbox_is_read_too(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "box.gz", "wb") as box:
+        box.write(b"From a\nSubject: a\n\none\n\nFrom b\nSubject: b\n\ntwo\n")
+    assert raws(tmp_path / "box.gz") == [b"Subject: a\n\none\n", b"Subject: b\n\ntwo\n"]
+
+
+def test_a_maildir_is_what_was_delivered(tmp_path: Path) -> None:
+    for folder, name in (("cur", "2"), ("new", "1"), ("tmp", "3"), ("cur", ".hidden")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_bytes(name.encode())
+    assert raws(tmp_path) == [b"2", b"1"]
+
+
+def test_a_directory_is_its_files(tmp_path: Path) -> None:
+    for name in "bac":
+        (tmp_path / name).write_bytes(name.encode())
+    assert raws(tmp_path) == [b"a", b"b", b"c"]
+
+
+def test_how_far_reading_has_come_ends_at_the_size(tmp_path: Path) -> None:
+    (tmp_path / "box").write_bytes(b"From a\n\none\n\nFrom b\n\ntwo\n" * 50)
+    (tmp_path / "other").write_bytes(b"Subject: x\n\n")
+    done = [mail.done for mail in mails(tmp_path)]
+    assert done == sorted(done) and done[-1] == size_of([tmp_path])
+    assert size_of([tmp_path, "-"]) is None
+
+
+def test_of_a_message_without_end_the_beginning_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 100)
+    (tmp_path / "box").write_bytes(b"From a\n" + b"line of ten\n" * 100 + b"\nFrom b\n\ntwo\n")
+    first, second = raws(tmp_path / "box")
+    assert 90 < len(first) < 220 and second == b"\ntwo\n"
+    (tmp_path / "mail").write_bytes(b"x" * 1000)
+    assert len(raws(tmp_path / "mail")[0]) == 100
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="nothing"):
+        raws(tmp_path / "nothing")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"From a\n\none\n")[:-9])
+    with pytest.raises(SourceError, match="cut"):
+        raws(tmp_path / "cut.gz")
