@@ -185,9 +185,12 @@ class Tables:
 
     def raise_peaks(self):
         """Note how heavy all classes have become, after the tables were filled from elsewhere."""
+        self.class_peak = np.maximum(self.class_peak, self.heaviest())
+
+    def heaviest(self):
+        """How heavy each class is, or the feature of it that is heaviest."""
         present = np.asarray(self.values.present).reshape(-1, self.values.layout.classes)
-        heaviest = np.maximum(self.class_weight, present.max(axis=0, initial=0.0))
-        self.class_peak = np.maximum(self.class_peak, heaviest)
+        return np.maximum(self.class_weight, present.max(axis=0, initial=0.0))
 
     @cython.ccall
     def is_complete(self) -> cython.bint:

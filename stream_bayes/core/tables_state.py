@@ -31,6 +31,7 @@ Array = NDArray[Any]
 
 ANY_SIGN = ("numeric_mean",)
 FRACTIONS = ("class_peak", "numeric_mean", "numeric_m2", "numeric_peak")  # also where all weights are whole
+ROUNDING = 1e-9  # of the largest magnitude held: what is promised of floats
 AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
 
 
@@ -160,10 +161,10 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
         if name in expected:
             alone = (arrays[name] == 0) & (arrays[weight] > 0)
             expect(not bool(alone.any()), f"{weight} holds weight that no sample has")
-    peaks = np.array(tables.class_peak)
-    tables.raise_peaks()
+    # A feature's weights, summed in another order than the class's, may round to a little more than these.
+    most = np.asarray(tables.class_peak) * (1.0 if tables.exact else 1.0 + ROUNDING)
     expect(
-        np.array_equal(peaks, tables.class_peak), "a class weighs more than it is said to have ever weighed"
+        bool((tables.heaviest() <= most).all()), "a class weighs more than it is said to have ever weighed"
     )
     tables.values.recount()
     if tables.values.histogram is not None:

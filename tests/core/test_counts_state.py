@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import random
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -65,6 +66,22 @@ def test_a_loaded_store_goes_on_as_the_saved_one(order, half_life):
         one.learn({"sky": "shade 9"}, "snow")
     assert frozen(twin)[:2] == frozen(store)[:2]
     assert twin.by_name() == store.by_name()
+
+
+def test_a_feature_that_rounding_makes_heavier_than_its_class_comes_back():
+    heavier = 0
+    for seed in range(100):
+        source, store = random.Random(seed), rows_store(2)
+        store.learn({"a": "x"}, "u", 0.3)
+        for number in range(12):
+            store.learn({"a": "x", "b": "y"}, "u", source.choice([0.1, 0.7, 1.3]))
+            if number == 4:
+                store.unlearn({"a": "x"}, "u", 0.3)
+            state, twin = store.state(), rows_store(2)
+            twin.load(state)
+            assert frozen(twin)[:2] == frozen(store)[:2]
+            heavier += bool(state["arrays"]["present"].max() > state["arrays"]["class_peak"].max())
+    assert heavier  # it does happen
 
 
 @given(samples, samples)

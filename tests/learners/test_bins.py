@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import stream_bayes
 from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.errors import CannotMerge, NotLearned
-from stream_bayes.testing.comparing import changes_nothing
+from stream_bayes.testing.comparing import changes_nothing, same_bytes
 from tests.learners.teaching import Row, taught
 
 KINDS = [AODE, SPODE, TAN, KDB, LiveChoice]
@@ -201,6 +201,16 @@ def test_a_number_that_was_never_learned_is_not_taken_back_while_it_would_wait()
     model = taught(AODE(bin_after=20), weather(8, 10))
     with changes_nothing(model, "unlearning"), pytest.raises(NotLearned, match="no such sample is held"):
         model.unlearn_one({"size": 123.0}, "u")
+
+
+@pytest.mark.parametrize("half_life", [3.0, 40.0])
+def test_counted_anew_faded_weights_round_differently_and_the_state_still_comes_back(half_life):
+    source = random.Random(17)
+    model: Any = AODE(min_count=1, bin_after=3, bin_window=100, half_life=half_life)
+    for x, y in weather(17, 150):
+        model.learn_one(x, y, source.choice([1.0, 0.3, 1.7]))
+        twin = AODE.from_state(model.state())
+        assert same_bytes(model, twin, "a state read back") is None
 
 
 # -- merging ----------------------------------------------------------------------------------------------------------
