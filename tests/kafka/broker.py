@@ -90,6 +90,8 @@ class Broker:
         The cluster's id.
     settings
         Lines that are added to its settings.
+    users
+        What is added when its storage is made: of the users, what SCRAM needs.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class Broker:
         ports: Sequence[tuple[int, int]] = (),
         cluster: str = "",
         settings: Sequence[str] = (),
+        users: Sequence[str] = (),
     ) -> None:
         if not ports:
             port, controller = free_ports(2)
@@ -120,6 +123,7 @@ class Broker:
                     f"listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{ports[number - 1][1]}",
                     f"advertised.listeners=PLAINTEXT://127.0.0.1:{self.port}",
                     "controller.listener.names=CONTROLLER",
+                    "inter.broker.listener.name=PLAINTEXT",
                     f"log.dirs={directory / 'data'}",
                     "offsets.topic.num.partitions=1",
                     f"offsets.topic.replication.factor={copies}",
@@ -138,7 +142,8 @@ class Broker:
             + "\n"
         )
         cluster = cluster or cluster_id()
-        self._run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties))
+        added = [word for user in users for word in ("--add-scram", user)]
+        self._run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties), *added)
 
     def start(self) -> None:
         """Start it, without waiting for it."""
@@ -149,7 +154,7 @@ class Broker:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.directory,
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                preexec_fn=die_with_parent,
             )
 
     def wait(self) -> None:
@@ -195,8 +200,11 @@ class Broker:
 
 
 def cluster_id() -> str:
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    """A new one; none that begins with a dash, which the storage tool would take for an option."""
+    return "k" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
 
 
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+def die_with_parent() -> None:
+    """Let this process be killed when the one that started it ends, however that ends; where Linux does so."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.kafka.broker import Broker, NoBroker, jars
+from tests.kafka.broker import Broker, NoBroker, free_ports, jars
 from tests.kafka.lab import Lab, Pipeline
+from tests.kafka.security import Security
 
 HERE = Path(__file__).parent
+LIMIT = 180  # seconds for a test; the broker, which the first one starts, has limits of its own
 
 
 @pytest.hookimpl(tryfirst=True)  # before the processes are given their shares
@@ -20,6 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("kafka"))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(LIMIT, func_only=True))
 
 
 def have_jars() -> None:
@@ -32,25 +37,56 @@ def have_jars() -> None:
         pytest.skip(f"no Kafka: {error}")
 
 
+class Cluster(NamedTuple):
+    """What all tests share; what is not known of a broker that was given is None."""
+
+    address: str
+    broker: Broker | None
+    security: Security | None
+
+
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     given = os.environ.get("STREAM_BAYES_KAFKA")
     if given:
-        yield given
+        yield Cluster(given, None, None)
         return
     have_jars()
-    broker = Broker(tmp_path_factory.mktemp("kafka") / "broker")
+    directory = tmp_path_factory.mktemp("kafka")
+    port, controller, tls, sasl = free_ports(4)
+    security = Security(directory / "security", tls, sasl)
+    broker = Broker(
+        directory / "broker",
+        ports=[(port, controller)],
+        settings=security.settings(port, controller),
+        users=security.users,
+    )
     broker.start()
     try:
         broker.wait()
-        yield broker.address
+        yield Cluster(broker.address, broker, security)
     finally:
         broker.kill()
 
 
+@pytest.fixture
+def broker(cluster: Cluster) -> Broker:
+    """A broker that can be stopped, and is to be started again."""
+    if cluster.broker is None:
+        pytest.skip("the broker is not ours to stop: leave STREAM_BAYES_KAFKA out")
+    return cluster.broker
+
+
+@pytest.fixture
+def security(cluster: Cluster) -> Security:
+    if cluster.security is None:
+        pytest.skip("of this broker it is not known how to prove who asks: leave STREAM_BAYES_KAFKA out")
+    return cluster.security
+
+
 @pytest.fixture(scope="session")
-def lab(servers: str) -> Iterator[Lab]:
-    lab = Lab(servers)
+def lab(cluster: Cluster) -> Iterator[Lab]:
+    lab = Lab(cluster.address)
     yield lab
     lab.close()
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
-import time
+import signal
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.event import TOMBSTONE, Event, Kind, Partition
@@ -24,10 +23,9 @@ from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Record
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
+from tests.kafka.processes import Process
+from tests.kafka.waiting import PATIENCE, until
 from tests.kafka.worker import make_engine
-
-ROOT = Path(__file__).parents[2]
-PATIENCE = 90.0  # seconds for a process, on a machine with much else to do
 
 
 class Lab:
@@ -41,7 +39,7 @@ class Lab:
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
-        self.admin = KafkaAdminClient(bootstrap_servers=[servers])
+        self.admin = KafkaAdminClient(bootstrap_servers=servers.split(","))
 
     def close(self) -> None:
         self.admin.close()
@@ -59,42 +57,64 @@ class Lab:
 
     def delete(self, topic: str) -> None:
         self.admin.delete_topics([topic])
-        while topic in self.admin.list_topics():
-            time.sleep(0.05)
+        until(f"topic {topic} to be gone", lambda: topic not in self.names())
+
+    def wait(self) -> None:
+        """Return once the cluster answers, after a broker was started again."""
+
+        def answers() -> bool:
+            try:
+                return bool(self.admin.describe_cluster())
+            except KafkaError:
+                return False
+
+        until("the cluster to answer", answers)
 
     def names(self) -> set[str]:
         return set(self.admin.list_topics())
 
     def put(self, topic: str, records: Iterable[tuple[int, bytes | None, bytes | None]]) -> None:
         """Write records: partition, key, value."""
-        producer = KafkaProducer(bootstrap_servers=[self.servers], linger_ms=20, metrics_enabled=False)
+        producer = KafkaProducer(
+            bootstrap_servers=self.servers.split(","), linger_ms=20, metrics_enabled=False
+        )
         try:
             for partition, key, value in records:
                 producer.send(topic, value, key, partition=partition)
-            producer.flush()
+            producer.flush(timeout=PATIENCE)
         finally:
-            producer.close()
+            producer.close(timeout=PATIENCE)
 
     def get(self, topic: str, start: int = 0) -> list[Any]:
         """What can be read of a topic under read_committed."""
+        (told,) = self.admin.describe_topics([topic])
+        places = [TopicPartition(topic, part["partition_index"]) for part in told["partitions"]]
+        ends = self.admin.list_partition_offsets(dict.fromkeys(places, -1), "read_committed")
+        begins = self.admin.list_partition_offsets(dict.fromkeys(places, -2))
         consumer = KafkaConsumer(
-            bootstrap_servers=[self.servers], isolation_level="read_committed", metrics_enabled=False
+            bootstrap_servers=self.servers.split(","), isolation_level="read_committed", metrics_enabled=False
         )
+        found: list[Any] = []
+
+        def all_read() -> bool:
+            for records in consumer.poll(200).values():
+                found.extend(records)
+            # Past what holds no record too: the ends of transactions, and what was compacted away.
+            return all(consumer.position(place, 1000) >= ends[place].offset for place in places)
+
         try:
-            numbers = sorted(consumer.partitions_for_topic(topic) or ())
-            places = [TopicPartition(topic, number) for number in numbers]
-            ends = self.admin.list_partition_offsets(dict.fromkeys(places, -1), "read_committed")
-            begins = self.admin.list_partition_offsets(dict.fromkeys(places, -2))
             consumer.assign(places)
             for place in places:
                 consumer.seek(place, max(start, begins[place].offset))
-            found: list[Any] = []
-            while any(consumer.position(place) < ends[place].offset for place in places):
-                for records in consumer.poll(200).values():
-                    found += records
+            until(f"all records of {topic}", all_read)
             return found
         finally:
             consumer.close()
+
+    def end(self, topic: str, partition: int = 0) -> int:
+        """The position after the last record."""
+        place = TopicPartition(topic, partition)
+        return int(self.admin.list_partition_offsets({place: -1})[place].offset)
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         stored = self.admin.list_group_offsets(group).get(group, {})
@@ -130,29 +150,22 @@ class Pipeline:
             "letters": lab.topic(partitions),
             "directory": str(directory),
         } | told
-        self.processes: list[subprocess.Popen[str]] = []
+        self.processes: list[Process] = []
 
     @property
     def journal(self) -> str:
         return f"{self.name}.journal"
 
-    def start(self, **told: Any) -> subprocess.Popen[str]:
-        """Start a worker; it says "running" when it takes signals."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.kafka.worker", json.dumps(self.told | told)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def start(self, **told: Any) -> Process:
+        """Start a worker, and return once it takes signals."""
+        process = Process(self.told | told)
         self.processes.append(process)
-        assert process.stdout is not None
-        process.stdout.readline()
+        process.wait_for("running")
         return process
 
     def run(self, **told: Any) -> dict[str, Any]:
         """Let a worker run to its end, which has to be a good one; what it says."""
-        return outcome(self.start(**told))
+        return self.start(**told).outcome()
 
     def engine(self, **told: Any) -> Engine:
         """A worker's engine, to run in this process."""
@@ -160,28 +173,22 @@ class Pipeline:
 
     def finish(self, count: int, **told: Any) -> dict[str, Any]:
         """Let a worker run until so many records were committed, this run's and earlier ones'."""
-        return self.run(most=count - sum(self.lab.committed(self.name).values()), **told)
+        return self.run(most=count - self.taken(), **told)
 
     def dies(self, **told: Any) -> None:
         """Let a worker run until it is killed, by itself."""
         process = self.start(**told)
-        said, wrong = process.communicate(timeout=PATIENCE)
-        assert process.returncode == -9, said + wrong
-
-    def fails(self, **told: Any) -> str:
-        """Let a worker run to an error; its last line."""
-        process = self.start(**told)
-        said, wrong = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 1, said + wrong
-        return wrong.strip().splitlines()[-1]
+        assert process.ended() == -signal.SIGKILL, process.wrong()
 
     def close(self) -> None:
         for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+            process.kill()
 
     # -- what came of it ----------------------------------------------------------------------------------------------
+
+    def taken(self) -> int:
+        """How many records were committed, where no position was left out."""
+        return sum(self.lab.committed(self.name).values())
 
     def kept(self) -> Snapshot:
         found = SnapshotStore(self.told["directory"]).latest()
@@ -241,13 +248,6 @@ class Pipeline:
         assert self.state() == self.expected()
         positions = {tuple(part): at for part, at in self.kept().positions.items() if at}
         assert self.lab.committed(self.name) == positions
-
-
-def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What a worker says at its good end."""
-    said, wrong = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, wrong
-    return json.loads(said.splitlines()[-1])
 
 
 def event(record: Any, is_label: bool) -> Record | None:

@@ -6,9 +6,8 @@ import json
 import signal
 import time
 
-import pytest
-
-from tests.kafka.lab import PATIENCE, Pipeline, days, outcome
+from tests.kafka.lab import Pipeline, days
+from tests.kafka.waiting import until
 
 
 def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_nothing(
@@ -16,31 +15,31 @@ def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_noth
 ) -> None:
     pipeline.lab.put(pipeline.topic, days(600))
     zombie = pipeline.start()
-    wait_for(lambda: sum(pipeline.lab.committed(pipeline.name).values()) == 600)
+    until("600 records to be committed", lambda: pipeline.taken() == 600)
     zombie.send_signal(signal.SIGSTOP)
     successor = pipeline.start()
     pipeline.lab.put(pipeline.topic, days(400, seed=8))
-    wait_for(lambda: sum(pipeline.lab.committed(pipeline.name).values()) == 1000)
+    until("1000 records to be committed", lambda: pipeline.taken() == 1000)
     zombie.send_signal(signal.SIGCONT)
     pipeline.lab.put(pipeline.topic, days(200, seed=9))
-    _, wrong = zombie.communicate(timeout=PATIENCE)
-    assert zombie.returncode == 1
+    assert zombie.ended() == 1
+    wrong = zombie.wrong()
     assert "another worker has taken over" in wrong or "another process has taken over" in wrong
-    wait_for(lambda: sum(pipeline.lab.committed(pipeline.name).values()) == 1200)
+    until("1200 records to be committed", lambda: pipeline.taken() == 1200)
     successor.send_signal(signal.SIGTERM)
-    assert outcome(successor)["taken"] == 1200
+    assert successor.outcome()["taken"] == 1200
     pipeline.check(1200)
 
 
 def test_sigterm_in_the_middle_of_batches_ends_with_a_commit_and_a_snapshot(pipeline: Pipeline) -> None:
     pipeline.lab.put(pipeline.topic, days(3000))
     worker = pipeline.start(batch=20)
-    wait_for(lambda: sum(pipeline.lab.committed(pipeline.name).values()) > 0)
+    until("a commit", lambda: pipeline.taken() > 0)
     began = time.monotonic()
     worker.send_signal(signal.SIGTERM)
-    taken = outcome(worker)["taken"]
+    taken = worker.outcome()["taken"]
     assert time.monotonic() - began < 30
-    assert taken == sum(pipeline.lab.committed(pipeline.name).values()) == pipeline.kept().clock
+    assert taken == pipeline.taken() == pipeline.kept().clock
     pipeline.finish(3000)
     pipeline.check(3000)
 
@@ -55,11 +54,3 @@ def test_the_journal_is_cut_off_below_the_oldest_snapshot_and_still_enough(pipel
     assert pipeline.finish(2000, keep=2)["replayed"] > 0
     answers = pipeline.answered()
     assert len(answers) == len(set(answers)) == 2000
-
-
-def wait_for(done) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not done():
-        if time.monotonic() > deadline:
-            pytest.fail("it did not come to this in time")
-        time.sleep(0.2)

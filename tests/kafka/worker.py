@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ POINTS = ("sends", "journal", "offsets", "commit", "committed", "snapshot", "sav
 def make_engine(told: dict[str, Any]) -> Engine:
     """The pipeline that is told of: a classifier, whose snapshots and topics go by the pipeline's name."""
     connection = Connection(
-        servers=(told["servers"],),
+        servers=tuple(told["servers"].split(",")),
         client=told.get("client", "kafka-python"),
         seconds=told.get("seconds", 10.0),
     )
@@ -65,12 +66,13 @@ def make_engine(told: dict[str, Any]) -> Engine:
             connection,
             name,
             source.identity,
+            copies=told.get("copies"),
             transaction_seconds=told.get("transaction_seconds", 60.0),
             most_bytes=told.get("most_bytes", 1_000_000),
         )
         journal = KafkaJournal(source, name, delivery, accept_gap=told.get("accept_gap", False))
     letters = KafkaDeadLetters(delivery, told["letters"])
-    return Engine(
+    engine = Engine(
         Step(served(NaiveBayes()), name, pending=pending),
         source,
         predictions=KafkaSink(delivery, told["predictions"], letters),
@@ -82,6 +84,9 @@ def make_engine(told: dict[str, Any]) -> Engine:
         schedule=Schedule(every_events=told.get("every_events", 500)),
         batch=told.get("batch", 100),
     )
+    if "pause" in told:  # after every commit
+        engine.watch(lambda progress: time.sleep(told["pause"]))
+    return engine
 
 
 def end_at(engine: Engine, point: str, count: int) -> None:
@@ -99,7 +104,18 @@ def end_at(engine: Engine, point: str, count: int) -> None:
         return outer
 
     journal: Any = engine.journal
-    delivery = journal.delivery
+    if isinstance(journal, KafkaJournal):
+        _end_in_transaction(journal.delivery, point, reaching)
+    if point == "committed":
+        engine.watch(reaching(lambda progress: None))
+    elif point == "snapshot":
+        assert engine.store is not None
+        engine.store.save = reaching(engine.store.save)  # type: ignore[method-assign]
+    elif point == "saved":
+        engine._prune = reaching(engine._prune)  # type: ignore[method-assign]
+
+
+def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any]) -> None:
     opening = delivery._fence
 
     def fence() -> None:
@@ -119,13 +135,6 @@ def end_at(engine: Engine, point: str, count: int) -> None:
             setattr(writer, point, reaching(getattr(writer, point)))
 
     delivery._fence = fence
-    if point == "committed":
-        engine.watch(reaching(lambda progress: None))
-    elif point == "snapshot":
-        assert engine.store is not None
-        engine.store.save = reaching(engine.store.save)  # type: ignore[method-assign]
-    elif point == "saved":
-        engine._prune = reaching(engine._prune)  # type: ignore[method-assign]
 
 
 def main(told: dict[str, Any]) -> None:

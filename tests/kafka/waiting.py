@@ -1,0 +1,30 @@
+"""Waiting, never without end: whoever waits says what for, and after so many seconds that it did not come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PATIENCE = 90.0  # seconds, on a machine with much else to do
+PAUSE = 0.05
+
+
+def until(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
+    """Look until there is something, and give it back.
+
+    Examples
+    --------
+    >>> until("three", lambda: 3)
+    3
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:g} seconds for {what}; the last look saw {found!r}")
+        time.sleep(PAUSE)
