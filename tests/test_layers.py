@@ -207,6 +207,7 @@ streams.kafka.entries
 streams.kafka.delivery
 streams.kafka.config
 streams.kafka.sink
+streams.kafka.produce
 streams.kafka.source
 streams.kafka.start
 streams.kafka.journal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from stream_bayes.streams.fields import Fields
 
-__all__ = ["VARIABLE", "FieldsConfig", "Part", "Secret"]
+__all__ = ["VARIABLE", "FieldsConfig", "Part", "RenewedSecret", "Secret"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -36,7 +36,14 @@ def _secret(given: object) -> object:
     raise ValueError("expected ${NAME} of an environment variable, or { file = ... }")
 
 
+def _renewed(given: object) -> Callable[[], object]:
+    _secret(given)  # so that what is wrong with it is told at once
+    return lambda: _secret(given)
+
+
 Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
+# One that changes while a pipeline runs: it is read anew whenever it is asked for.
+RenewedSecret: TypeAlias = Annotated[Callable[[], str], BeforeValidator(_renewed)]
 
 
 class Part(BaseModel):

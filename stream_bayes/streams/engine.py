@@ -130,6 +130,8 @@ class Engine:
     def stop(self) -> None:
         """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
         self._stopping = True
+        if self.journal is not None:
+            self.journal.interrupt()
 
     def watch(self, told: Callable[[Progress], None]) -> None:
         """Call this after every commit, with the progress: for bars and metrics."""

@@ -3,6 +3,7 @@
     check -> resume -> replay     at a start
     tend                          between batches
     prune                         after a snapshot
+    interrupt                     when the run is to end
 
 Whoever commits results writes an entry of it with them, so that what was committed after a snapshot is known exactly.
 """
@@ -99,4 +100,8 @@ class Journal(Protocol):
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         """Forget what stands before a length: no snapshot goes on from there any more."""
+        ...
+
+    def interrupt(self) -> None:
+        """The run is to end: wait for nothing that may never come. May be called from a signal."""
         ...

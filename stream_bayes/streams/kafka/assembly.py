@@ -49,6 +49,12 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
                     f"topic {part.topic!r} is read and written by this pipeline: it would never end"
                 )
     delivery = _delivery(config, source) if sinks else None
+    if source is not None and isinstance(delivery, Transactions):
+        own = delivery.journal.source
+        if own in {*source.decoders, *(part.topic for part in sinks)}:
+            raise BadValue(
+                f"topic {own!r} is the journal of the pipeline {config.name!r}, which nothing else may use: rename one"
+            )
     letters = predictions = None
     if delivery is not None and isinstance(config.dead_letters, KafkaSinkConfig):
         letters = KafkaDeadLetters(delivery, config.dead_letters.topic)

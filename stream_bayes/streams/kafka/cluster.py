@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
@@ -15,7 +16,7 @@ from kafka.structs import OffsetAndMetadata
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BrokerError
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import asking, unreachable
+from stream_bayes.streams.kafka.python_client import asking, bounded, made, unreachable
 from stream_bayes.streams.kafka.transport import Interrupted
 
 __all__ = ["Cluster", "Topic"]
@@ -23,6 +24,7 @@ __all__ = ["Cluster", "Topic"]
 T = TypeVar("T")
 
 REQUEST_SECONDS = 5.0  # for one answer
+CLOSE_SECONDS = 2.0
 PAUSE = 0.2  # between two attempts
 MOST_COPIES = 3  # of a topic that is made here, unless told
 JOURNAL = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -56,7 +58,7 @@ class Cluster:
         admin, self._admin = self._admin, None
         if admin is not None:
             with suppress(kafka_errors.KafkaError):
-                admin.close()
+                bounded(admin.close, CLOSE_SECONDS)
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
@@ -87,6 +89,24 @@ class Cluster:
                     "check its name, and what this user may do"
                 )
             found[told["name"]] = Topic(str(told.get("topic_id")), len(told["partitions"]))
+        return found
+
+    def existing(self, names: Iterable[str]) -> dict[str, Topic]:
+        """These topics.
+
+        Raises
+        ------
+        BrokerError
+            If one of them is not there, or may not be seen.
+        """
+        names = list(names)
+        found = self.topics(names) if names else {}
+        for name in names:
+            if name not in found:
+                raise BrokerError(
+                    f"there is no topic {name!r} at {self.connection}; make it first, or mend its name: "
+                    "none is made here"
+                )
         return found
 
     def beginnings(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
@@ -174,7 +194,9 @@ class Cluster:
         while True:
             try:
                 with asking(self.connection):
-                    return question(self._connected(deadline))
+                    admin = self._connected(deadline)
+                    left = max(0.0, deadline - time.monotonic())
+                    return bounded(partial(question, admin), left + REQUEST_SECONDS)
             except Interrupted as error:
                 cause = error.__cause__
                 if isinstance(cause, kafka_errors.TopicAlreadyExistsError):
@@ -189,7 +211,9 @@ class Cluster:
         if self._admin is None:
             settings = self.connection.python_settings()
             patience = max(0.2, deadline - time.monotonic())
-            self._admin = KafkaAdminClient(
+            self._admin = made(
+                KafkaAdminClient,
+                patience,
                 **settings | {"bootstrap_timeout_ms": int(1000 * patience)},
                 request_timeout_ms=int(1000 * min(REQUEST_SECONDS, self.connection.seconds)),
             )

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.config_parts import FieldsConfig, Part, Secret
+from stream_bayes.streams.config_parts import FieldsConfig, Part, RenewedSecret, Secret
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS
 
@@ -29,11 +29,12 @@ class KafkaConfig(Part):
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
     user: str | None = None
     password: Secret | None = None
-    token: Secret | None = None
+    token: RenewedSecret | None = None
     delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
     copies: int | None = Field(
         None, ge=1, description="of the journal; all brokers up to three, if not given"
     )
+    seconds: float = Field(10.0, gt=0, description="to try before saying that no broker answers")
     transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
     most_bytes: int = Field(MOST_BYTES, ge=16_384, description="of a record that is written")
 
@@ -47,7 +48,6 @@ class KafkaConfig(Part):
 
     def connection(self) -> Connection:
         """The connection that these describe."""
-        token = None if self.token is None else self.token.get_secret_value
         return Connection(
             servers=tuple(self.servers),
             client=self.client,
@@ -59,7 +59,8 @@ class KafkaConfig(Part):
             mechanism=self.mechanism,
             user=self.user,
             password=None if self.password is None else self.password.get_secret_value(),
-            token=token,
+            token=self.token,
+            seconds=self.seconds,
         )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.errors import BrokerError, SinkError
+from stream_bayes.errors import SinkError
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import gone
+from stream_bayes.streams.kafka.python_client import gone, refused
 from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Message
 
 __all__ = ["ConfluentReader", "ConfluentWriter"]
@@ -30,7 +30,7 @@ NOT_ALLOWED = {
 }
 LOST = {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}
 GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
-DELIVERY_SECONDS = 30.0  # as with the other client
+DELIVERY_SECONDS = 15.0  # as with the other client
 QUEUE_PAUSE = 0.05
 NO_TIME = 0  # the kind of a timestamp that is none
 
@@ -39,9 +39,7 @@ def translated(connection: Connection, error: KafkaError) -> Exception:
     """The client's error as ours."""
     code = error.code()
     if code in NOT_ALLOWED:
-        return BrokerError(
-            f"Kafka at {connection} does not allow it: {error.name()}; check who asks, and what they may do"
-        )
+        return refused(connection, error.name())
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
         return SinkError(
             "a topic takes only smaller records than the sink writes: raise its max.message.bytes, "

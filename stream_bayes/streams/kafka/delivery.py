@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from stream_bayes.core.event import Partition, Position, Slice
-from stream_bayes.errors import BrokerAway, BrokerError, Fenced, SinkError
+from stream_bayes.errors import BrokerAway, Fenced, SinkError
 from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
@@ -63,6 +63,8 @@ class Delivery(ABC):
     ----------
     aborts
         How often a batch had to be sent again.
+    waiting
+        Whether a batch is there that no broker has taken yet, though it was tried.
     """
 
     def __init__(
@@ -80,6 +82,8 @@ class Delivery(ABC):
         self.cluster = Cluster(connection)
         self.topics: list[str] = []  # what sinks write to
         self.aborts = 0
+        self.waiting = False
+        self._interrupted = False
         self._sleep = sleep
         self._partitions: dict[str, int] = {}
         self._sends: list[Send] = []
@@ -97,17 +101,12 @@ class Delivery(ABC):
         BrokerError
             If a topic is missing.
         """
-        found = self.cluster.topics(self.topics) if self.topics else {}
-        for topic in self.topics:
-            if topic not in found:
-                raise BrokerError(
-                    f"there is no topic {topic!r} at {self.connection}; make it first, or mend its name: "
-                    "none is made here"
-                )
-            self._partitions[topic] = found[topic].partitions
+        found = self.cluster.existing(self.topics)
+        self._partitions = {topic: found[topic].partitions for topic in self.topics}
 
     def open(self) -> None:
         """Make ready to write; sinks may each call this."""
+        self._interrupted = False
         if self._writer is None:
             self.check()
             self._open()
@@ -136,6 +135,10 @@ class Delivery(ABC):
         self._begun = 0
         self._sends = []
 
+    def interrupt(self) -> None:
+        """From now on wait for no broker that does not answer. May be called from a signal."""
+        self._interrupted = True
+
     def close(self) -> None:
         """Let go of everything."""
         self._drop_writer()
@@ -153,6 +156,13 @@ class Delivery(ABC):
     def mark(self, positions: Mapping[Partition, Position]) -> None:
         """Store the group's positions anew, before they expire."""
 
+    def _leave_if_interrupted(self, error: Exception) -> None:
+        if self._interrupted:
+            raise BrokerAway(
+                f"{self.name} was told to end while no broker took its results: what they were made from is taken "
+                f"again at the next start ({error})"
+            )
+
     def _drop_writer(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
@@ -160,6 +170,7 @@ class Delivery(ABC):
 
     def _note(self, error: Exception) -> None:
         self.aborts += 1
+        self.waiting = True
         logger.warning("a batch of %s is sent again: %s", self.name, error)
 
 
@@ -198,10 +209,12 @@ class AtLeastOnce(Delivery):
                     self._writer.send(*send)
                 self._writer.flush()
                 self.mark(positions_after(slices))
+                self.waiting = False
                 return
             except (Interrupted, BrokerAway) as error:
                 self._note(error)
                 self._drop_writer()
+                self._leave_if_interrupted(error)
             self._sleep(PAUSE)
 
     def mark(self, positions: Mapping[Partition, Position]) -> None:
@@ -255,6 +268,7 @@ class Transactions(Delivery):
         self.length = 0
         self.worker = uuid.uuid4().hex
         self._identity = identity
+        self._read: Mapping[str, Any] = {}
         self._number = 0
 
     @property
@@ -267,7 +281,8 @@ class Transactions(Delivery):
         try:
             self._fence()
             self.length = self.cluster.ends([self.journal])[self.journal]
-            self._persist((), Entry(FORMAT, self.worker, 0, (), **self._identity()), {})
+            self._read = self._identity()
+            self._persist((), Entry(FORMAT, self.worker, 0, (), **self._read), {})
         except Interrupted as error:
             raise BrokerAway(
                 f"Kafka at {self.connection} did not let {self.name!r} begin: {error}"
@@ -287,7 +302,7 @@ class Transactions(Delivery):
     def mark(self, positions: Mapping[Partition, Position]) -> None:
         self._number += 1
         told = tuple((*partition, position) for partition, position in positions.items())
-        self._persist((), Entry(FORMAT, self.worker, self._number, (), told), positions)
+        self._persist((), Entry(FORMAT, self.worker, self._number, (), told, **self._read), positions)
 
     def _persist(self, sends: Sequence[Send], entry: Entry, positions: Mapping[Partition, Position]) -> None:
         """One transaction, until it has taken place once."""
@@ -295,6 +310,7 @@ class Transactions(Delivery):
         while True:
             try:
                 self._transact(sends, entry, positions)
+                self.waiting = False
                 return
             except Interrupted as error:
                 self._note(error)
@@ -305,11 +321,13 @@ class Transactions(Delivery):
                 self._sleep(PAUSE)
                 try:
                     if self._recovered(entry, isinstance(interruption, EpochLost)):
+                        self.waiting = False
                         return
                     break
                 except BrokerAway as error:
                     failures = 0
                     logger.warning("%s waits for a broker: %s", self.name, error)
+                    self._leave_if_interrupted(error)
                 except Interrupted as error:
                     interruption = error
                 self._drop_writer()

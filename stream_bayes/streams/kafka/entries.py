@@ -2,11 +2,11 @@
 
     {"format":1,"worker":"5c1e...","number":0,"slices":[],"cluster":"w1u7...","topics":{"days":"b9a4..."}}
     {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}
-    {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]]}
+    {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]],"cluster":...}
 
 The first is what a worker writes when it takes over; by the name in it others learn that they were taken over from. The
 second is a commit, in the same transaction as its results. The third comes now and then, and before the journal is cut
-off below the oldest snapshot: so what is left of it always tells how far was committed.
+off below the oldest snapshot: so what is left of it always tells what was read, and how far was committed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from stream_bayes.core.event import Partition, Position, Slice
-from stream_bayes.errors import CannotResume
+from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.slices import advanced
-from stream_bayes.streams.kafka.transport import Interrupted
+from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
 
 __all__ = ["FORMAT", "Entry", "committed_in", "entries_from"]
 
@@ -45,7 +45,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     positions
         The next to read of each partition; only in entries without slices.
     cluster, topics
-        What is read, by id; only in a worker's first entry.
+        What is read, by id; only in entries without slices.
     offset
         Where it stands in the journal; not written.
     """
@@ -75,6 +75,8 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
 
     Raises
     ------
+    BrokerAway
+        If the cluster stops answering meanwhile.
     CannotResume
         If something else than a journal is there.
     """
@@ -85,20 +87,34 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
     reader = make_reader(cluster.connection, MOST_BYTES)
     try:
         reader.assign({partition: max(start, cluster.beginnings([partition])[partition])})
+        silent_since = time.monotonic()
         while True:
-            try:
-                messages = reader.poll(AT_ONCE, POLL_SECONDS)
-            except Interrupted:
-                messages = []
-                time.sleep(POLL_SECONDS)
+            messages, reached = _read(reader, partition)
             for message in messages:
                 yield _entry(topic, message.value, message.offset)
-            if not messages:
-                if reader.reached(partition) >= end:
-                    return
-                yield None
+            if messages:
+                silent_since = time.monotonic()
+                continue
+            if reached >= end:
+                return
+            if time.monotonic() - silent_since > cluster.connection.seconds:
+                raise BrokerAway(
+                    f"the journal {topic!r} has records up to {end}, and Kafka at {cluster.connection} sent none after "
+                    f"{reached} in {cluster.connection.seconds:g} seconds; look whether its brokers are well"
+                )
+            yield None
     finally:
         reader.close()
+
+
+def _read(reader: Reader, partition: Partition) -> tuple[list[Message], Position]:
+    """What has come, and up to where was read where nothing has."""
+    try:
+        messages = reader.poll(AT_ONCE, POLL_SECONDS)
+        return messages, 0 if messages else reader.reached(partition)
+    except Interrupted:
+        time.sleep(POLL_SECONDS)
+        return [], 0
 
 
 def _entry(topic: str, value: bytes | None, offset: int) -> Entry:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.journal import Kept
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery, Transactions
@@ -23,10 +25,14 @@ from stream_bayes.streams.kafka.start import (
     gaps_in,
     resumed,
 )
+from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.source import Record
 
 __all__ = ["KafkaJournal", "KafkaLog"]
 
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 60.0
 MARK_SECONDS = 86_400.0  # the positions of a group that stores none expire after seven days
 
 
@@ -112,10 +118,23 @@ class KafkaLog:
             self._told, self._told_at = dict(positions), now
         elif now - self._told_at >= self.mark_seconds:
             self._told_at = now
-            self._delivery.mark(positions)
+            try:
+                self._delivery.mark(positions)
+            except (BrokerAway, Interrupted) as error:
+                logger.warning("the positions of %s are not stored anew yet: %s", self.pipeline, error)
+                self._told_at += RETRY_SECONDS - self.mark_seconds
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         pass  # there is nothing that grows
+
+    def interrupt(self) -> None:
+        if self._delivery is not None:
+            self._delivery.interrupt()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the cluster answers, as far as is known: records come, and results are taken."""
+        return self.source.ready and not (self._delivery is not None and self._delivery.waiting)
 
     def _found(self) -> Found:
         source = self.source
@@ -200,7 +219,10 @@ class KafkaJournal(KafkaLog):
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         """Delete what stands before a length, once it is sure that this worker still owns the journal."""
         self.delivery.mark(positions)  # raises if another one has taken over; and then the rest still tells C
-        self.delivery.cluster.delete_below(self.delivery.journal, length)
+        try:
+            self.delivery.cluster.delete_below(self.delivery.journal, length)
+        except (BrokerAway, Interrupted) as error:
+            logger.warning("%s is cut off after the next snapshot: %s", self.delivery.journal.source, error)
 
     def _positions(self, found: Found, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
         journal, cluster = self.delivery.journal, self.delivery.cluster

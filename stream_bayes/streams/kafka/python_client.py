@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import queue
+import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.net.compat import KafkaNetClient
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.event import Partition, Position
@@ -15,13 +20,27 @@ from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Message
 
-__all__ = ["PythonReader", "PythonWriter", "asking"]
+__all__ = [
+    "PythonReader",
+    "PythonWriter",
+    "asking",
+    "bounded",
+    "gone",
+    "made",
+    "refused",
+    "unreachable",
+]
+
+T = TypeVar("T")
 
 NOT_ALLOWED = (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)
+REFUSAL = re.compile(r"\w*(Authorization|Authentication)Failed")
 TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 LOST = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
 LEARN_MS = 1000  # for one answer to which partitions a topic has
-DELIVERY_SECONDS = 30  # after which a record is given up, and its transaction tried anew
+DELIVERY_SECONDS = 15  # after which a record is given up, and its transaction tried anew
+GRACE_SECONDS = 2.0  # after a client's own limit
+CLOSE_SECONDS = 1.0  # for a client's thread to end
 
 
 @contextmanager
@@ -30,9 +49,7 @@ def asking(connection: Connection) -> Iterator[None]:
     try:
         yield
     except NOT_ALLOWED as error:
-        raise BrokerError(
-            f"Kafka at {connection} does not allow it: {_name(error)}; check who asks, and what they may do"
-        ) from error
+        raise refused(connection, _name(error)) from error
     except TOO_LARGE as error:
         raise SinkError(
             "a topic takes only smaller records than the sink writes: raise its max.message.bytes, "
@@ -44,12 +61,83 @@ def asking(connection: Connection) -> Iterator[None]:
         ) from error
     except kafka_errors.KafkaError as error:
         # Once a transaction has failed, every later call says so in the words of the first.
+        refusal = REFUSAL.search(str(error))
+        if refusal is not None:
+            raise refused(connection, refusal[0]) from error
         lost = isinstance(error, LOST) or any(kind.__name__ in str(error) for kind in LOST)
         raise (EpochLost if lost else Interrupted)(f"{_name(error)}: {error}") from error
 
 
 def _name(error: BaseException) -> str:
     return type(error).__name__.removesuffix("Error")
+
+
+def bounded(question: Callable[[], T], seconds: float) -> T:
+    """What a question to the client comes to; an error of the client's if it does not come back in time.
+
+    The client has limits of its own, but where a broker is killed while it connects they may fail: it then waits for a
+    thread that waits for nothing.
+    """
+    answers: queue.SimpleQueue[Callable[[], T]] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            found = question()
+        except BaseException as error:  # it belongs to whoever asked
+            fault = error
+            answers.put(lambda: _raised(fault))
+        else:
+            answers.put(lambda: found)
+
+    threading.Thread(target=ask, name="kafka-question", daemon=True).start()
+    try:
+        answer = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise kafka_errors.KafkaTimeoutError(f"the client did not come back in {seconds:g} seconds") from None
+    return answer()
+
+
+def _raised(error: BaseException) -> NoReturn:
+    raise error
+
+
+def made(client: Callable[..., T], seconds: float, **settings: Any) -> T:
+    """A client; where none can be made nothing is left of it, and a refusal is told from silence."""
+    parts: list[KafkaNetClient] = []
+
+    def network(**inner: Any) -> KafkaNetClient:
+        parts.append(KafkaNetClient(**inner))
+        return parts[-1]
+
+    refusals = _Refusals()
+    told = logging.getLogger("kafka.net.manager")
+    told.addFilter(refusals)
+    try:
+        return bounded(lambda: client(kafka_client=network, **settings), seconds + GRACE_SECONDS)
+    except kafka_errors.KafkaError:
+        for part in parts:
+            part._net.stop(1000 * CLOSE_SECONDS)  # its thread goes on otherwise, and tries to connect
+            with suppress(RuntimeError):  # where it did not stop in time
+                part._net.close()
+        if refusals.last is not None:
+            raise refusals.last from None
+        raise
+    finally:
+        told.removeFilter(refusals)
+
+
+class _Refusals(logging.Filter):
+    """Remembers that a broker refused who asks: the client only logs it, and tries again until its time is up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last: Exception | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        for told in record.args if isinstance(record.args, tuple) else ():
+            if isinstance(told, NOT_ALLOWED):
+                self.last = told
+        return True
 
 
 class PythonReader:
@@ -59,7 +147,9 @@ class PythonReader:
         self._connection = connection
         try:
             with asking(connection):
-                self._consumer = KafkaConsumer(
+                self._consumer = made(
+                    KafkaConsumer,
+                    connection.seconds,
                     group_id=None,
                     enable_auto_commit=False,
                     auto_offset_reset="none",
@@ -115,7 +205,7 @@ class PythonReader:
 
     def close(self) -> None:
         with suppress(kafka_errors.KafkaError):
-            self._consumer.close(autocommit=False, timeout_ms=1000)
+            self._consumer.close(autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
 
 
 class PythonWriter:
@@ -125,15 +215,18 @@ class PythonWriter:
         self, connection: Connection, transactional_id: str | None, seconds: float, most_bytes: int
     ) -> None:
         self._connection = connection
+        self._patience = min(seconds, DELIVERY_SECONDS)
         self._sent: list[Any] = []
         self._known: set[str] = set()
         try:
             with asking(connection):
-                self._producer = KafkaProducer(
+                self._producer = made(
+                    KafkaProducer,
+                    connection.seconds,
                     transactional_id=transactional_id,
                     transaction_timeout_ms=int(1000 * seconds),
-                    delivery_timeout_ms=int(1000 * min(seconds, DELIVERY_SECONDS)) + 1000,
-                    request_timeout_ms=int(1000 * min(seconds, DELIVERY_SECONDS)) // 2,
+                    delivery_timeout_ms=int(1000 * self._patience) + 1000,
+                    request_timeout_ms=int(1000 * self._patience) // 2,
                     max_block_ms=int(1000 * connection.seconds),
                     max_request_size=most_bytes,
                     linger_ms=5,
@@ -189,16 +282,25 @@ class PythonWriter:
 
     def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         told = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
-        with asking(self._connection):
-            self._producer.send_offsets_to_transaction(told, group)
+        self._answered(self._transaction.send_offsets_to_transaction, told, group)
 
     def commit(self) -> None:
-        with asking(self._connection):
-            self._producer.commit_transaction()
+        self._answered(self._transaction.begin_commit)
 
     def abort(self) -> None:
+        self._answered(self._transaction.begin_abort)
+
+    @property
+    def _transaction(self) -> Any:
+        return self._producer._transaction_manager
+
+    def _answered(self, question: Callable[..., Any], *told: Any) -> None:
+        """What the client's own methods do, which would wait for ever where no broker answers."""
         with asking(self._connection):
-            self._producer.abort_transaction()
+            answer = question(*told)
+            self._producer._sender.wakeup()
+            if not answer.wait(1000 * self._patience):
+                raise kafka_errors.KafkaTimeoutError(f"no answer in {self._patience:g} seconds")
 
     def flush(self) -> None:
         sent, self._sent = self._sent, []
@@ -208,8 +310,19 @@ class PythonWriter:
                 future.get(timeout=0)
 
     def close(self) -> None:
+        # At once, and first: `close` alone leaves the thread of a producer going that still has something to send.
+        sender = self._producer._sender
+        sender.force_close()
+        sender.join(CLOSE_SECONDS)
         with suppress(kafka_errors.KafkaError):
             self._producer.close(timeout=0)
+
+
+def refused(connection: Connection, why: str) -> BrokerError:
+    """The error for what a cluster does not allow."""
+    return BrokerError(
+        f"Kafka at {connection} does not allow it: {why}; check who asks, and what they may do"
+    )
 
 
 def unreachable(connection: Connection, error: Exception) -> BrokerAway:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values import shown
-from stream_bayes.errors import BadValue, BrokerAway, BrokerError, SourceError
+from stream_bayes.errors import BadValue, BrokerAway, SourceError
 from stream_bayes.streams.decoder import Decoder
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
@@ -69,7 +69,7 @@ class KafkaSource:
     most_bytes
         How much is kept ready of each broker, at most about.
     stuck_seconds
-        After how long without a record, though there are some, a partition is sought anew.
+        After how long without a record of a partition, though there are some, reading begins anew.
     clock
         The seconds that pass. Only looks at the cluster depend on them.
 
@@ -78,7 +78,7 @@ class KafkaSource:
     ready
         Whether the cluster answered when it was asked last.
     reseeks
-        How often a partition was sought anew because nothing came of it.
+        How often reading began anew because nothing came of a partition.
     """
 
     medium = "kafka"
@@ -135,19 +135,19 @@ class KafkaSource:
         new = [partition for partition in self.partitions() if partition not in positions]
         self._next = dict(positions) | (self.cluster.beginnings(new) if new else {})
         if self._reader is None:
-            self._reader = make_reader(self.connection, self.most_bytes)
-        self._reader.assign(self._next)
-        self._moved.clear()
+            self._reading()
+        else:
+            self._reader.assign(self._next)
+            self._moved.clear()
         self.ready = True
 
     def poll(self, limit: int) -> list[Record]:
-        if self._reader is None:
+        if not self._next:
             self.seek(self.positions)
-        assert self._reader is not None
         self._look()
         try:
-            messages = self._reader.poll(limit, POLL_SECONDS)
-        except Interrupted as error:
+            messages = self._reading().poll(limit, POLL_SECONDS)
+        except (BrokerAway, Interrupted) as error:
             self._away(error)
             return []
         if messages:
@@ -155,10 +155,21 @@ class KafkaSource:
         return self.decoded(messages)
 
     def close(self) -> None:
+        self._drop_reader()
+        self.cluster.close()
+
+    def _reading(self) -> Reader:
+        """What reads, where it is to be; made where there is none."""
+        if self._reader is None:
+            self._reader = make_reader(self.connection, self.most_bytes)
+            self._reader.assign(self._next)
+            self._moved.clear()
+        return self._reader
+
+    def _drop_reader(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
-        self.cluster.close()
 
     def decoded(self, messages: Iterable[Message]) -> list[Record]:
         """What these are; the next to read moves past them."""
@@ -197,13 +208,7 @@ class KafkaSource:
         SourceError
             If a topic was made anew since it was looked at first.
         """
-        topics = self.cluster.topics(self.decoders)
-        missing = [name for name in self.decoders if name not in topics]
-        if missing:
-            raise BrokerError(
-                f"there is no topic {missing[0]!r} at {self.connection}; make it first, or mend its name: "
-                "none is made here"
-            )
+        topics = self.cluster.existing(self.decoders)
         for name, topic in topics.items():
             if self._ids.setdefault(name, topic.id) != topic.id:
                 raise SourceError(f"topic {name!r} was deleted and made anew while it was read")
@@ -232,11 +237,11 @@ class KafkaSource:
         if now - self._looked < LOOK_SECONDS:
             return
         try:
-            self._ends = self.cluster.ends(self._next, LOOK_PATIENCE)
             if now - self._looked_for_partitions >= TOPIC_SECONDS:
                 self._looked_for_partitions = now
                 self._add_partitions()
-            self._seek_stuck(now)
+            self._ends = self.cluster.ends(self._next, LOOK_PATIENCE)
+            self._leave_stuck(now)
             self.ready = True
         except (BrokerAway, Interrupted) as error:
             self._away(error)
@@ -254,20 +259,19 @@ class KafkaSource:
             logger.info("partitions were added, and are read from their beginnings: %s", new)
             self.seek(self._next)
 
-    def _seek_stuck(self, now: float) -> None:
-        """A partition that has records, of which none came for long, is sought again where it is."""
-        assert self._reader is not None
+    def _leave_stuck(self, now: float) -> None:
+        """Where a partition has records, and none came for long, begin to read again, with a new reader."""
         for partition, end in self._ends.items():
-            reached = self._reader.reached(partition)
+            reached = self._reading().reached(partition)
             at, since = self._moved.get(partition, (-1, now))
             if reached != at or reached >= end:
                 self._moved[partition] = (reached, now)
             elif now - since >= self.stuck_seconds:
                 logger.warning(
-                    "nothing has come of %s for %d seconds; it is sought again", partition, now - since
+                    "nothing has come of %s for %d seconds; it is read anew", partition, now - since
                 )
                 self.reseeks += 1
-                self.seek(self._next)
+                self._drop_reader()  # a client whose thread has ended says nothing of it, and finds no new leader
                 return
 
 

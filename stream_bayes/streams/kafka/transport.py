@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from stream_bayes.core.event import Partition, Position
+from stream_bayes.errors import BrokerError
 
 __all__ = [
     "MOST_BYTES",
@@ -50,7 +51,7 @@ class Message(NamedTuple):
     value: bytes | None
 
 
-class Interrupted(Exception):
+class Interrupted(BrokerError):
     """The cluster did not do what was asked, or did not say so. It may do it later."""
 
 

@@ -1,0 +1,211 @@
+"""A file into a topic: what was written down once, as a stream again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from kafka.partitioner.default import murmur2
+
+from stream_bayes.core.event import Event, Partition, Position
+from stream_bayes.errors import Exhausted, SchemaError, Undecodable
+from stream_bayes.features import Numeric
+from stream_bayes.streams.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.csv_cells import number
+from stream_bayes.streams.csv_source import CSVSource
+from stream_bayes.streams.csv_types import FIRST_ROWS, inferred_features
+from stream_bayes.streams.decoder import RawDecoder
+from stream_bayes.streams.fields import Fields, seconds_from
+from stream_bayes.streams.json_lines import JSONLinesSource
+from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.sink import key_bytes
+from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS
+from stream_bayes.streams.source import Record, Source
+
+__all__ = ["Contents", "Produced", "csv_contents", "json_contents", "produce"]
+
+AT_ONCE = 500  # records between two looks whether they were taken
+
+
+class Contents:
+    """A source whose events hold whole records, with nothing taken out: `x` is what is written, as a dict.
+
+    Parameters
+    ----------
+    source
+        What reads the file.
+    content
+        The content of an event of it; None where it is no record.
+    key, time
+        The fields that hold a record's key, and when it happened: a number of seconds, or ISO 8601.
+    """
+
+    medium = "local"
+    may_skip = False
+
+    def __init__(
+        self,
+        source: Source,
+        content: Callable[[Any], dict[str, Any] | None],
+        key: str | None = None,
+        time: str | None = None,
+    ) -> None:
+        self.source = source
+        self.name = source.name
+        self._content = content
+        self._key = key
+        self._time = Fields(time=time)
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return self.source.positions
+
+    def poll(self, limit: int) -> list[Record]:
+        return [self._whole(record) for record in self.source.poll(limit)]
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        self.source.seek(positions)
+
+    def close(self) -> None:
+        self.source.close()
+
+    def _whole(self, record: Record) -> Record:
+        if not isinstance(record, Event):
+            return record
+        x = self._content(record.x)
+        if x is None:
+            fault = undecodable(Reason.NOT_JSON, "expected a JSON object")
+            return bad_record(fault, b"", record.position, record.partition, record.length)
+        key = None if self._key is None else x.get(self._key)
+        try:
+            moment = None if self._time.time is None else seconds_from(x.get(self._time.time), self._time)
+        except Undecodable as error:
+            raise SchemaError(f"{self.name}, position {record.position}: {error}") from error
+        return msgspec.structs.replace(record, x=x, key=key, time=moment)
+
+
+def json_contents(path: str | os.PathLike[str], key: str | None = None, time: str | None = None) -> Contents:
+    """The objects of a file of JSON lines."""
+    return Contents(JSONLinesSource(path, RawDecoder()), _object, key, time)
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """What stands in a line, if it is an object, however deep.
+
+    Examples
+    --------
+    >>> _object(b'{"sky": {"left": "grey"}}'), _object(b"[1]"), _object(b"{")
+    ({'sky': {'left': 'grey'}}, None, None)
+    """
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def csv_contents(
+    path: str | os.PathLike[str], key: str | None = None, time: str | None = None, delimiter: str = ","
+) -> Contents:
+    """The rows of a CSV file; numbers where a column's first rows hold nothing else. Empty cells are left out.
+
+    Raises
+    ------
+    SchemaError
+        If there is no column of the names that are given.
+    """
+    source = CSVSource(path, Fields(), delimiter=delimiter)
+    for name in (key, time):
+        if name is not None and name not in source.columns:
+            source.close()
+            raise SchemaError(f"{path}: there is no column {name!r}; there are {', '.join(source.columns)}")
+    start = source.positions
+    try:
+        rows = [record.x for record in source.poll(FIRST_ROWS) if isinstance(record, Event)]
+    except Exhausted:
+        rows = []
+    source.seek(start)
+    found = inferred_features(source.columns, rows)
+    numeric = {name for name, feature in found.items() if isinstance(feature, Numeric)}
+
+    def content(row: Mapping[str, str | None]) -> dict[str, Any]:
+        given = {name: text for name, text in row.items() if text is not None}
+        return {name: _number(text) if name in numeric else text for name, text in given.items()}
+
+    return Contents(source, content, key, time)
+
+
+def _number(text: str) -> int | float | str:
+    """A number as it would stand in JSON; the text where it is none after all.
+
+    Examples
+    --------
+    >>> _number("3"), _number("3.50"), _number("three")
+    (3, 3.5, 'three')
+    """
+    for kind in (int, number):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class Produced(NamedTuple):
+    """What became of a file.
+
+    Parameters
+    ----------
+    sent
+        How many records were written.
+    left_out
+        How many of the file's were none.
+    """
+
+    sent: int
+    left_out: int
+
+
+def produce(connection: Connection, topic: str, source: Source, most: int | None = None) -> Produced:
+    """Write what a source of contents holds into a topic, as JSON objects; those of one key to one partition.
+
+    A record may be written twice where the cluster does not answer; what is not taken in the end is an error.
+
+    Raises
+    ------
+    BrokerError
+        If there is no such topic, or it cannot be written to.
+    """
+    cluster = Cluster(connection)
+    try:
+        partitions = cluster.existing([topic])[topic].partitions
+    finally:
+        cluster.close()
+    turns = itertools.cycle(range(partitions))
+    sent = left_out = 0
+    writer = make_writer(connection, None, TRANSACTION_SECONDS, MOST_BYTES)
+    try:
+        while most is None or sent < most:
+            try:
+                records = source.poll(AT_ONCE if most is None else min(AT_ONCE, most - sent))
+            except Exhausted:
+                break
+            for record in records:
+                if not isinstance(record, Event):
+                    left_out += 1
+                    continue
+                key = key_bytes(record.key)
+                partition = next(turns) if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions
+                value = json.dumps(record.x, ensure_ascii=False, separators=(",", ":")).encode()
+                writer.send(topic, partition, key, value)
+                sent += 1
+            writer.flush()
+    finally:
+        writer.close()
+    return Produced(sent, left_out)

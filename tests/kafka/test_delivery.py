@@ -1,0 +1,150 @@
+"""What other ways there are to deliver: at least once, slowly, and not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.core.event import Partition
+from stream_bayes.streams.config import checked
+from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.connection import CLIENTS, Connection
+from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.store import SnapshotStore
+from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.waiting import until
+
+QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]
+
+
+def model_in(directory: str | Path) -> NaiveBayes:
+    found = SnapshotStore(Path(directory)).latest()
+    assert found is not None
+    return NaiveBayes.from_state(found.snapshot.sections["model"])
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_at_least_once_repeats_results_after_a_crash_and_counts_every_record_once(
+    lab: Lab, tmp_path: Path, client: str
+) -> None:
+    told: dict[str, Any] = {"delivery": "at-least-once", "client": client, "every_events": 150, "batch": 50}
+    pipeline = Pipeline(lab, tmp_path / "killed", **told)
+    lab.put(pipeline.topic, days(500))
+    try:
+        pipeline.dies(end_at=["committed", 6])
+        pipeline.run(most=500 - pipeline.kept().clock)
+    finally:
+        pipeline.close()
+    places = [tuple(dict(record.headers).items()) for record in lab.get(pipeline.told["predictions"])]
+    assert len(places) > 500 == len(set(places))  # by their headers the repeated ones are found
+    assert dict(places[0]).keys() == {"source", "partition", "position"}
+    assert pipeline.journal not in lab.names()
+    assert pipeline.taken() == 500
+    whole = Pipeline(lab, tmp_path / "whole", topic=pipeline.topic, **told)
+    whole.engine().run(500)
+    killed, expected = (model_in(each.told["directory"]) for each in (pipeline, whole))
+    for question in QUESTIONS:
+        assert killed.predict_proba_one(question) == pytest.approx(
+            expected.predict_proba_one(question), rel=1e-9
+        )
+
+
+def test_a_learner_slower_than_the_time_of_a_transaction_loses_none(pipeline: Pipeline) -> None:
+    pipeline.lab.put(pipeline.topic, days(40))
+    engine: Any = pipeline.engine(batch=10, transaction_seconds=3.0)
+    take = engine.step.take
+
+    def slowly(records: Any) -> None:
+        if engine.step.taken == 10:
+            time.sleep(5)
+        take(records)
+
+    engine.step.take = slowly
+    assert engine.run(40).taken == 40
+    assert engine.predictions.delivery.aborts == 0
+    pipeline.check(40)
+
+
+def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluster(
+    lab: Lab, pipeline: Pipeline, tmp_path: Path
+) -> None:
+    lab.put(pipeline.topic, days(200))
+    pipeline.engine().run(200)
+    before = lab.names()
+    table = {
+        "name": f"{pipeline.name}-shadow",
+        "kafka": {"servers": [lab.servers]},
+        "source": {"kind": "kafka", "topic": pipeline.topic, "target": "y"},
+        "model": {"kind": "nb"},
+        "snapshots": {"directory": str(tmp_path / "shadow")},
+    }
+    assert build(checked(table)).run(120).taken == 120
+    shadow = build(checked(table))
+    assert shadow.run(80).taken == 200
+    assert shadow.step.losses.cumulative.weight == pytest.approx(199, abs=1)
+    assert lab.names() == before and lab.committed(str(table["name"])) == {}
+    ours, shadows = model_in(pipeline.told["directory"]), model_in(tmp_path / "shadow")
+    for question in QUESTIONS:
+        assert shadows.predict_proba_one(question) == pytest.approx(
+            ours.predict_proba_one(question), rel=1e-9
+        )
+    pipeline.check(200)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_is_kept_ready_is_bounded_by_bytes_and_not_by_records(lab: Lab, client: str) -> None:
+    topic = lab.topic(1)
+    lab.put(topic, [(0, None, b"x" * 500_000) for _ in range(20)])
+    reader = make_reader(Connection(servers=(lab.servers,), client=client), 2_000_000)
+    came: list[int] = []
+
+    def all_read() -> bool:
+        polled = reader.poll(1000, 0.5)
+        came.extend([sum(len(message.value or b"") for message in polled)] if polled else [])
+        time.sleep(0.3)  # whoever reads is slow: so as much is kept ready as ever is
+        return sum(came) == 20 * 500_000
+
+    try:
+        reader.assign({Partition(topic): 0})
+        until("all records", all_read)
+    finally:
+        reader.close()
+    assert max(came) <= 3_500_000  # a fetch may end with one record more, and another may have begun
+
+
+def test_a_tombstone_takes_back_the_sample_with_its_key(lab: Lab, tmp_path: Path) -> None:
+    records = days(60, partitions=1)
+    withdrawn = [(0, b"day-3", None), (0, b"day-40", None)]
+    kept = [record for record in records if record[1] not in (b"day-3", b"day-40")]
+    models = []
+    for name, written in (("all", [*records, *withdrawn]), ("kept", kept)):
+        topic = lab.topic(1)
+        lab.put(topic, written)
+        table = {
+            "name": f"{topic}-{name}",
+            "kafka": {"servers": [lab.servers]},
+            "source": {"kind": "kafka", "topic": topic, "target": "y"},
+            "labels": {"correct_within": 1e9, "on_tombstone": "unlearn"},
+            "model": {"kind": "nb"},
+            "predictions": {"kind": "kafka", "topic": lab.topic(1)},
+            "snapshots": {"directory": str(tmp_path / name)},
+        }
+        assert build(checked(table)).run(len(written)).taken == len(written)
+        models.append(model_in(tmp_path / name))
+    for question in QUESTIONS:
+        assert models[0].predict_proba_one(question) == pytest.approx(
+            models[1].predict_proba_one(question), rel=1e-9
+        )
+
+
+def test_a_run_ends_with_all_its_threads(pipeline: Pipeline) -> None:
+    pipeline.lab.put(pipeline.topic, days(20))
+    before = set(threading.enumerate())
+    for client in CLIENTS:
+        pipeline.engine(client=client).run(10)
+    until("the clients to end their threads", lambda: set(threading.enumerate()) <= before)

@@ -1,0 +1,206 @@
+"""A broker that goes away is waited for: the worker stays up, says that it is not ready, and goes on by itself."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes.streams.kafka import source as source_module
+from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.connection import CLIENTS, Connection
+from stream_bayes.streams.kafka.transport import Interrupted
+from tests.kafka.broker import Broker
+from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.waiting import PATIENCE, until
+
+AWAY = 10.0  # seconds
+TOLD = {"seconds": 2.0, "transaction_seconds": 10.0, "every_events": 150, "batch": 50}  # shortened time-outs
+
+
+@contextmanager
+def running(pipeline: Pipeline, **told: Any) -> Iterator[Any]:
+    """A pipeline's engine, running in a thread, until this ends."""
+    engine = pipeline.engine(**told)
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            engine.run()
+        except BaseException as error:  # it is raised again, below
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield engine
+    finally:
+        engine.stop()
+        thread.join(PATIENCE)
+        if failed:
+            raise failed[0]
+        assert not thread.is_alive(), "the engine does not stop"
+
+
+def test_ten_seconds_without_a_broker_are_waited_for(
+    lab: Lab, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "LOOK_SECONDS", 1.0)
+    one, other = (Pipeline(lab, tmp_path / client, client=client) for client in CLIENTS)
+    with running(one, **TOLD) as first, running(other, **TOLD) as second:
+        for pipeline in (one, other):
+            lab.put(pipeline.topic, days(300))
+            until("the first records", partial(has_taken, pipeline, 300))
+        with killed(lab, broker):
+            began = time.monotonic()
+            for engine in (first, second):
+                until("the engine to be unready", partial(is_unready, engine), 30)
+            time.sleep(max(0.0, began + AWAY - time.monotonic()))
+            assert not first.journal.ready and not second.journal.ready
+        for pipeline, engine in ((one, first), (other, second)):
+            lab.put(pipeline.topic, days(200, seed=8))
+            until("the other records", partial(has_taken, pipeline, 500))
+            until("the engine to be ready", partial(is_ready, engine))
+    one.check(500)
+    other.check(500)
+
+
+def has_taken(pipeline: Pipeline, count: int) -> bool:
+    return pipeline.taken() == count
+
+
+def is_ready(engine: Any) -> bool:
+    return bool(engine.journal.ready)
+
+
+def is_unready(engine: Any) -> bool:
+    return not engine.journal.ready
+
+
+@contextmanager
+def killed(lab: Lab, broker: Broker) -> Iterator[None]:
+    """While this lasts there is no broker."""
+    broker.kill()
+    try:
+        yield
+    finally:
+        broker.start()
+        broker.wait()
+        lab.wait()
+
+
+@contextmanager
+def silent(broker: Broker) -> Iterator[None]:
+    """While this lasts the broker takes connections, and answers nothing."""
+    broker.signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        broker.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_commit_that_is_not_answered_is_not_waited_for_without_end(
+    lab: Lab, broker: Broker, client: str
+) -> None:
+    topic = lab.topic(1)
+    connection = Connection(servers=(lab.servers,), client=client, seconds=3.0)
+    threads = set(threading.enumerate())
+    writer = make_writer(connection, f"{topic}-writer", 4.0, 100_000)
+    writer.fence()
+    writer.begin()
+    writer.send(topic, 0, None, b"one")
+    with silent(broker):
+        began = time.monotonic()
+        with pytest.raises(Interrupted):
+            writer.commit()
+        assert time.monotonic() - began < 15
+        writer.close()
+        assert time.monotonic() - began < 20
+    until("the client to end its threads", lambda: set(threading.enumerate()) <= threads)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_worker_whose_broker_hangs_starts_anew_when_it_answers_again(
+    lab: Lab, broker: Broker, tmp_path: Path, client: str
+) -> None:
+    pipeline = Pipeline(lab, tmp_path / "state", client=client)
+    lab.put(pipeline.topic, days(400))
+    try:
+        worker = pipeline.start(**TOLD | {"batch": 20})
+        until("a commit", lambda: pipeline.taken() > 0)
+        with silent(broker):
+            time.sleep(5)
+        until("all records to be committed", lambda: pipeline.taken() == 400)
+        worker.send_signal(signal.SIGTERM)
+        assert worker.outcome()["taken"] == 400
+        pipeline.check(400)
+    finally:
+        pipeline.close()
+
+
+@pytest.mark.parametrize("delivery", ["exactly-once", "at-least-once"])
+def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
+    lab: Lab, broker: Broker, tmp_path: Path, delivery: str
+) -> None:
+    pipeline = Pipeline(lab, tmp_path / "state", delivery=delivery)
+    lab.put(pipeline.topic, days(100))
+    try:
+        worker = pipeline.start(**TOLD | {"every_events": 60, "batch": 10, "pause": 1.0})
+        until("a commit", lambda: pipeline.taken() > 0)
+        with killed(lab, broker):
+            worker.wait_for("is sent again")  # a batch is there that nobody takes
+            began = time.monotonic()
+            worker.send_signal(signal.SIGTERM)
+            assert worker.ended() == 1
+            assert time.monotonic() - began < 30
+            assert "was told to end while no broker took its results" in worker.wrong()
+        if delivery == "exactly-once":
+            pipeline.finish(100)
+            pipeline.check(100)
+        else:  # what came after the snapshot is taken again
+            assert pipeline.run(most=100 - pipeline.kept().clock)["taken"] == 100
+    finally:
+        pipeline.close()
+
+
+def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 0.2)
+    pipeline.lab.put(pipeline.topic, days(60))
+    with running(pipeline) as engine:
+        until("the first records", lambda: pipeline.taken() == 60)
+        pipeline.lab.admin.create_partitions({pipeline.topic: 3})
+        pipeline.lab.put(pipeline.topic, [(2, key, value) for _, key, value in days(30, seed=3)])
+        until("the records of the new partition", lambda: pipeline.taken() == 90)
+        assert sum(engine.source.lag(engine.positions).values()) == 0
+    pipeline.check(90)
+
+
+def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
+    with running(pipeline, stuck_seconds=1.0) as engine:
+        pipeline.lab.put(pipeline.topic, days(20))
+        until("the first records", lambda: pipeline.taken() == 20)
+        engine.source._reader.poll = dead
+        pipeline.lab.put(pipeline.topic, days(20, seed=8))
+        until("the other records", lambda: pipeline.taken() == 40)
+        assert engine.source.reseeks == 1
+    pipeline.check(40)
+
+
+def dead(limit: int, seconds: float) -> list[Any]:
+    """What a client says of which a thread has ended."""
+    time.sleep(seconds)
+    return []

@@ -1,0 +1,121 @@
+"""Who asks is proved as the pipeline file says, with either client; and no secret is ever shown."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+
+from stream_bayes.errors import BrokerError
+from stream_bayes.streams.config import checked
+from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.pipeline import build
+from tests.kafka.lab import Lab, days
+from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
+
+WAYS = ("TLS", *MECHANISMS)
+
+
+def reached(security: Security, way: str, client: str) -> dict[str, Any]:
+    """The table `kafka` of a pipeline file."""
+    table: dict[str, Any] = {"client": client, "tls": True, "ca_file": security.path("ca.pem")}
+    if way == "TLS":
+        own = {"cert_file": security.path("client.pem"), "key_file": security.path("client.key")}
+        return table | own | {"servers": [security.tls]}
+    table |= {"mechanism": way, "servers": [security.sasl]}
+    if way == "OAUTHBEARER":
+        return table | {"token": "${KAFKA_TOKEN}"}
+    return table | {"user": USER, "password": "${KAFKA_PASSWORD}"}
+
+
+def pipeline(lab: Lab, directory: Path, kafka: dict[str, Any], name: str, topic: str) -> Engine:
+    table = {
+        "name": name,
+        "kafka": kafka,
+        "source": {"kind": "kafka", "topic": topic, "target": "y"},
+        "model": {"kind": "nb"},
+        "predictions": {"kind": "kafka", "topic": lab.topic(1)},
+        "snapshots": {"directory": str(directory / "state")},
+    }
+    return build(checked(table), directory)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pipeline_proves_who_it_is(
+    lab: Lab,
+    security: Security,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    way: str,
+    client: str,
+) -> None:
+    caplog.set_level(logging.INFO)
+    secret = token()
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    monkeypatch.setenv("KAFKA_TOKEN", secret)
+    topic = lab.topic(1)
+    lab.put(topic, days(30, partitions=1))
+    engine = pipeline(lab, tmp_path, reached(security, way, client), f"{topic}-pipeline", topic)
+    assert engine.run(30).taken == 30
+    shown = caplog.text + repr(vars(engine.source))
+    assert PASSWORD not in shown and secret not in shown
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("way", ["PLAIN", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_told_in_a_line_without_it(
+    lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, client: str
+) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", "guessed-wrong")
+    topic = lab.topic(1)
+    began = time.monotonic()
+    with pytest.raises(BrokerError) as raised:
+        pipeline(lab, tmp_path, reached(security, way, client), topic, topic).run(0)
+    assert time.monotonic() - began < 15
+    said = str(raised.value)
+    assert "does not allow it" in said and "guessed-wrong" not in said and "\n" not in said
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_a_user_may_not_do_is_told_in_a_line(
+    lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    topic = lab.topic(1)
+    lab.put(topic, days(5, partitions=1))
+    acl = ACL(
+        f"User:{USER}",
+        "*",
+        ACLOperation.READ,
+        ACLPermissionType.DENY,
+        ResourcePattern(ResourceType.TOPIC, topic),
+    )
+    everyone = ACL(
+        "User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, ResourcePattern(ResourceType.TOPIC, topic)
+    )
+    assert not lab.admin.create_acls([acl, everyone])["failed"]
+    with pytest.raises(BrokerError, match=r"does not allow it: .*check who asks, and what they may do"):
+        pipeline(lab, tmp_path, reached(security, "PLAIN", client), topic, topic).run(5)
+
+
+def test_a_token_in_a_file_is_read_anew_for_every_connection(
+    security: Security, lab: Lab, tmp_path: Path
+) -> None:
+    path = tmp_path / "token"
+    path.write_text(token())
+    topic = lab.topic(1)
+    kafka = reached(security, "OAUTHBEARER", "kafka-python") | {"token": {"file": str(path)}}
+    engine = pipeline(lab, tmp_path, kafka, topic, topic)
+    path.write_text("not.a.token")  # a token that has expired is no good either
+    with pytest.raises(BrokerError, match="does not allow it"):
+        engine.run(0)
+    path.write_text(token())
+    assert engine.run(0).taken == 0
