@@ -10,6 +10,7 @@ from stream_bayes._build import VERSION
 from stream_bayes.cli.compare import compare
 from stream_bayes.cli.explain import explain
 from stream_bayes.cli.models import models
+from stream_bayes.cli.produce import produce
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.spam import spam
 from stream_bayes.cli.spam_counts import counting
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(replay)
 app.command()(run)
+app.command()(produce)
 app.command()(compare)
 app.command()(explain)
 app.command()(models)

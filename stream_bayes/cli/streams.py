@@ -12,18 +12,29 @@ import typer
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.progress import bar_over, print_summary
-from stream_bayes.errors import BadConfig, BadValue
+from stream_bayes.errors import BadConfig, BadValue, Undecodable
 from stream_bayes.schema import Schema
-from stream_bayes.streams.config import checked, load_config
+from stream_bayes.streams.config import PipelineConfig, checked, load_config
 from stream_bayes.streams.csv_types import inferred_schema
 from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.fields import Fields, seconds_from
 from stream_bayes.streams.pipeline import build, make_source, warm_start
 from stream_bayes.streams.replay import Paced
 from stream_bayes.streams.signals import stopping_on_signals
 from stream_bayes.streams.source import Source
 
-__all__ = ["File", "Ignore", "Nominal", "Target", "Time", "learner_arguments", "replay", "run", "source_of"]
+__all__ = [
+    "File",
+    "Ignore",
+    "Nominal",
+    "Target",
+    "Time",
+    "kind_of",
+    "learner_arguments",
+    "replay",
+    "run",
+    "source_of",
+]
 
 File = Annotated[Path, typer.Argument(help="A CSV or JSON lines file, plain or gzipped.", show_default=False)]
 Target = Annotated[str, typer.Option(help="The column that holds the labels.", show_default=False)]
@@ -40,7 +51,7 @@ def source_of(
     file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str
 ) -> tuple[Source, Schema | None]:
     """A file as a source, and what its first rows show to be in it."""
-    table = {"kind": _kind(file), "path": str(file), "target": target, "ignore": ignore}
+    table = {"kind": kind_of(file), "path": str(file), "target": target, "ignore": ignore}
     if time is not None:
         table["time"] = time
     if table["kind"] == "csv":
@@ -68,7 +79,7 @@ def with_nominal(schema: Schema, names: list[str]) -> Schema:
     return Schema(features, classes=schema.classes, target=schema.target, unknown=schema.unknown)
 
 
-def _kind(file: Path) -> str:
+def kind_of(file: Path) -> str:
     """The format that a file's name tells."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes and suffixes[-1] == ".gz":
@@ -130,7 +141,7 @@ def replay(
             raise BadValue("--speed needs --time, the column that says when an event happened")
         table: dict[str, Any] = {
             "name": file.name.split(".")[0] or "replay",
-            "source": {"kind": _kind(file), "path": str(file), "target": target},
+            "source": {"kind": kind_of(file), "path": str(file), "target": target},
             "model": {"kind": model, "arguments": learner_arguments(arg)},
         }
         if predictions is not None:
@@ -155,6 +166,14 @@ def run(
     warm: Annotated[
         Path | None, typer.Option("--warm-start", help="Begin with the model of this snapshot.")
     ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Where a first run begins to read a topic: earliest, latest, or a time.",
+            metavar="TIME",
+        ),
+    ] = None,
     accept_gap: Annotated[
         bool, typer.Option("--accept-gap", help="Go on though records of a topic expired unread.")
     ] = False,
@@ -164,19 +183,62 @@ def run(
     """Run what a pipeline file describes, until the source ends or a signal comes."""
     with telling_errors():
         config = load_config(file)
+        if start is not None:
+            config = starting_from(config, start)
         engine = build(config, file.parent, accept_gap=accept_gap)
         with closing(engine.source):
             if dry_run:
                 _say_where(engine, json)
                 return
+            if (warm is not None or start is not None) and not rebuild:
+                refuse_to_begin_anew(engine)
             if warm is not None:
-                if engine.store is not None and engine.store.list() and not rebuild:
-                    raise BadConfig(
-                        f"{engine.store.directory} holds snapshots to go on from; with --rebuild it starts anew, warm"
-                    )
                 warm_start(engine, warm)
             size = None if config.source.kind == "kafka" else _size(file.parent / config.source.path)
             _run(engine, size, most, json, rebuild=rebuild)
+
+
+def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
+    """The pipeline, with another place to begin in its topic."""
+    if config.source.kind != "kafka":
+        raise BadValue("--from is for a source of kind 'kafka'; a file is read from its beginning")
+    return config.model_copy(update={"source": config.source.model_copy(update={"start": moment(start)})})
+
+
+def moment(text: str) -> str | float:
+    """A place to begin.
+
+    Examples
+    --------
+    >>> moment("latest"), moment("1970-01-02T00:00:00Z"), moment("86400")
+    ('latest', 86400.0, 86400.0)
+    """
+    if text in ("earliest", "latest"):
+        return text
+    try:
+        seconds = seconds_from(_number(text), Fields(time="--from"))
+    except Undecodable:
+        seconds = None
+    if seconds is None or seconds < 0:
+        raise BadValue(
+            f"--from {text}: expected earliest, latest, seconds since 1970, or a time such as 2026-01-31T12:00:00Z"
+        )
+    return seconds
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def refuse_to_begin_anew(engine: Engine) -> None:
+    """Refuse what is for a first run where there is something to go on from."""
+    if engine.store is not None and engine.store.list():
+        raise BadConfig(
+            f"{engine.store.directory} holds snapshots to go on from; with --rebuild it starts anew"
+        )
 
 
 def _size(file: Path) -> int | None:

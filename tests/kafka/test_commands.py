@@ -1,0 +1,225 @@
+"""The program over Kafka: files into topics, examples as they stand, and an exit code for each kind of trouble."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stream_bayes.cli.app import app
+from tests.kafka.broker import free_ports
+from tests.kafka.lab import Lab, days
+from tests.kafka.waiting import PATIENCE, until
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("kafka_*.toml"))
+
+PIPELINE = """
+name = "{name}"
+model = {{ kind = "nb" }}
+snapshots = {{ directory = "state" }}
+kafka = {{ servers = ["{servers}"], seconds = 3.0 }}
+source = {{ kind = "kafka", topic = "{topic}", target = "y" }}
+predictions = {{ kind = "kafka", topic = "{predictions}" }}
+dead_letters = {{ kind = "kafka", topic = "{letters}" }}
+"""
+
+
+class File:
+    """A pipeline file, with topics of its own."""
+
+    def __init__(self, lab: Lab, directory: Path, **told: str) -> None:
+        self.path = directory / "pipeline.toml"
+        self.topic = lab.topic(1)
+        self.told = {
+            "servers": lab.servers,
+            "topic": self.topic,
+            "predictions": lab.topic(1),
+            "letters": lab.topic(1),
+            "name": f"{self.topic}-pipeline",
+        } | told
+        self.path.write_text(PIPELINE.format(**self.told))
+
+    def run(self, *arguments: str) -> Result:
+        return stream_bayes("run", str(self.path), *arguments)
+
+
+def stream_bayes(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def file(lab: Lab, tmp_path: Path) -> File:
+    return File(lab, tmp_path)
+
+
+def refused(result: Result, code: int, said: str) -> None:
+    """One line, and the code."""
+    assert result.exit_code == code, result.output
+    assert said in result.stderr and len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_as_it_stands_once_its_topics_are_there(
+    lab: Lab, tmp_path: Path, example: Path
+) -> None:
+    text = example.read_text("utf-8")
+    assert "localhost:9092" in text
+    path = tmp_path / example.name
+    path.write_text(text.replace("localhost:9092", lab.servers), "utf-8")
+    for topic in ("weather", "rain", "rain-dead"):
+        assert f'"{topic}"' in text
+        lab.topic(2, topic)
+    days_file = tmp_path / "days.csv"
+    rows = ["grey,5.5,true", "blue,1.5,false", "blue,,false", "grey,4,true"] * 20
+    days_file.write_text("\n".join(["sky,wind,rain", *rows]) + "\n")
+    produced = stream_bayes(
+        "produce", str(days_file), "--topic", "weather", "--servers", lab.servers, "--json"
+    )
+    assert json.loads(produced.stdout) == {"topic": "weather", "sent": 80, "left_out": 0}
+    for most in (30, 50):
+        result = stream_bayes("run", str(path), "--most", str(most), "--json")
+        assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["records"], told["records_in_this_run"], told["delivery"]) == (80, 50, "exactly once")
+    assert told["learned"] == 80 and told["cumulative"]["accuracy"] > 0.9
+    assert len(lab.get("rain")) == 80
+
+
+def test_produce_keeps_types_keys_and_pace(lab: Lab, tmp_path: Path) -> None:
+    topic = lab.topic(3)
+    path = tmp_path / "days.csv"
+    path.write_text(
+        "at,id,sky,wind\n1970-01-01T00:00:00,a,grey,3\n1970-01-01T00:00:10,b,,2.5\n"
+        "1970-01-01T00:00:20,a,röt,1\n1970-01-01T00:00:20,b,blue\n"
+    )
+    began = time.monotonic()
+    result = stream_bayes(
+        *["produce", str(path), "--topic", topic, "--servers", lab.servers],
+        *["--key", "id", "--time", "at", "--speed", "20"],
+    )
+    assert result.exit_code == 0, result.output
+    assert "3 records, 1 left out" in result.stdout
+    assert time.monotonic() - began >= 1.0
+    records = sorted(lab.get(topic), key=lambda record: json.loads(record.value)["at"])
+    assert [json.loads(record.value) for record in records] == [
+        {"at": "1970-01-01T00:00:00", "id": "a", "sky": "grey", "wind": 3},
+        {"at": "1970-01-01T00:00:10", "id": "b", "wind": 2.5},
+        {"at": "1970-01-01T00:00:20", "id": "a", "sky": "röt", "wind": 1},
+    ]
+    assert [record.key for record in records] == [b"a", b"b", b"a"]
+    assert records[0].partition == records[2].partition
+    assert records[2].timestamp - records[0].timestamp >= 600  # a second, less what the first one waited for
+
+
+def test_produce_takes_json_lines_and_stops_after_as_many_as_it_is_told(lab: Lab, tmp_path: Path) -> None:
+    topic = lab.topic(1)
+    path = tmp_path / "days.jsonl"
+    path.write_text('{"sky": "grey", "n": 1}\n{not json\n{"sky": {"a": [true, null]}}\n{"sky": "more"}\n')
+    said = stream_bayes("produce", str(path), "--topic", topic, "--servers", lab.servers, "--most", "2")
+    assert said.exit_code == 0, said.output
+    assert [json.loads(record.value) for record in lab.get(topic)] == [
+        {"sky": "grey", "n": 1},
+        {"sky": {"a": [True, None]}},
+    ]
+
+
+def test_produce_makes_no_topic(lab: Lab, tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("sky\ngrey\n")
+    result = stream_bayes("produce", str(path), "--topic", "not-made", "--servers", lab.servers)
+    refused(result, 5, "there is no topic 'not-made'")
+    assert "not-made" not in lab.names()
+
+
+def test_a_first_run_begins_where_it_is_told(lab: Lab, file: File) -> None:
+    lab.put(file.topic, days(20, partitions=1))
+    time.sleep(0.01)
+    moment = time.time()
+    lab.put(file.topic, days(10, partitions=1, seed=8))
+    assert file.run("--from", f"{moment:.3f}", "--most", "5").exit_code == 0
+    positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
+    assert positions == list(range(20, 25))
+    refused(file.run("--from", "latest"), 3, "holds snapshots to go on from")
+    refused(file.run("--from", "yesterday"), 3, "--from yesterday: expected earliest, latest")
+
+
+def test_a_first_run_from_the_latest_leaves_out_what_was_there(lab: Lab, file: File) -> None:
+    lab.put(file.topic, days(20, partitions=1))
+    assert file.run("--from", "latest", "--most", "0").exit_code == 0
+    lab.put(file.topic, days(5, partitions=1, seed=8))
+    assert file.run("--most", "5").exit_code == 0
+    positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
+    assert positions == list(range(20, 25))
+
+
+def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
+    lab: Lab, file: File, tmp_path: Path
+) -> None:
+    directory = tmp_path / "other"
+    directory.mkdir()
+    (port,) = free_ports(1)
+    began = time.monotonic()
+    away = File(lab, directory, servers=f"127.0.0.1:{port}").run()
+    assert time.monotonic() - began < 15
+    refused(away, 5, f"no Kafka broker answered at 127.0.0.1:{port}")
+    refused(File(lab, directory, predictions="not-there").run(), 5, "there is no topic 'not-there'")
+    assert not (directory / "state").exists()
+    lab.put(file.topic, days(20, partitions=1))
+    assert file.run("--most", "10").exit_code == 0
+    shutil.rmtree(tmp_path / "state")
+    refused(file.run("--most", "10"), 4, "there is no snapshot")
+    assert file.run("--rebuild", "--most", "10").exit_code == 0
+
+
+def test_another_schema_and_clashing_names_change_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
+    lab.put(file.topic, days(20, partitions=1))
+    assert file.run("--most", "10").exit_code == 0
+    told = file.path.read_text()
+    file.path.write_text(told + '[schema.features]\nsky = "nominal"\n')
+    refused(file.run("--most", "10"), 4, "the newest snapshot was taken with other settings")
+    other = File(lab, tmp_path, name=file.told["name"])
+    shutil.rmtree(tmp_path / "state")
+    refused(other.run("--most", "0"), 4, "give this pipeline another name")
+    other = File(lab, tmp_path, predictions=f"{file.told['name']}.journal", name=file.told["name"])
+    refused(other.run("--most", "0"), 3, "which nothing else may use")
+    assert len(lab.get(file.told["predictions"])) == 10
+
+
+def test_too_many_records_that_are_none_end_a_run_with_a_code_of_their_own(lab: Lab, file: File) -> None:
+    lab.put(file.topic, [(0, None, b"{not json")] * 500)
+    result = file.run("--most", "500")
+    assert result.exit_code == 7, result.output
+
+
+def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(lab: Lab, file: File) -> None:
+    lab.put(file.topic, days(20, partitions=1))
+    program = "from stream_bayes.cli.app import main; main()"
+    first: Any = subprocess.Popen(
+        [sys.executable, "-c", program, "run", str(file.path)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until("the first worker", lambda: sum(lab.committed(file.told["name"]).values()) == 20)
+        first.send_signal(signal.SIGSTOP)
+        lab.put(file.topic, days(10, partitions=1, seed=8))
+        assert file.run("--most", "10").exit_code == 0
+        lab.put(file.topic, days(10, partitions=1, seed=9))
+        first.send_signal(signal.SIGCONT)
+        _, said = first.communicate(timeout=PATIENCE)
+        assert first.returncode == 6, said
+        assert "taken over" in said.strip().splitlines()[-1]
+    finally:
+        first.kill()
+        first.communicate()
+    assert len(lab.get(file.told["predictions"])) == 30
