@@ -1,13 +1,31 @@
-"""The image cannot be built here; what its file relies on can be looked at."""
+"""The image cannot be built here, nor the services started; what their files rely on can be looked at."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from stream_bayes.cli.app import app
+from stream_bayes.streams.config import load_config
+from stream_bayes.streams.pipeline import build
 
 ROOT = Path(__file__).parents[1]
-DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
+DOCKER = ROOT / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+VERSIONS = dict(
+    line.split("=", 1)
+    for line in (DOCKER / ".env").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+OURS = ("worker", "producer")
 
 
 def test_the_image_has_a_python_that_the_package_runs_on() -> None:
@@ -29,3 +47,57 @@ def test_everything_that_is_copied_from_the_project_is_there() -> None:
 def test_the_image_does_not_run_as_root() -> None:
     assert re.search(r"^USER (?!root)\w+$", DOCKERFILE, re.MULTILINE)
     assert DOCKERFILE.index("USER ") < DOCKERFILE.index("CMD ")
+
+
+def test_every_version_is_in_one_place_and_kafka_is_the_one_that_is_tested() -> None:
+    (tested,) = re.findall(
+        r"<kafka\.version>(.+)</kafka\.version>", (ROOT / "tests/kafka/pom.xml").read_text("utf-8")
+    )
+    assert VERSIONS["KAFKA"] == tested
+    images = {service["image"] for service in SERVICES.values() if "image" in service}
+    assert images == {"apache/kafka:${KAFKA}", "prom/prometheus:${PROMETHEUS}"}
+
+
+def test_services_depend_on_services_and_use_volumes_that_there_are() -> None:
+    for name, service in SERVICES.items():
+        assert ("image" in service) != ("build" in service), name
+        for needed, how in service.get("depends_on", {}).items():
+            condition = how["condition"]
+            assert needed in SERVICES
+            assert condition != "service_healthy" or "healthcheck" in SERVICES[needed]
+        for volume in service.get("volumes", ()):
+            held = volume.split(":")[0]
+            assert (DOCKER / held).exists() if held.startswith(".") else held in COMPOSE["volumes"], volume
+
+
+def test_the_image_is_built_from_the_file_that_is_there() -> None:
+    for name in OURS:
+        build_from = SERVICES[name]["build"]
+        assert (DOCKER / build_from["context"] / build_from["dockerfile"]).samefile(DOCKER / "Dockerfile")
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_the_commands_are_ones_that_the_program_knows(service: str) -> None:
+    program, verb, *arguments = SERVICES[service]["command"]
+    assert program == "stream-bayes"
+    command = typer.main.get_command(app).commands[verb]  # type: ignore[attr-defined]
+    command.make_context(verb, list(arguments))  # it parses them, and does nothing
+
+
+def test_the_topics_that_are_made_are_those_of_the_pipeline() -> None:
+    config = load_config(DOCKER / "weather.toml")
+    engine = build(config, DOCKER)
+    parts = (config.source, config.predictions, config.dead_letters)
+    (made,) = re.findall(r"for topic in (.+); do", SERVICES["topics"]["command"][0])
+    assert made.split() == [part.topic for part in parts if part is not None and part.kind == "kafka"]
+    assert engine.delivery == "exactly once"
+    assert SERVICES["producer"]["command"][4] == config.source.topic  # type: ignore[union-attr]
+
+
+def test_state_outlives_the_container_where_its_user_may_write() -> None:
+    snapshots = load_config(DOCKER / "weather.toml").snapshots
+    assert snapshots is not None
+    mounted = [volume.split(":")[1] for volume in SERVICES["worker"]["volumes"]]
+    assert str(snapshots.directory) in mounted
+    after = DOCKERFILE[DOCKERFILE.index("USER ") :]
+    assert f"RUN mkdir {snapshots.directory.name}" in after  # so the volume begins with this owner
