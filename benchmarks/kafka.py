@@ -1,0 +1,227 @@
+"""A topic in, a topic out, through a real broker: whole pipelines, and what their parts cost.
+
+Every pass is a pipeline of a new name over the same topic, records of 20 fields; it begins to count after its
+first batch, for a start has much to ask of a broker, and ends with the last commit. Everything runs in this process but
+the broker, which is the one of the tests.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from river import compose, naive_bayes, preprocessing
+
+from benchmarks.harness import Case, Contest, Side
+from stream_bayes import NaiveBayes, Nominal, Schema
+from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.json_decoder import JSONDecoder
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.delivery import Transactions
+from stream_bayes.streams.kafka.journal import KafkaJournal
+from stream_bayes.streams.kafka.sink import KafkaSink
+from stream_bayes.streams.kafka.source import KafkaSource
+from stream_bayes.streams.saving import Schedule
+from stream_bayes.streams.served import ServedLearner, served
+from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
+from tests.kafka.broker import Broker, NoBroker, jars
+
+__all__ = ["cases"]
+
+EVENTS = 30_000
+FIELDS = 20
+VALUES = 8
+BATCH = 1000
+TOPIC = "events"
+
+CONFLUENT, PYTHON = "confluent-kafka", "kafka-python"
+numbers = itertools.count()
+
+
+@cache
+def servers() -> str:
+    """A broker with the topic; it ends with this process.
+
+    Raises
+    ------
+    NoBroker
+        If none can be had.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="bench-kafka-"))
+    broker = Broker(directory / "broker")
+    broker.start()
+    atexit.register(broker.kill)
+    broker.wait()
+    admin = KafkaAdminClient(bootstrap_servers=[broker.address])
+    topics = {name: {"num_partitions": 1, "replication_factor": 1} for name in (TOPIC, "answers")}
+    admin.create_topics(topics, wait_for_metadata=True)
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=[broker.address], linger_ms=20)
+    for key, value in records():
+        producer.send(TOPIC, value, key, partition=0)
+    producer.flush(timeout=60)
+    producer.close(timeout=60)
+    return broker.address
+
+
+def records() -> list[tuple[bytes, bytes]]:
+    """Events of two classes: what is written, with their keys."""
+    chance = random.Random(41)
+    found = []
+    for number in range(EVENTS):
+        label = chance.random() < 0.4
+        content: dict[str, Any] = {
+            f"f{n}": f"v{min(chance.randrange(VALUES), VALUES - 1 - label)}" for n in range(FIELDS)
+        }
+        content["y"] = "yes" if label else "no"
+        found.append((b"key-%d" % number, json.dumps(content, separators=(",", ":")).encode()))
+    return found
+
+
+def schema() -> Schema:
+    """The declared one: records are checked against it as they are decoded."""
+    features = {f"f{n}": Nominal([f"v{value}" for value in range(VALUES)]) for n in range(FIELDS)}
+    return Schema(features, classes=["no", "yes"], target="y")
+
+
+class Nothing(ServedLearner):
+    """A model that takes no time: what is left is the loop."""
+
+    ANSWER: Mapping[Any, float] = {"no": 0.5, "yes": 0.5}
+
+    def _serve(self, learner: Any) -> None:
+        super()._serve(learner)
+        self.learn = lambda x, y, w: None
+        self.answer = self.answer_and_learn = lambda *sample: dict(self.ANSWER)
+
+
+def pipeline(client: str, model: Callable[[], Any], directory: Path | None = None, name: str = "") -> Engine:
+    """A pipeline that writes its answers in transactions."""
+    name = name or f"bench-{next(numbers)}"
+    connection = Connection(servers=(servers(),), client=client)
+    source = KafkaSource(connection, TOPIC, JSONDecoder(Fields(target="y"), schema()))
+    delivery = Transactions(connection, name, source.identity)
+    return Engine(
+        Step(model(), name),
+        source,
+        predictions=KafkaSink(delivery, "answers"),
+        journal=KafkaJournal(source, name, delivery),
+        store=None if directory is None else SnapshotStore(directory),
+        schedule=Schedule(every_events=10 * EVENTS),
+        batch=BATCH,
+    )
+
+
+def learner() -> Any:
+    return served(NaiveBayes(schema=schema()))
+
+
+def live(client: str, model: Callable[[], Any], _: Any = None) -> float:
+    """Seconds for all events, as after the first batch."""
+    engine = pipeline(client, model)
+    seen: list[tuple[float, int]] = []
+
+    def note(progress: Progress) -> None:
+        seen.append((perf_counter(), progress.taken))
+
+    engine.watch(note)
+    engine.run(EVENTS)
+    (first, before), (last, after) = seen[0], seen[-1]
+    return (last - first) / (after - before) * EVENTS
+
+
+def replay(client: str, _: Any = None) -> float:
+    """Seconds for all events between a snapshot and what was committed."""
+    with tempfile.TemporaryDirectory() as directory:
+        name = f"bench-{next(numbers)}"
+        first = pipeline(client, learner, Path(directory), name)
+        first._finish = lambda: None  # type: ignore[method-assign]  # no last snapshot, as after kill -9
+        first.run(EVENTS)
+        engine = pipeline(client, learner, Path(directory), name)
+        replaying = engine._replay
+        spent: list[float] = []
+
+        def timed(batches: Any) -> None:
+            start = perf_counter()
+            replaying(batches)
+            spent.append(perf_counter() - start)
+
+        engine._replay = timed  # type: ignore[method-assign]
+        engine.run(0)
+        assert engine.replayed == EVENTS, engine.replayed
+        return spent[0]
+
+
+def river(_: Any = None) -> float:
+    """Seconds of the usual loop: a consumer, json, River, json, a producer; at least once."""
+    model = compose.Pipeline(preprocessing.OneHotEncoder(), naive_bayes.MultinomialNB())
+    consumer = KafkaConsumer(bootstrap_servers=[servers()], consumer_timeout_ms=20_000)
+    producer = KafkaProducer(bootstrap_servers=[servers()], linger_ms=5)
+    place = TopicPartition(TOPIC, 0)
+    try:
+        consumer.assign([place])
+        consumer.seek(place, 0)
+        start = 0.0
+        for count, record in enumerate(consumer, 1):
+            if count == BATCH:
+                start = perf_counter()
+            x = json.loads(record.value)
+            y = x.pop("y")
+            answer = model.predict_proba_one(x)
+            model.learn_one(x, y)
+            best = max(answer, key=answer.__getitem__, default=None)
+            said = {"prediction": best, "probabilities": answer, "position": record.offset}
+            producer.send("answers", json.dumps(said).encode(), record.key)
+            if count == EVENTS:
+                break
+        producer.flush(timeout=60)
+        return (perf_counter() - start) / (EVENTS - BATCH) * EVENTS
+    finally:
+        consumer.close()
+        producer.close(timeout=10)
+
+
+def contest(ours: Callable[[Any], float], peer: Callable[[Any], float] | None) -> Contest:
+    """Passes over the whole topic."""
+    servers()
+    sides = [None if run is None else Side(EVENTS, run, list, EVENTS) for run in (ours, peer)]
+    assert sides[0] is not None
+    return Contest([None], sides[0], sides[1])  # the events come from the topic
+
+
+def cases() -> list[Case]:
+    """The report's lines; none where there is no broker to be had."""
+    try:
+        jars()
+    except NoBroker as reason:
+        print(f"benchmarks: Kafka is left out: {reason}", file=sys.stderr)
+        return []
+    fast, plain = (partial(live, client, learner) for client in (CONFLUENT, PYTHON))
+    bare = partial(live, CONFLUENT, lambda: Nothing(NaiveBayes(schema=schema())))
+    usual = "River, kafka-python, json"
+    return [
+        Case("Kafka to Kafka, confluent-kafka", partial(contest, fast, None), limit=1e6 / 30_000),
+        Case(
+            "Kafka to Kafka, confluent-kafka, beside its loop",
+            partial(contest, fast, bare),
+            "without the model",
+            0.7,
+        ),
+        Case("Kafka to Kafka, kafka-python", partial(contest, plain, None), limit=1e6 / 15_000),
+        Case("Kafka to Kafka, confluent-kafka, beside River", partial(contest, fast, river), usual, 10.0),
+        Case(
+            "Kafka: replay after a snapshot", partial(contest, partial(replay, CONFLUENT), fast), "live", 1.3
+        ),
+    ]

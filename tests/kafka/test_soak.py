@@ -1,0 +1,152 @@
+"""Three brokers, and everything dies again and again: workers, leaders, all brokers at once.
+
+A seed says when; it is printed, and STREAM_BAYES_SEED sets it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.errors import KafkaError
+
+from stream_bayes.streams.kafka.connection import CLIENTS
+from tests.kafka.broker import Broker, cluster_id, free_ports
+from tests.kafka.conftest import have_jars
+from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.waiting import until
+from tests.kafka.worker import POINTS
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600, func_only=True)]
+
+BROKERS = 3
+PARTITIONS = 4
+EVENTS = 100_000
+KILLS = 50
+SETTINGS = ("default.replication.factor=3", "min.insync.replicas=2")
+MINUTES = 900.0  # seconds for a worker, while brokers come and go
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Broker]]:
+    have_jars()
+    directory = tmp_path_factory.mktemp("three")
+    free = free_ports(2 * BROKERS)
+    ports = list(zip(free[::2], free[1::2], strict=True))
+    cluster = cluster_id()
+    brokers = [
+        Broker(directory / f"broker-{number}", number, ports, cluster, SETTINGS)
+        for number in range(1, BROKERS + 1)
+    ]
+    try:
+        for broker in brokers:
+            broker.start()
+        for broker in brokers:
+            broker.wait()
+        yield brokers
+    finally:
+        for broker in brokers:
+            broker.kill()
+
+
+@pytest.fixture
+def trio(brokers: list[Broker]) -> Iterator[Lab]:
+    lab = Lab(",".join(broker.address for broker in brokers))
+    lab.wait()
+    yield lab
+    lab.close()
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    seed = int(os.environ.get("STREAM_BAYES_SEED") or random.SystemRandom().randrange(10**6))
+    print(f"STREAM_BAYES_SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_fifty_kills_over_a_hundred_thousand_records_lose_and_repeat_nothing(
+    trio: Lab, tmp_path: Path, chance: random.Random, client: str
+) -> None:
+    pipeline = Pipeline(trio, tmp_path / "state", PARTITIONS, client=client, batch=500, every_events=4000)
+    trio.put(pipeline.topic, days(EVENTS, PARTITIONS, seed=chance.randrange(10**6)))
+    try:
+        kills = 0
+        while kills < KILLS:
+            point = chance.choice(POINTS)
+            count = chance.randrange(1, 900) if point == "sends" else chance.randrange(1, 3)
+            worker = pipeline.start(end_at=[point, count], most=1500)  # or it comes to its end before
+            assert worker.ended(MINUTES) in (0, -signal.SIGKILL), worker.wrong()
+            kills += worker.ended() == -signal.SIGKILL
+        assert pipeline.taken() < EVENTS
+        pipeline.finish(EVENTS)
+        pipeline.check(EVENTS)
+    finally:
+        pipeline.close()
+
+
+def test_leaders_that_die_and_hang_and_a_minute_without_brokers_lose_and_repeat_nothing(
+    trio: Lab, brokers: list[Broker], tmp_path: Path, chance: random.Random
+) -> None:
+    told: dict[str, Any] = {"batch": 200, "every_events": 2000, "pause": 0.05, "stuck_seconds": 20.0}
+    pipelines = [Pipeline(trio, tmp_path / client, PARTITIONS, client=client, **told) for client in CLIENTS]
+    put = 0
+
+    def feed(count: int = 5000) -> None:
+        nonlocal put
+        records = days(count, PARTITIONS, seed=chance.randrange(10**6))
+        for pipeline in pipelines:
+            trio.put(pipeline.topic, records)
+        put += count
+
+    def caught_up() -> bool:
+        try:
+            return all(pipeline.taken() == put for pipeline in pipelines)
+        except KafkaError:
+            return False
+
+    try:
+        feed()
+        workers = [pipeline.start() for pipeline in pipelines]
+        for trouble in ("kill", "stop", "kill", "stop", "none"):
+            feed()
+            time.sleep(chance.uniform(1, 4))
+            if trouble == "none":
+                down = brokers
+            else:
+                down = [brokers[leader(trio, chance.choice(pipelines).topic) - 1]]
+            for broker in down:
+                if trouble == "stop":
+                    broker.signal(signal.SIGSTOP)
+                else:
+                    broker.kill()
+            time.sleep(60 if trouble == "none" else chance.uniform(5, 20))
+            for broker in down:
+                if trouble == "stop":
+                    broker.signal(signal.SIGCONT)
+                else:
+                    broker.start()
+            for broker in down:
+                broker.wait()
+            trio.wait()
+            until(f"both workers to catch up after {trouble}", caught_up, MINUTES)
+        for worker in workers:
+            worker.send_signal(signal.SIGTERM)
+        assert [worker.outcome(MINUTES)["taken"] for worker in workers] == [put, put]
+        for pipeline in pipelines:
+            pipeline.check(put)
+    finally:
+        for pipeline in pipelines:
+            pipeline.close()
+
+
+def leader(lab: Lab, topic: str) -> int:
+    """The number of the broker that leads the first partition."""
+    (told,) = lab.admin.describe_topics([topic])
+    return int(told["partitions"][0]["leader_id"])
