@@ -12,7 +12,12 @@ _build.install_finder()
 
 from stream_bayes import errors
 from stream_bayes.columns import CodedColumns
+from stream_bayes.core.network import DiscreteNetwork
+from stream_bayes.core.structure import Structure
 from stream_bayes.errors import StreamBayesError
+from stream_bayes.formats.bif import read_bif, write_bif
+from stream_bayes.learners.bayes_net import BayesNet
+from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.decision import Costs, Thresholds
 from stream_bayes.learners.dependence import KDB
@@ -30,11 +35,14 @@ __all__ = [
     "ODE",
     "SPODE",
     "TAN",
+    "BayesNet",
+    "BayesNetClassifier",
     "BernoulliNB",
     "CodedColumns",
     "ComplementNB",
     "Costs",
     "DecidingClassifier",
+    "DiscreteNetwork",
     "GaussianNB",
     "LiveChoice",
     "MultinomialNB",
@@ -43,10 +51,13 @@ __all__ = [
     "Numeric",
     "Schema",
     "StreamBayesError",
+    "Structure",
     "Thresholds",
     "__version__",
     "compiled",
     "errors",
+    "read_bif",
+    "write_bif",
 ]
 
 __version__ = _build.VERSION

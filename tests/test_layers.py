@@ -54,6 +54,8 @@ core._pair_kernels
 core._dependence_kernels
 core._generalities
 core._terms
+core._network_kernels
+core._weighed_rows
 core._average_kernels
 core._triple_kernels
 core._super_parent_kernels
@@ -85,6 +87,9 @@ core.network
 core.bulk
 core.family_table
 core.family_counts
+core.counted_network
+core.labelled_counts
+core.labelled_network
 core.scores
 core.sample
 core.numbering
@@ -107,6 +112,7 @@ core.inference
 core.em
 core.readings
 core.dependences
+core.class_of_network
 core.label_codes
 core.ranking
 core.calibration
@@ -130,6 +136,7 @@ learners.explanation
 learners.intervals
 learners.saving
 learners.batches
+learners.keeping
 learners.base
 learners.named_features
 learners.naive_bayes
@@ -138,7 +145,9 @@ learners.pairs
 learners.one_dependence
 learners.trees
 learners.dependence
+learners.conditional_table
 learners.bayes_net
+learners.bayes_net_classifier
 learners.live_choice
 learners.catalogue
 learners.drift_log

@@ -19,6 +19,7 @@ from stream_bayes import (
     ODE,
     SPODE,
     TAN,
+    BayesNetClassifier,
     BernoulliNB,
     ComplementNB,
     GaussianNB,
@@ -48,6 +49,8 @@ MODELS: tuple[BayesClassifier, ...] = (
     KDB(k=3, window=50, every=20),
     LiveChoice(),
     LiveChoice(combine="best", binning="equal-width"),
+    BayesNetClassifier(),
+    BayesNetClassifier({"class": [], "x0": ["class"], "x1": ["class", "x0"]}),
 )
 if not stream_bayes.compiled:  # many times as slow: one setting of each class
     MODELS = tuple({type(model): model for model in reversed(MODELS)}.values())[::-1]

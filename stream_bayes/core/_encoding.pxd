@@ -15,6 +15,7 @@ cdef class Encoder:
     cdef public list nominal
     cdef public list numeric
     cdef public bint declared
+    cdef public bint mixed
     cdef public bint refuse
     cdef public Row row
     cdef public Vocabulary labels
@@ -36,6 +37,7 @@ cdef dict as_dict(object x)
 
 cdef class RowEncoder(Encoder):
     cdef public object only
+    cdef public object wanted
     cdef list usual
     cdef public object max_values
     cdef Feature meet(self, object name, object value, bint learning)

@@ -46,7 +46,8 @@ class Encoder:
     """What encoders of every kind of event share: the labels, the features, the row, and the list of what is new.
 
     `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared`
-    features, others are ignored, or refused if `refuse` is set. `encode` leaves in `created` what it added, one
+    features, others are ignored, or refused if `refuse` is set, and unless `mixed` is taken back their nominal values
+    may be numbers, too. `encode` leaves in `created` what it added, one
     entry a code or a feature. Whoever called it either clears that list when the tables have made room, or
     calls `rollback`, and nothing has happened.
     """
@@ -56,6 +57,7 @@ class Encoder:
         self.nominal = []
         self.numeric = []
         self.declared = declared
+        self.mixed = declared
         self.refuse = refuse
         self.row = Row()
         self.labels = labels
@@ -238,15 +240,25 @@ class RowEncoder(Encoder):
         The limit of the vocabularies of features that are not declared.
     bins
         Where numeric features are counted in bins: their `Bins`.
+    wanted
+        The names of the features to be met, others are ignored; None: all.
     """
 
     def __init__(
-        self, labels, declared=None, refuse: cython.bint = False, only=None, max_values=None, bins=None
+        self,
+        labels,
+        declared=None,
+        refuse: cython.bint = False,
+        only=None,
+        max_values=None,
+        bins=None,
+        wanted=None,
     ):
         Encoder.__init__(self, labels, declared is not None, refuse)
         self.bins = bins
         self.only = only
         self.max_values = max_values
+        self.wanted = wanted
         self.usual = []
         for name, vocabulary in (declared or {}).items():
             self.add_feature(name, vocabulary)
@@ -258,6 +270,10 @@ class RowEncoder(Encoder):
             feature = self.add_feature(name, None if numeric else Vocabulary((), self.max_values))
             self.created.append(self)
         return feature
+
+    def is_met(self, name):
+        """Whether a feature that is not known is met when it comes, and not ignored."""
+        return not self.declared and (self.wanted is None or name in self.wanted)
 
     def take_back(self):
         """Remove the newest feature."""
@@ -277,7 +293,7 @@ class RowEncoder(Encoder):
         present: set = {self.nominal[row.feature[k]].name for k in range(row.entries)}
         for name, value in x.items():
             feature = self.features.get(name)
-            if name in present or is_missing(value) or (feature is None and self.declared):
+            if name in present or is_missing(value) or (feature is None and not self.is_met(name)):
                 continue
             if feature is None or not cython.cast(Feature, feature).measured:
                 raise NotLearned(f"cannot unlearn {name!r} = {value!r}: it was never learned")
@@ -346,7 +362,7 @@ class RowEncoder(Encoder):
                 row.numbers += 1
             else:
                 if type(value) is not str:
-                    value = read_nominal(name, value, self.declared)
+                    value = read_nominal(name, value, self.mixed)
                     if value is None:
                         continue
                 code = feature.vocabulary.lookup(value)
@@ -376,7 +392,7 @@ class RowEncoder(Encoder):
             if self.refuse:
                 raise UnknownFeature(f"feature {name!r} is not declared in the schema")
             return None
-        if is_missing(value):
+        if is_missing(value) or (self.wanted is not None and name not in self.wanted):
             return None
         if self.only == "numeric":
             read_number(name, value, True)  # refuses what is not a number, before anything is kept

@@ -364,6 +364,28 @@ class FamilyTables:
         if not self.exact:
             counted.reshape(shape)[places, :values, :classes] += samples[:, :values, :classes]
 
+    @property
+    def is_of_all(self):
+        """Whether every family counts all events there ever were, which `since` 0 says, and so numbers by new cuts."""
+        return len(self.since) > 0 and not np.asarray(self.since).any()
+
+    def touching(self, chosen):
+        """Which families have a member among the slots chosen, both as masks."""
+        touched = [any(chosen[slot] for slot in (child, *parents)) for child, parents in self.families]
+        return np.array(touched, np.uint8)
+
+    def clear(self, chosen):
+        """Hold nothing in families that have a member among the slots chosen, a mask."""
+        for f in np.flatnonzero(self.touching(chosen)).tolist():
+            child, parents = self.families[f]
+            if self.hashed[f] is not None:
+                width = int(self.room[child]) * self.classes
+                self.hashed[f] = Configurations(len(parents), width, self.exact)
+                continue
+            cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
+            np.asarray(self.weight)[cells] = 0.0
+            np.asarray(self.samples)[cells] = 0.0
+
     def scale(self, factor: cython.double):
         """Multiply every weight."""
         weights = [self.weight, *(held.weight for held in self.hashed if held is not None)]

@@ -123,9 +123,12 @@ class Tables:
     def clear(self, chosen):
         """Hold nothing of the features chosen, a mask over slots; what is held of classes and other features stays.
 
-        Families are dropped: whoever chose them chooses anew.
+        Families are dropped, and whoever chose them chooses anew, unless they count all events.
         """
-        self.families = None
+        if self.families is not None and self.families.is_of_all:
+            self.families.clear(chosen)
+        else:
+            self.families = None
         self.values.clear(chosen)
         if self.pairs is not None:
             self.pairs.clear(chosen)
@@ -142,6 +145,8 @@ class Tables:
             self.pairs.add_chosen(row, amount, chosen)
         if self.triples is not None:
             self.triples.add_chosen(row, amount, chosen)
+        if self.families is not None:
+            self.families.add_chosen(row, unit, self.families.touching(chosen))
         k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         for k in range(row.entries):

@@ -14,8 +14,8 @@ from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.inputs import feature_name
-from stream_bayes.core.values import Value
-from stream_bayes.errors import BadWeight, UnknownFeature
+from stream_bayes.core.values import Value, shown
+from stream_bayes.errors import BadValue, BadWeight, KindChanged, UnknownFeature
 
 __all__ = ["learn_columns", "learn_rows"]
 
@@ -80,15 +80,36 @@ def _coded(
         feature = encoder.features.get(name)
         if feature is None and encoder.declared:
             if encoder.refuse:
-                raise UnknownFeature(f"feature {name!r} is not declared in the schema")
+                raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
             continue
         if feature is None:
             if not bool((named[:, place] >= 0).any()):
                 continue
             feature = encoder.name_feature(feature_name(name), False)
+        _check_values(store, feature, values, named[:, place])
         own = _own_codes(feature.vocabulary, values, named[:, place], encoder.created)
         columns.append(_Column(place, int(feature.slot), own))
     return columns
+
+
+def _check_values(store: CountStore, feature: Any, values: Sequence[Value], column: Codes) -> None:
+    """Refuse what the same events, one by one, would be refused for."""
+    name, known = feature.name, feature.vocabulary
+    if feature.measured:
+        message = f"feature {shown(name)} is numeric, the column nominal"
+        raise BadValue(message) if store.encoder.declared else KindChanged(message)
+    for code, value in enumerate(values):
+        foreign = known.closed and value not in known
+        number = not store.encoder.mixed and isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (foreign or number) or not bool((column == code).any()):
+            continue
+        if foreign:
+            raise BadValue(
+                f"feature {shown(name)}: {shown(value)} is not among the declared values {known.values!r}"
+            )
+        raise KindChanged(
+            f"column {shown(name)} is nominal but holds the number {shown(value)}; declare it in the learner's schema"
+        )
 
 
 def _own_codes(

@@ -16,7 +16,7 @@ from stream_bayes.core._encoding import Encoder, RowEncoder
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.bulk import learn_columns, learn_rows
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts import CountStore, StoreContent
 from stream_bayes.core.counts_state import expect, refusing_bad_state, sizes
 from stream_bayes.core.families import Family, chosen
 from stream_bayes.core.family_table import FamilyTable
@@ -66,6 +66,8 @@ class FamilyCounts(CountStore):
         The most bytes that tables, names and the window may take.
     window
         Keep so many of the newest events, so that the families of another structure can be counted from them.
+    binning
+        Where the encoder has bins, with declared cuts for all of them: as `Discretizer` takes it.
 
     Notes
     -----
@@ -89,8 +91,11 @@ class FamilyCounts(CountStore):
         half_life: float | None = None,
         memory_budget: int | None = None,
         window: int | None = None,
+        binning: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(encoder, half_life=half_life, memory_budget=memory_budget, window=window)
+        super().__init__(
+            encoder, half_life=half_life, memory_budget=memory_budget, window=window, binning=binning
+        )
         self.priors: dict[Value, Table] = {}
         self.structure = structure
         self.change_structure(structure)
@@ -153,6 +158,43 @@ class FamilyCounts(CountStore):
         layout, slot = self.tables.values.layout, self.slot_of(variable)
         held = np.asarray(self.tables.values.held)[layout.start[slot] :]
         return held[: len(self.values_of(variable))].astype(bool)
+
+    def held_states(self, variable: Value) -> tuple[Value, ...]:
+        """The values that hold samples or were declared, in the order of their codes."""
+        held = self.held_values(variable).tolist()
+        return tuple(value for value, is_held in zip(self.values_of(variable), held, strict=True) if is_held)
+
+    def laid_out(self) -> tuple[Any, ...]:
+        """What says where the weights of families stand, and which values are held; equal while that stays."""
+        tables = self.tables
+        families = tables.families
+        return families, bytes(families.room), tables.values.layout, bytes(tables.values.held)
+
+    @property
+    def cells(self) -> Table:
+        """The weights of all families that are held as a whole, in the tables' own units."""
+        return np.asarray(self.tables.families.weight)
+
+    def is_whole(self, variable: Value) -> bool:
+        """Whether all cells of a variable's family are held, and not only the configurations met."""
+        return self.tables.families.hashed[self.structure.variables.index(variable)] is None
+
+    def places_of(self, variable: Value) -> list[NDArray[np.longlong]]:
+        """How far from the beginning of `cells` each code of each parent, and of the variable, stands; the first of
+        them tells where the family begins, too.
+        """
+        families = self.tables.families
+        place = self.structure.variables.index(variable)
+        child, parents = families.families[place]
+        steps = dict(
+            zip((*parents, child), np.asarray(families.stride)[families.end[place] :].tolist(), strict=False)
+        )
+        places = [
+            steps[self.slot_of(name)] * np.arange(len(self.values_of(name)), dtype=np.longlong)
+            for name in (*self.structure.parents(variable), variable)
+        ]
+        places[0] += families.base[place]
+        return places
 
     @property
     def weight(self) -> float:
@@ -264,15 +306,15 @@ class FamilyCounts(CountStore):
                 },
             )
 
-    def state(self) -> dict[str, Any]:
-        """Everything held, as JSON values under "meta" and arrays under "arrays". `from_state` is its inverse."""
-        state = super().state()
-        state["meta"]["priors"] = [
+    def content(self) -> StoreContent:
+        """Everything held now, for a snapshot: `content().state()` may be written while this store goes on."""
+        content = super().content()
+        content.parts["priors"] = [
             [self.slot_of(name), list(prior.shape)] for name, prior in self.priors.items()
         ]
         flat = [np.zeros(0), *(prior.reshape(-1) for prior in self.priors.values())]
-        state["arrays"]["prior"] = np.concatenate(flat)
-        return state
+        content.arrays["prior"] = np.concatenate(flat)
+        return content
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store from a state; whatever is wrong with it raises `BadState`."""

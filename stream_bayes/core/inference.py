@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stream_bayes.core._blanket import BlanketScores
-from stream_bayes.core._conditionals import Findings
+from stream_bayes.core._conditionals import Conditionals, Findings
 from stream_bayes.core._sampling import Sampler
 from stream_bayes.core.coded_network import CodedNetwork, Evidence, Network, Tables
 from stream_bayes.core.exact import Exact
@@ -93,6 +93,11 @@ class Inference:
     def structure(self) -> Structure:
         """The structure that is asked."""
         return self._network.structure
+
+    @property
+    def conditionals(self) -> Conditionals:
+        """The tables as they are held, in the order of the variables' names, for what fills them anew by itself."""
+        return self._network.conditionals
 
     @property
     def bytes_for_everything(self) -> int:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import Value, canonical, shown
-from stream_bayes.errors import BadStructure, BadValue
+from stream_bayes.core.values import Value, canonical, shown, tagged_many, untagged_many
+from stream_bayes.errors import BadState, BadStructure, BadValue
 
 __all__ = ["TOLERANCE", "DiscreteNetwork", "Table", "first_bad_row"]
 
@@ -122,6 +122,52 @@ class DiscreteNetwork:
             raise BadValue(f"{shown(variable)}: expected one of {shown(states)}, got {shown(at[variable])}")
         return states.index(at[variable])
 
+    def to_json(self) -> dict[str, Any]:
+        """The network as JSON, from which `from_json` makes an equal one.
+
+        Examples
+        --------
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+        >>> DiscreteNetwork.from_json(coin.to_json()) == coin
+        True
+        """
+        variables = self.structure.variables
+        return {
+            "structure": self.structure.to_json(),
+            "states": [tagged_many(self.states[v]) for v in variables],
+            "tables": [self.tables[v].tolist() for v in variables],
+            "name": self.name,
+            "properties": list(self.properties),
+            "properties_of": [list(self.properties_of.get(v, ())) for v in variables],
+            "tolerance": self.tolerance,
+        }
+
+    @classmethod
+    def from_json(cls, saved: object) -> DiscreteNetwork:
+        """The network that `to_json` wrote.
+
+        Raises
+        ------
+        BadState
+            For anything else.
+        """
+        if not isinstance(saved, dict) or set(saved) != _SAVED:
+            raise BadState(f"expected a saved network, with {sorted(_SAVED)}; got {shown(saved)}")
+        structure = Structure.from_json(saved["structure"])
+        variables = structure.variables
+        try:
+            return cls(
+                structure,
+                {v: untagged_many(labels) for v, labels in zip(variables, saved["states"], strict=True)},
+                dict(zip(variables, saved["tables"], strict=True)),
+                name=saved["name"],
+                properties=saved["properties"],
+                properties_of=dict(zip(variables, saved["properties_of"], strict=True)),
+                tolerance=saved["tolerance"],
+            )
+        except (TypeError, ValueError) as error:
+            raise BadState(f"a saved network: {error}") from None
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DiscreteNetwork):
             return NotImplemented
@@ -149,6 +195,9 @@ class DiscreteNetwork:
             (sum(table.size for table in self.tables.values()), "probability", "probabilities"),
         )
         return f"DiscreteNetwork({', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)})"
+
+
+_SAVED = {"structure", "states", "tables", "name", "properties", "properties_of", "tolerance"}
 
 
 def first_bad_row(rows: Table, tolerance: float) -> tuple[int, str] | None:

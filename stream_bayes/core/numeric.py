@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from stream_bayes.core._encoding import Encoder, Feature
 from stream_bayes.core._rows import Row
 from stream_bayes.core._tables import Tables
+from stream_bayes.core.counts_state import sizes
 from stream_bayes.core.cutting import METHODS, bin_names, outer_edges
 from stream_bayes.errors import BadState, CannotMerge, NotLearned
 
@@ -170,6 +171,8 @@ class Discretizer:
             having = np.array([slot in row for row in rows], bool)
             values = np.array([row[slot] for row in rows if slot in row])
             self.set_cuts(slot, *self._cuts(self.learned[slot], values, weights[having], labels[having]))
+        if tables.families is not None:
+            tables.families.grow(sizes(self.encoder)[0], len(self.encoder.labels))
         for event in kept:
             tables.put_chosen(self._resolved(event), tables.unit_at(event.clock), chosen)
         tables.mend()

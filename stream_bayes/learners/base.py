@@ -6,12 +6,11 @@ A learner is a store of counts and a reading of it. A subclass says how to make 
 
 from __future__ import annotations
 
-import json
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,9 @@ from stream_bayes.columns import CodedColumns
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.counts_state import refusing_bad_state
 from stream_bayes.core.readings import derived_state, give_prior, load_derived, merged, research
 from stream_bayes.core.values import Value, canonical_label, name_order, shown
-from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotSupported, StreamBayesError
+from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.frames import Native, is_frame, like_frame, like_series
 from stream_bayes.learners.arguments import (
     check_class_prior,
@@ -35,7 +33,7 @@ from stream_bayes.learners.arguments import (
 from stream_bayes.learners.batches import encode_batch, row_count
 from stream_bayes.learners.explanation import Explanation
 from stream_bayes.learners.intervals import Cumulants, beta_interval, log_odds_interval, log_weight
-from stream_bayes.learners.saving import Content, loaded_parameter, saved_parameter, verified
+from stream_bayes.learners.keeping import Keeping
 from stream_bayes.schema import Schema
 
 __all__ = ["BayesClassifier", "Probabilities", "Promise", "most_probable"]
@@ -70,7 +68,7 @@ def most_probable(probabilities: Mapping[Any, float]) -> Any:
     return min((label for label, p in probabilities.items() if p == best), key=name_order, default=None)
 
 
-class BayesClassifier(base.MiniBatchClassifier):
+class BayesClassifier(Keeping, base.MiniBatchClassifier):
     """What every classifier of this package can do."""
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COUNTS, Promise.FLOATS, Promise.ORDERED})
@@ -180,6 +178,11 @@ class BayesClassifier(base.MiniBatchClassifier):
     def finds_cuts(self) -> bool:
         """Whether it looks for the cut points of numeric features itself, which depend on the order of events."""
         return False
+
+    @property
+    def meets_features(self) -> bool:
+        """Whether a feature that it does not know is learned when it comes, and not ignored or refused."""
+        return self.schema is None
 
     @property
     def clock(self) -> int:
@@ -418,95 +421,16 @@ class BayesClassifier(base.MiniBatchClassifier):
         add = reading.prior_strength / (len(codes) if reading.spread else 1)
         return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
 
-    # -- merging and keeping
-    # --------------------------------------------------------------------------------------------
+    # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def merge(self, other: Self) -> Self:
-        """Add what another learner of the same kind and settings has learned; the other stays as it is."""
-        self._check_alike(other)
-        self._store.merge(other._twin()._store if other is self else other._store)
+    def _derived(self) -> dict[str, Any]:
+        return derived_state(self._reading)
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        load_derived(self._reading, derived)
+
+    def _merged(self) -> None:
         merged(self._reading)
-        return self
-
-    def _check_alike(self, other: Self) -> None:
-        """Refuse to merge with another kind, or with other settings."""
-        if type(other) is not type(self):
-            raise CannotMerge(
-                f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
-            )
-        mine, theirs = self._get_params(), other._get_params()
-        for name in mine:
-            if name != "memory_budget" and mine[name] != theirs[name]:
-                raise CannotMerge(
-                    f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
-                )
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, BayesClassifier):
-            return NotImplemented
-        return self._twin().merge(other)
-
-    def __radd__(self, other: object) -> Self:
-        # `sum` starts from 0, and so 0 is the learner that knows nothing.
-        return self._twin() if type(other) is int and other == 0 else NotImplemented
-
-    def _twin(self) -> Self:
-        return type(self).from_state(self.state())
-
-    @property
-    def memory_bytes(self) -> int:
-        """The bytes of the tables and of the codes of names; the names themselves are not counted."""
-        return self._store.memory_bytes
-
-    def content(self) -> Content:
-        """Everything the learner is now, for a snapshot: `content().state()` may be written while it goes on learning.
-
-        Making one costs a copy of the tables.
-        """
-        return Content(
-            type(self).__name__,
-            {name: saved_parameter(value) for name, value in self._get_params().items()},
-            self._store.content(),
-            derived_state(self._reading),
-        )
-
-    def state(self) -> dict[str, Any]:
-        """Everything the learner is: JSON values, and arrays under "arrays". `from_state` is the inverse."""
-        return self.content().state()
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """The learner that a state was taken from. Raises `BadState` for whatever is wrong with it."""
-        state = verified(state, cls.__name__)
-        try:
-            learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
-        except (TypeError, ValueError, AttributeError, StreamBayesError) as error:
-            raise BadState(f"the state's parameters do not make a {cls.__name__}: {error}") from error
-        learner._load({"meta": state["store"], "arrays": state["arrays"]}, state["reading"])
-        return learner
-
-    def _load(self, store: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-        """Go on where the saved learner stood."""
-        self._store.load(store)
-        with refusing_bad_state():
-            load_derived(self._reading, reading)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
-        state = self._store.state()
-        params = {name: saved_parameter(value) for name, value in self._get_params().items()}
-        return {
-            "parameters": json.dumps(params),
-            "names": json.dumps(state["meta"]),
-            "reading": json.dumps(derived_state(self._reading)),
-            "arrays": state["arrays"],
-        }
-
-    def __setstate__(self, pickled: dict[str, Any]) -> None:
-        params = json.loads(pickled["parameters"])
-        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as made anew
-        store = {"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]}
-        self._load(store, json.loads(pickled["reading"]))
 
 
 def _less(scores: Mapping[Any, float], others: Mapping[Any, float]) -> dict[Any, float]:

@@ -177,6 +177,8 @@ def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list
             if encoder.refuse:
                 raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
             continue
+        if feature is None and not encoder.is_met(name):
+            continue
         measured = encoder.only == "numeric"
         if feature is not None:
             measured = feature.measured
@@ -210,6 +212,8 @@ def _feature(encoder: RowEncoder, name: Any, numeric: bool, naming: bool) -> Any
         if encoder.refuse:
             raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
         return None
+    if not encoder.is_met(name):
+        return None
     if encoder.only == "numeric" and not numeric:
         raise BadValue(f"feature {shown(name)} is numeric, the column nominal")
     return encoder.name_feature(feature_name(name), numeric) if naming else None
@@ -229,7 +233,7 @@ def _rows(
         feature = _feature(encoder, name, False, named)
         if feature is None:
             continue
-        if not encoder.declared and any(
+        if not encoder.mixed and any(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
         ):
             raise KindChanged(

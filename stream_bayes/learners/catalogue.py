@@ -12,6 +12,7 @@ from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
@@ -34,6 +35,7 @@ LEARNERS: dict[str, type[BayesClassifier]] = {
     "ode": ODE,
     "tan": TAN,
     "kdb": KDB,
+    "bayes-net": BayesNetClassifier,
     "live-choice": LiveChoice,
 }
 

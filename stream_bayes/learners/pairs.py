@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from stream_bayes.core._binning import Bins
+from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
@@ -69,14 +70,13 @@ class PairClassifier(NamedFeatures):
                 "declared": cuts,
             }
         encoder = row_encoder(labels, self.schema, self.max_values, None if bins else "nominal", bins)
-        return CountStore(
-            encoder,
-            order=self.order,
-            half_life=self.half_life,
-            memory_budget=self.memory_budget,
-            binning=binning,
-            window=self.kept_events,
+        return self._store_of(
+            encoder, half_life=self.half_life, memory_budget=self.memory_budget, binning=binning
         )
+
+    def _store_of(self, encoder: Encoder, **settings: Any) -> CountStore:
+        """An empty store over an encoder."""
+        return CountStore(encoder, order=self.order, window=self.kept_events, **settings)
 
     def _settings(self, class_prior: str) -> dict[str, Any]:
         """What every reading of the store is made with."""

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_bayes.core.counts import StoreContent
+from stream_bayes.core.network import DiscreteNetwork
+from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import tagged, untagged
 from stream_bayes.errors import BadState
 from stream_bayes.schema import Schema
@@ -96,6 +98,10 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
         return value
     if isinstance(value, Schema):
         return {"schema": value.to_json()}
+    if isinstance(value, Structure):
+        return {"structure": value.to_json()}
+    if isinstance(value, DiscreteNetwork):
+        return {"network": value.to_json()}
     if isinstance(value, Mapping):
         pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
         return {"mapping": pairs}
@@ -110,6 +116,10 @@ def loaded_parameter(saved: Any) -> Any:
         return saved
     if set(saved) == {"schema"}:
         return Schema.from_json(saved["schema"])
+    if set(saved) == {"structure"}:
+        return Structure.from_json(saved["structure"])
+    if set(saved) == {"network"}:
+        return DiscreteNetwork.from_json(saved["network"])
     if set(saved) == {"mapping"}:
         pairs = saved["mapping"]
         return {untagged(key): None if held is None else untagged(held) for key, held in pairs}

@@ -79,12 +79,14 @@ def _meets_classes(learner: BayesClassifier) -> bool:
 
 
 def _can_grow(learner: BayesClassifier) -> bool:
-    return learner.schema is None and not ("bag" in learner.inputs and _is_bounded(learner))
+    return learner.meets_features and not ("bag" in learner.inputs and _is_bounded(learner))
 
 
 def _names_features(learner: BayesClassifier) -> bool:
     """Whether its arguments name features, so that others would not do."""
-    return any(getattr(learner, name, None) is not None for name in ("parent", "parents", "root"))
+    return any(
+        getattr(learner, name, None) is not None for name in ("parent", "parents", "root", "structure")
+    )
 
 
 def _meets_values(learner: BayesClassifier) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
@@ -49,6 +50,17 @@ SOME_PAIRS: list[dict[str, Any]] = [
     {"prior": "laplace", "strength": 0.0, "class_prior": GIVEN},
     {"half_life": 50.0, "max_values": 3},
 ]
+
+# The class has a parent of one kind and children of all, some of which have further parents.
+DEPENDENT = {
+    "class": ["wet"],
+    "wet": [],
+    "colour": ["class", "wet"],
+    "size": ["class"],
+    "größe": ["class", "wet"],
+}
+OF_PAIRED = {"class": [], "wet": ["class"], "colour": ["class", "wet"], "mixed": ["class", "colour", "wet"]}
+OF_CUT = {"class": [], "wet": ["class"], "size": ["class", "wet"], "heat": ["class", "size"]}
 
 SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
     NaiveBayes: [
@@ -102,6 +114,15 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"combine": "best", "readings": ("tan", "aode"), "loss_half_life": None},
         {"readings": ("spode", "nb")},
         {"readings": ("a2de", "tan", "aode")},
+    ],
+    BayesNetClassifier: [
+        *SOME_PAIRS,
+        {"schema": CUT},
+        {"structure": DEPENDENT},
+        {"structure": DEPENDENT, "strength": 0.0},
+        {"structure": DEPENDENT, "half_life": 50.0, "max_values": 3},
+        {"structure": OF_PAIRED, "schema": PAIRED, "prior": "laplace"},
+        {"structure": OF_CUT, "schema": CUT, "class_prior": GIVEN},
     ],
     **{
         kind: [

@@ -62,7 +62,7 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     model = learn_all(learner.clone(), samples)
     untouched = learn_all(learner.clone(), samples)
     x, y = _full(streams), streams.labels[0]
-    new = streams.extras(1)[0].x if streams.takes_any_feature else {}
+    new = streams.extras(1)[0].x if streams.meets_features else {}
 
     def demand_refusal(sample: Sample, errors: Errors, what: str) -> None:
         """By every verb that learns; in the middle of many; after names never met before."""
@@ -149,7 +149,7 @@ def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[An
             yield name, value, other_kind if streams.nominal else BadValue
         for value in NO_VALUES:
             yield name, value, (BadValue, KindChanged)
-    if streams.takes_any_feature:
+    if streams.meets_features:
         for value in (*NO_VALUES, math.inf):
             yield "a new feature", value, BadValue
     elif streams.schema is not None:
@@ -187,7 +187,7 @@ def _demand_nothing_unlearned(model: BayesClassifier, streams: Streams) -> None:
         "more weight than is held": Sample({}, y, 1e6),
         "more of a sample than is held": Sample(x, y, 1e6),
     }
-    if streams.takes_any_feature and model.max_values is None:
+    if streams.meets_features and model.max_values is None:
         strangers["a feature never learned"] = Sample({**x, **streams.unseen()}, y)
     if streams.bags:
         strangers["more of a token than was learned"] = Sample({streams.tokens[0]: 1e6}, y, 1e3)

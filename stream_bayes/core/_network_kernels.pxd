@@ -1,0 +1,27 @@
+from stream_bayes.core._configurations cimport Configurations
+from stream_bayes.core._family_counts cimport FamilyTables
+from stream_bayes.core._kernels cimport log_of
+from stream_bayes.core._layout cimport Layout
+from stream_bayes.core._rows cimport Row
+from stream_bayes.core._value_counts cimport ValueCounts
+from stream_bayes.core._value_kernels cimport ValueReading
+
+cdef class NetworkReading(ValueReading):
+    cdef public long long[::1] child
+    cdef public long long[::1] family
+    cdef public long long[::1] parent
+    cdef public long long[::1] parent_end
+    cdef public int[::1] barren
+    cdef public long long[::1] above
+    cdef public Py_ssize_t above_family
+    cdef public unsigned char[::1] blanket
+    cdef int[::1] code
+    cdef double[::1] own
+    cdef double[::1] whole
+    cdef note(self, Row row)
+    cdef forget_codes(self, Row row)
+    cdef bint judge_blanket(self)
+    cdef judge_child(self, Py_ssize_t k)
+    cdef judge_class(self)
+    cdef void multiply(self) noexcept
+    cdef long long row_of(self, Py_ssize_t f, bint with_child) noexcept

@@ -1,0 +1,257 @@
+"""Scoring the classes of a Bayesian network by what is around the class: P(y | its parents), times P(child | y, other
+parents) for each child of the class.
+
+    P(y | parents)    = (n(parents, y) + a) / (n(parents) + a C)          the row of a family, summed over y
+    P(v | y, parents) = (n(parents, v, y) + a) / (n(parents, y) + a V)    the row of a family, summed over v
+
+Everything else is the same for all classes. A child whose value is missing says nothing if nothing depends on it; where
+anything else is missing that counts, the answer is a sum over its values, which `infer` knows.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core._configurations import Configurations
+    from stream_bayes.core._family_counts import FamilyTables
+    from stream_bayes.core._kernels import log_of
+    from stream_bayes.core._layout import Layout
+    from stream_bayes.core._rows import Row
+    from stream_bayes.core._value_counts import ValueCounts
+    from stream_bayes.core._value_kernels import ValueReading
+
+SMALL = cython.declare(cython.double, 1e-150)
+
+
+@cython.cclass
+class NetworkReading(ValueReading):
+    """The class of a network, given everything else.
+
+    `child` holds the slots of the class's children in the order of names, -1 for one that was never met; `family`
+    beside each the number of the family of it and its other parents, or -1 where it has none; `parent` these parents,
+    those of child k up to `parent_end[k]`; and `barren` whether nothing depends on it. `above` holds the class's
+    parents, and `above_family` the number of the family of these, -1 where there is only one. `blanket` says of each
+    slot whether it is one of all these.
+    """
+
+    def __init__(self, tables, labels, **settings):
+        ValueReading.__init__(self, tables, labels, **settings)
+        self.child = np.zeros(0, np.longlong)
+        self.family = np.zeros(0, np.longlong)
+        self.parent = np.zeros(0, np.longlong)
+        self.parent_end = np.zeros(0, np.longlong)
+        self.barren = np.zeros(0, np.int32)
+        self.above = np.zeros(0, np.longlong)
+        self.above_family = -1
+        self.blanket = np.zeros(0, np.uint8)
+        self.code = np.zeros(0, np.int32)
+        self.own, self.whole = np.zeros(2), np.zeros(2)
+
+    def infer(self, row: Row):
+        """Write log P(y | x) of each class into the scores, where what counts is missing."""
+        raise NotImplementedError
+
+    @cython.cfunc
+    def note(self, row: Row):
+        """Note the code of each entry of the blanket whose value holds samples or was declared."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        k: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        classes: cython.Py_ssize_t = self.tables.labels
+        if self.code.shape[0] < layout.features:
+            self.code = np.full(layout.features, -1, np.int32)
+        if self.own.shape[0] < classes:
+            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
+        for k in range(row.entries):
+            slot = row.feature[k]
+            if self.blanket[slot] and values.held[layout.start[slot] + row.code[k]]:
+                self.code[slot] = row.code[k]
+
+    @cython.cfunc
+    def forget_codes(self, row: Row):
+        k: cython.Py_ssize_t
+        for k in range(row.entries):
+            self.code[row.feature[k]] = -1
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        self.note(row)
+        known: cython.bint = self.judge_blanket()
+        self.forget_codes(row)
+        if not known:
+            self.infer(row)
+
+    @cython.cfunc
+    def judge_blanket(self) -> cython.bint:
+        """Score the classes; False where something is missing that counts, and the scores are none."""
+        k: cython.Py_ssize_t
+        m: cython.longlong
+        y: cython.Py_ssize_t
+        first: cython.longlong = 0
+        for k in range(self.above.shape[0]):
+            if self.above[k] < 0 or self.code[self.above[k]] < 0:
+                return False
+        for k in range(self.child.shape[0]):
+            if self.child[k] < 0 or self.code[self.child[k]] < 0:
+                if not self.barren[k]:
+                    return False
+            else:
+                for m in range(first, self.parent_end[k]):
+                    if self.parent[m] < 0 or self.code[self.parent[m]] < 0:
+                        return False
+            first = self.parent_end[k]
+        for y in range(self.tables.labels):
+            self.share[y] = 1.0
+        if self.above.shape[0]:
+            self.judge_class()
+            for y in range(self.tables.labels):
+                if self.has_say(y):
+                    self.score[y] = log_of(self.own[y] / self.whole[y])
+        for k in range(self.child.shape[0]):
+            if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
+                self.judge_child(k)
+                self.multiply()
+        for y in range(self.tables.labels):
+            self.score[y] += log_of(self.share[y])
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def multiply(self) -> cython.void:
+        """Multiply the product of each class by its share; a logarithm is taken only where it becomes small."""
+        y: cython.Py_ssize_t
+        ratio: cython.double
+        product: cython.double
+        for y in range(self.tables.labels):
+            ratio = self.own[y] / self.whole[y]
+            product = self.share[y] * ratio
+            if product < SMALL:
+                self.score[y] += log_of(self.share[y]) + log_of(ratio)
+                product = 1.0
+            self.share[y] = product
+
+    @cython.cfunc
+    def judge_class(self):
+        """Write what P(y | parents) is a share of into `own`, and the sum into `whole`."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        families: FamilyTables
+        y: cython.Py_ssize_t
+        cell: cython.longlong = 0
+        total: cython.double = 0.0
+        add: cython.double = self.price(self.live)
+        slot: cython.longlong = self.above[0]
+        weight: cython.double[::1] = values.weight
+        found: cython.bint = True
+        if self.above_family < 0:
+            cell = (layout.start[slot] + self.code[slot]) * layout.classes
+        else:
+            families = self.tables.families
+            cell = self.row_of(self.above_family, True)
+            found = cell >= 0
+            weight = families.weight
+            if families.base[self.above_family] < 0:
+                held: Configurations = families.hashed[self.above_family]
+                weight = held.weight
+        for y in range(self.tables.labels):
+            self.own[y] = weight[cell + y] if found else 0.0
+            if self.has_say(y):
+                total += self.own[y] + add
+        for y in range(self.tables.labels):
+            self.own[y] = self.own[y] + add if total > 0.0 else 1.0
+            self.whole[y] = total if total > 0.0 else self.live
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def row_of(self, f: cython.Py_ssize_t, with_child: cython.bint) -> cython.longlong:
+        """Where the row of a family stands that the codes noted of its parents make, or the cell of its child's code,
+        too; -1 for a configuration that was never met.
+        """
+        families: FamilyTables = self.tables.families
+        m: cython.Py_ssize_t
+        first: cython.longlong = families.end[f]
+        last: cython.longlong = families.end[f + 1] - 1
+        cell: cython.longlong = 0
+        if families.base[f] >= 0:
+            cell = families.base[f]
+            for m in range(first, last):
+                cell += self.code[families.member[m]] * families.stride[m]
+        else:
+            held: Configurations = families.hashed[f]
+            for m in range(first, last):
+                families.wanted[m - first] = self.code[families.member[m]]
+            cell = held.find(families.wanted)
+            if cell < 0:
+                return -1
+            cell *= held.width
+        if with_child:
+            cell += self.code[families.member[last]] * families.stride[last]
+        return cell
+
+    @cython.cfunc
+    def judge_child(self, k: cython.Py_ssize_t):
+        """Write what P(value | y, other parents) of a child is a share of into `own`, and the sum into `whole`."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        families: FamilyTables
+        slot: cython.longlong = self.child[k]
+        code: cython.longlong = self.code[slot]
+        f: cython.longlong = self.family[k]
+        different: cython.Py_ssize_t = values.distinct[slot]
+        add: cython.double = self.price(different)
+        stride: cython.longlong = layout.classes
+        cell: cython.longlong
+        y: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        weight: cython.double[::1]
+        if f < 0:
+            cell = (layout.start[slot] + code) * stride
+            for y in range(self.tables.labels):
+                self.own[y] = values.weight[cell + y]
+                self.whole[y] = values.present[slot * stride + y]
+        else:
+            families = self.tables.families
+            stride = families.classes
+            cell = self.row_of(f, False)
+            for y in range(self.tables.labels):
+                self.own[y] = self.whole[y] = 0.0
+            if cell >= 0:
+                weight = families.weight
+                if families.base[f] < 0:
+                    held: Configurations = families.hashed[f]
+                    weight = held.weight
+                for v in range(layout.used[slot]):
+                    for y in range(self.tables.labels):
+                        self.whole[y] += weight[cell + v * stride + y]
+                for y in range(self.tables.labels):
+                    self.own[y] = weight[cell + code * stride + y]
+        for y in range(self.tables.labels):
+            self.own[y] += add
+            self.whole[y] += add * different
+            if self.whole[y] <= 0.0:
+                self.own[y], self.whole[y] = 1.0, different
+
+    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
+        """For each child of the class whose value and other parents are there what P(value | y, parents) is a share of:
+        its smoothed weight, and the sum, in fresh samples.
+        """
+        k: cython.Py_ssize_t
+        m: cython.longlong
+        first: cython.longlong = 0
+        known: cython.bint
+        answer: list = []
+        self.note(row)
+        for k in range(self.child.shape[0]):
+            known = self.child[k] >= 0 and self.code[self.child[k]] >= 0
+            for m in range(first, self.parent_end[k]):
+                if self.parent[m] < 0 or self.code[self.parent[m]] < 0:
+                    known = False
+            first = self.parent_end[k]
+            if known:
+                self.judge_child(k)
+                answer.append((self.own[y] / self.tables.unit, self.whole[y] / self.tables.unit))
+        self.forget_codes(row)
+        return answer

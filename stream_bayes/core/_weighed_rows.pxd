@@ -1,0 +1,9 @@
+cdef class WeighedRows:
+    cdef public long long[::1] first
+    cdef public long long[::1] step
+    cdef public double add
+    cdef public const double[::1] known
+    cdef public double given
+    cdef double weigh(self, double[::1] weight, double unit, Py_ssize_t row, double[::1] target) noexcept
+    cpdef weights_into(self, double[::1] weight, double unit, double[::1] target)
+    cpdef shares_into(self, double[::1] weight, double unit, double[::1] target)

@@ -1,0 +1,178 @@
+"""The class of a Bayesian network as a reading of its counts: by its Markov blanket, or, where something of that is
+missing, by exact inference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core._network_kernels import NetworkReading
+from stream_bayes.core._rows import Batch, Row
+from stream_bayes.core.inference import Inference
+from stream_bayes.core.labelled_counts import LabelledCounts
+from stream_bayes.core.labelled_network import LabelledNetwork
+from stream_bayes.core.structure import Structure
+from stream_bayes.core.values import Value, name_order
+from stream_bayes.errors import BadState
+
+__all__ = ["ClassOfNetwork"]
+
+
+class ClassOfNetwork(NetworkReading):
+    """The class given everything else, in a structure; without one every feature depends on the class alone."""
+
+    def __init__(self, store: LabelledCounts, **settings: Any) -> None:
+        super().__init__(store.tables, store.encoder.labels, **settings)
+        self.store = store
+        self._engine: Inference | None = None
+        self._steady = False  # whether nothing is learned until further notice
+        self._ready = False  # whether the engine has the tables as they are, while nothing is learned
+        store.followers.append(self.lay_out)
+        self.lay_out()
+
+    # -- structure ----------------------------------------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure:
+        """The structure that is read: where none was given, that of naive Bayes over the features met."""
+        if self.store.structure is not None:
+            return self.store.structure
+        target = self.store.target
+        names = [name for name in self.store.encoder.features if name != target]
+        return Structure({target: [], **{name: [target] for name in names}})
+
+    def lay_out(self) -> None:
+        """Write the class's blanket as the kernel reads it."""
+        features, target = self.store.encoder.features, self.store.target
+        self._engine = None
+        if self.store.structure is None:
+            children: list[Value] = sorted(features, key=name_order)
+            others: dict[Value, list[Value]] = {name: [] for name in children}
+            leaves, above = set(children), ()
+        else:
+            structure = self.store.structure
+            children = list(structure.children(target))
+            others = {c: [p for p in structure.parents(c) if p != target] for c in children}
+            leaves = {c for c in children if not structure.children(c)}
+            above = structure.parents(target)
+        slot = {name: int(feature.slot) for name, feature in features.items()}
+        places = {} if self.tables.families is None else self._places()
+        family = []
+        for name in children:
+            members = (name, *others[name])
+            known = len(members) > 1 and all(member in slot for member in members)
+            family.append(places[slot[name], tuple(sorted(slot[p] for p in others[name]))] if known else -1)
+        self.child = np.array([slot.get(name, -1) for name in children], np.longlong)
+        self.family = np.array(family, np.longlong)
+        self.parent = np.array([slot.get(p, -1) for name in children for p in others[name]], np.longlong)
+        self.parent_end = np.cumsum([len(others[name]) for name in children], dtype=np.longlong)
+        self.barren = np.array([name in leaves for name in children], np.int32)
+        self.above = np.array([slot.get(name, -1) for name in above], np.longlong)
+        near = {name for name in (*children, *above) if name in slot} | {
+            p for name in children for p in others[name] if p in slot
+        }
+        blanket = np.zeros(len(features), np.uint8)
+        blanket[[slot[name] for name in near]] = 1
+        self.blanket = blanket
+        self.above_family = -1
+        if len(above) > 1 and all(name in slot for name in above):
+            self.above_family = places[self.store.family_of(above, target)]
+
+    def _places(self) -> dict[Any, int]:
+        return {family: f for f, family in enumerate(self.tables.families.families)}
+
+    # -- what is missing ----------------------------------------------------------------------------------------------
+
+    def infer(self, row: Row) -> None:
+        """Write log P(y | x) of each class into the scores."""
+        labels, engine = self._labels_with_say(), self.engine()
+        evidence = self._evidence(engine, row)
+        target = self.store.target
+        scores = [engine.log_probability({**evidence, target: self.labels.values[code]}) for code in labels]
+        self.score[: self.tables.labels] = -math.inf
+        for code, score in zip(labels, scores, strict=True):
+            self.score[code] = score
+
+    def log_joint(self, row: Row) -> dict[Any, float]:
+        """`{label: log P(y, x)}`, of all that the structure knows."""
+        return self._whole(row, super().log_joint(row))
+
+    def evidence(self, row: Row) -> dict[Any, float]:
+        """The same, without the prior to answer where every class is impossible."""
+        return self._whole(row, super().evidence(row))
+
+    def _whole(self, row: Row, scores: dict[Any, float]) -> dict[Any, float]:
+        """Scores of the classes as the logarithms of probabilities of everything."""
+        best = max(scores.values(), default=-math.inf)
+        if best == -math.inf or self.store.structure is None:  # the blanket is everything
+            return scores
+        engine = self.engine()
+        everything = engine.log_probability(self._evidence(engine, row))
+        if everything == -math.inf:
+            return scores
+        total = best + math.log(math.fsum(math.exp(score - best) for score in scores.values()))
+        return {label: score - total + everything for label, score in scores.items()}
+
+    def _evidence(self, engine: Inference, row: Row) -> dict[Any, Any]:
+        values, nominal = self.tables.values, self.store.encoder.nominal
+        known: dict[Any, Any] = {}
+        for k in range(row.entries):
+            feature = nominal[row.feature[k]]
+            if (
+                feature.name in engine.structure
+                and values.held[values.layout.start[feature.slot] + row.code[k]]
+            ):
+                known[feature.name] = feature.vocabulary.values[row.code[k]]
+        return known
+
+    def _labels_with_say(self) -> list[int]:
+        tables = self.tables
+        return [c for c in range(tables.labels) if tables.class_samples[c] > 0 or c < self.labels.declared]
+
+    def engine(self) -> Inference:
+        """An engine of the network, the class included, with the tables as they are now."""
+        if self._engine is not None and self._steady and self._ready:
+            return self._engine
+        labels = self._labels_with_say()
+        prior = np.zeros(self.tables.labels)
+        self.prior_into(prior)
+        structure = self.structure if self._engine is None else self._engine.structure
+        network = LabelledNetwork(
+            self.store, structure, labels, np.exp(prior[labels]), self.strength, self.spread
+        )
+        if self._engine is None:
+            self._engine = Inference(network)
+        else:
+            self._engine.load(network)
+        self._ready = True
+        return self._engine
+
+    def predict_batch(self, batch: Batch, out: Any) -> None:
+        """Write the probabilities of each row into a row of `out`; zeros before any learning."""
+        with self._nothing_learned():
+            super().predict_batch(batch, out)
+
+    @contextmanager
+    def _nothing_learned(self) -> Iterator[None]:
+        self._steady, self._ready = True, False
+        try:
+            yield
+        finally:
+            self._steady = False
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def derived(self) -> dict[str, Any]:
+        """Nothing: the structure is the learner's argument."""
+        return {}
+
+    def load_derived(self, saved: Mapping[str, Any]) -> None:
+        """Go on after the store was loaded."""
+        if saved:
+            raise BadState("the state does not fit: it holds more than counts")
+        self.lay_out()

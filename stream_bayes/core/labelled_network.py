@@ -1,0 +1,114 @@
+"""A network whose tables are read from the counts of labelled events, its class a variable like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counted_network import check_bytes, shares_of
+from stream_bayes.core.labelled_counts import LabelledCounts, members_of
+from stream_bayes.core.structure import Structure
+from stream_bayes.core.values import Value
+
+__all__ = ["LabelledNetwork"]
+
+Numbers = NDArray[np.float64]
+
+
+class LabelledNetwork:
+    """The network that labelled counts make; probabilities as in `CountedNetwork`.
+
+    Parameters
+    ----------
+    counts
+        What was counted.
+    structure
+        The parents of each variable.
+    labels
+        The codes of the classes that have a say.
+    prior
+        P(class) of each of them, for a class without parents.
+    strength, spread
+        The smoothing.
+    """
+
+    def __init__(
+        self,
+        counts: LabelledCounts,
+        structure: Structure,
+        labels: list[int],
+        prior: Numbers,
+        strength: float,
+        spread: bool,
+    ) -> None:
+        self.counts = counts
+        self.structure = structure
+        self.strength = strength
+        self.spread = spread
+        self._labels = np.array(labels, np.intp)
+        self._prior = prior
+        self._held = {v: self._held_codes(v) for v in structure.variables if v != counts.target}
+        states: dict[Any, tuple[Any, ...]] = {}
+        for v in structure.variables:
+            if v == counts.target:
+                states[v] = tuple(counts.encoder.labels.values[code] for code in labels)
+            else:
+                values = counts.encoder.features[v].vocabulary.values if v in counts.encoder.features else ()
+                states[v] = tuple(values[code] for code in self._held[v].tolist()) or (None,)
+        self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(states)
+
+    def _held_codes(self, variable: Value) -> NDArray[np.intp]:
+        """The codes of the values that hold samples or were declared."""
+        feature = self.counts.encoder.features.get(variable)
+        if feature is None:
+            return np.zeros(0, np.intp)
+        values = self.counts.tables.values
+        start = values.layout.start[feature.slot]
+        return np.flatnonzero(np.asarray(values.held)[start : start + len(feature.vocabulary)])
+
+    @property
+    def tables(self) -> Mapping[Any, Numbers]:
+        """P(variable | parents) of each variable, its own axis last."""
+        return {v: self.table(v) for v in self.structure.variables}
+
+    def table(self, variable: Value) -> Numbers:
+        """P(variable | parents), with an axis for each parent and the variable's own last."""
+        target = self.counts.target
+        family = (*self.structure.parents(variable), variable)
+        if family == (target,):
+            return self._prior
+        members = members_of(self.structure, variable, target)
+        shape = [len(self.states[name]) for name in members]
+        check_bytes(variable, family[:-1], [*shape, len(self._labels)])
+        counted = self._counted(members, variable, shape)
+        if target in family:
+            axes = [members.index(name) if name != target else len(members) for name in family]
+        else:
+            counted = counted.sum(axis=-1)
+            axes = [members.index(name) for name in family]
+        counted = counted.transpose(axes)
+        return shares_of(counted + self.strength / (counted.shape[-1] if self.spread else 1))
+
+    def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:
+        """The weights of some features' values together, in fresh samples: an axis a feature, then the class."""
+        counts, tables = self.counts, self.counts.tables
+        if any(not len(self._held[name]) for name in members):
+            return np.zeros([*shape, len(self._labels)])
+        features, stride = counts.encoder.features, tables.values.layout.classes
+        if len(members) == 1:
+            start = tables.values.layout.start[features[members[0]].slot]
+            weight = np.asarray(tables.values.weight).reshape(-1, stride)
+            return weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
+        child, parents = counts.family_of(members, variable)
+        families = tables.families
+        codes, weight, _ = families.rows_of(families.families.index((child, parents)))
+        by_slot = {int(features[name].slot): name for name in members}
+        order = [by_slot[slot] for slot in (*parents, child)]
+        found = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
+        places = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
+        found[places] = weight[:, self._held[order[-1]]][:, :, self._labels]
+        return found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit

@@ -1,0 +1,240 @@
+"""The class of a network is what summing all its rows says, whatever is missing, met late or counted in bins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stream_bayes
+from stream_bayes import BayesNet, BayesNetClassifier, NaiveBayes, Nominal, Numeric, Schema, Structure
+from stream_bayes.core import _family_counts
+from stream_bayes.errors import (
+    BadStructure,
+    BadValue,
+    BudgetExceeded,
+    NotLearned,
+    UnknownFeature,
+)
+from tests.oracles import bayes_net as oracle
+from tests.oracles.enumeration import log_of
+
+EXAMPLES = 12 if stream_bayes.compiled else 4
+
+STRUCTURES: dict[str, dict[Any, list[Any]]] = {
+    "around": {
+        "a": [],
+        "b": ["a"],
+        "class": ["a", "b"],
+        "c": ["class", "d"],
+        "d": [],
+        "e": ["c"],
+        "f": ["e"],
+    },
+    "chain": {"a": [], "class": ["a"], "b": ["class"], "c": ["b"], "d": ["c"], "e": [], "f": ["class"]},
+    "root": {
+        "class": [],
+        "a": ["class"],
+        "b": ["class", "a"],
+        "c": ["a", "b", "class"],
+        "d": ["c"],
+        "e": [],
+        "f": [],
+    },
+    "alone": {"class": [], "a": [], "b": ["a"], "c": [], "d": [], "e": [], "f": []},
+}
+NAMES = ("a", "b", "c", "d", "e", "f")
+rows = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, st.sampled_from(["x", "y", "x", "y", None])))
+whole_rows = st.fixed_dictionaries(dict.fromkeys(NAMES, st.sampled_from(["x", "y"])))
+samples = st.lists(
+    st.tuples(st.one_of(rows, whole_rows), st.sampled_from(["yes", "no"]), st.sampled_from([1.0, 1.0, 2.0])),
+    min_size=1,
+    max_size=15,
+)
+
+
+def learned(events: Any, structure: Any, **arguments: Any) -> BayesNetClassifier:
+    model = BayesNetClassifier(structure, **arguments)
+    for x, y, w in events:
+        model.learn_one(x, y, w)
+    return model
+
+
+def together(events: Any) -> list[Any]:
+    """Labelled events as events of the whole network."""
+    return [({**x, "class": y}, w) for x, y, w in events]
+
+
+@pytest.mark.parametrize("most", [65536, 3], ids=["whole tables", "configurations"])
+@pytest.mark.parametrize("named", STRUCTURES)
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(samples, st.lists(st.one_of(rows, whole_rows), max_size=2, min_size=1), st.sampled_from([0.0, 0.5, 1.0]),
+       st.sampled_from(["m-estimate", "laplace"]))  # fmt: skip
+def test_the_class_is_what_all_rows_add_up_to(named, most, events, probes, strength, prior):
+    parents = STRUCTURES[named]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_family_counts, "MOST_CELLS", most)
+        model = learned(events, parents, strength=strength, prior=prior)
+    made = oracle.network(parents, together(events), strength, prior == "m-estimate")
+    for x in probes:
+        known = {v: value for v, value in x.items() if value is not None and value in made.labels[v]}
+        answer = model.predict_proba_one(x)
+        if not made.probability(known):
+            # What is impossible may lie elsewhere, and then the blanket still tells; else the prior answers.
+            blanket = {v: known[v] for v in Structure(parents).markov_blanket("class") if v in known}
+            if not made.probability(blanket):
+                assert answer == pytest.approx(model.class_prior_)
+            assert math.fsum(answer.values()) == pytest.approx(1.0)
+            continue
+        wanted = {label: p for (label,), p in made.posterior(["class"], known).items()}
+        assert answer == pytest.approx(wanted, abs=1e-9)
+        whole = log_of(made.probability(known))
+        joint = {y: whole + math.log(p) if p else -math.inf for y, p in wanted.items()}
+        assert model.joint_log_likelihood(x) == pytest.approx(joint, abs=1e-9)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(samples, rows)
+def test_a_network_that_knows_the_class_too_answers_alike(events, x):
+    model = learned(events, STRUCTURES["around"])
+    net = BayesNet(STRUCTURES["around"])
+    for event, w in together(events):
+        net.learn_one(event, w)
+    known = {v: value for v, value in x.items() if value in net.states[v]}
+    assert model.predict_proba_one(x) == pytest.approx(dict(net.query("class", known)), abs=1e-12)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(samples, rows)
+def test_without_a_structure_it_is_naive_bayes(events, x):
+    model, naive = learned(events, None), NaiveBayes(prior="m-estimate")
+    for event, y, w in events:
+        naive.learn_one(event, y, w)
+    wanted = naive.predict_proba_one(x)
+    if abs(naive.class_prior_["yes"] - model.class_prior_["yes"]) < 1e-12 if len(wanted) > 1 else True:
+        assert model.predict_proba_one(x) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_numbers_are_counted_as_if_the_cuts_had_been_known():
+    """Families with numbers among them are filled again each time cuts are set."""
+    rng = np.random.default_rng(4)
+    structure = {"class": [], "a": ["class"], "size": ["a", "class"], "heat": ["size", "class"], "b": ["a"]}
+    found = BayesNetClassifier(structure, bin_after=5, bin_window=100)
+    events = []
+    for k in range(150):
+        y = "yes" if rng.random() < 0.4 else "no"
+        x = {
+            "a": "p" if rng.random() < 0.5 else "q",
+            "size": rng.normal(y == "yes"),
+            "heat": float(rng.integers(9)),
+        }
+        x |= {"b": "u" if rng.random() < 0.3 else "v"}
+        for name in [name for name in x if rng.random() < 0.1]:
+            del x[name]
+        events.append((x, y))
+        found.learn_one(x, y)
+        if k == 60:
+            found = BayesNetClassifier.from_state(found.state())
+    assert not found._store.discretizer.is_open
+    bins = found._store.encoder.bins
+    cuts = {name: list(bins.cuts[found._store.encoder.features[name].slot]) for name in ("size", "heat")}
+    declared = Schema(
+        {"a": Nominal(), "b": Nominal(), **{name: Numeric(cuts=known) for name, known in cuts.items()}}
+    )
+    known = BayesNetClassifier(structure, schema=declared)
+    for x, y in events:
+        known.learn_one(x, y)
+    for x, _ in events[:40]:
+        assert found.predict_proba_one(x) == pytest.approx(known.predict_proba_one(x), abs=1e-12)
+
+
+def test_what_the_structure_does_not_know_is_ignored():
+    model, other = (BayesNetClassifier(STRUCTURES["chain"]) for _ in range(2))
+    model.learn_one({"a": "x", "id": "4711", "price": 3.5}, "yes")
+    other.learn_one({"a": "x"}, "yes")
+    assert model.state()["checksum"] == other.state()["checksum"]
+    assert model.predict_proba_one({"a": "x", "id": 5}) == other.predict_proba_one({"a": "x"})
+    model.unlearn_one({"a": "x", "id": "4711"}, "yes")
+    assert model.predict_proba_one({}) == {}
+
+
+def test_another_structure_takes_over():
+    model = BayesNetClassifier()
+    rng = np.random.default_rng(2)
+    assert model.structure is None
+
+    def learn(times: int) -> None:
+        for a, b in rng.integers(0, 2, (times, 2)).tolist():
+            model.learn_one({"a": str(a), "b": str(b)}, str(a ^ b))
+
+    learn(400)
+    assert max(model.predict_proba_one({"a": "1", "b": "0"}).values()) < 0.7
+    model.structure = {"class": [], "a": ["class"], "b": ["a", "class"]}
+    learn(100)
+    assert model.predict_proba_one({"a": "1", "b": "0"})["1"] > 0.95
+    again = BayesNetClassifier.from_state(model.state())
+    assert again.structure == model.structure == Structure({"class": [], "a": ["class"], "b": ["a", "class"]})
+    assert again.predict_proba_one({"a": "1"}) == model.predict_proba_one({"a": "1"})
+
+
+def test_bad_structures_are_refused():
+    with pytest.raises(BadStructure, match="target"):
+        BayesNetClassifier({"a": []})
+    with pytest.raises(BadStructure, match="cycle"):
+        BayesNetClassifier({"a": ["class"], "class": ["a"]})
+    with pytest.raises(BadStructure, match="class_prior"):
+        BayesNetClassifier({"a": [], "class": ["a"]}, class_prior="uniform")
+    with pytest.raises(BadValue):
+        BayesNetClassifier(3)
+    with pytest.raises(BadValue):
+        BayesNetClassifier(target=3)  # type: ignore[arg-type]
+    with pytest.raises(UnknownFeature, match="'a'"):
+        BayesNetClassifier({"a": [], "class": ["a"]}, schema=Schema({"b": Nominal()}))
+
+
+def test_a_given_prior_counts_as_given():
+    model = BayesNetClassifier(
+        {"class": [], "a": ["class"], "b": ["a"]}, class_prior={"yes": 0.25, "no": 0.75}
+    )
+    for a, y in [("x", "yes"), ("y", "no"), ("x", "yes")]:
+        model.learn_one({"a": a, "b": a}, y)
+    assert model.predict_proba_one({}) == pytest.approx({"yes": 0.25, "no": 0.75})
+    odds = 0.25 * (2.5 / 3) / (0.75 * 0.5 / 2)
+    assert model.predict_proba_one({"a": "x"})["yes"] == pytest.approx(odds / (1 + odds))
+    assert math.fsum(math.exp(p) for p in model.joint_log_likelihood({"a": "x"}).values()) == pytest.approx(
+        0.25 * 2.5 / 3 + 0.75 * 0.5 / 2
+    )
+
+
+def test_tables_are_those_of_the_network():
+    events = [
+        ({"a": "x", "b": "x"}, "yes", 1.0),
+        ({"a": "y", "b": "x"}, "no", 1.0),
+        ({"a": "x", "b": "y"}, "no", 1.0),
+    ]
+    model = learned(events, {"a": [], "class": ["a"], "b": ["class"]}, strength=0.0)
+    assert model.conditional("b", {"class": "no"}) == pytest.approx({"x": 0.5, "y": 0.5})
+    assert model.conditional("a", {"class": "no", "b": "x"}) == pytest.approx({"x": 0.5, "y": 0.5})
+    assert model.joint() == pytest.approx({"yes": 1 / 3, "no": 2 / 3})
+    assert model.joint("b")["no"] == pytest.approx({"x": 1 / 3, "y": 1 / 3})
+    with pytest.raises(UnknownFeature):
+        model.conditional("class")
+
+
+def test_a_budget_refuses_families_before_anything_changes():
+    model = BayesNetClassifier({"class": [], "a": ["class"], "b": ["a", "class"]}, memory_budget=12_000)
+
+    def learn() -> None:
+        for k in range(1000):
+            model.learn_one({"a": str(k), "b": str(k)}, "yes")
+
+    with pytest.raises(BudgetExceeded):
+        learn()
+    assert model.memory_bytes <= 12_000
+    with pytest.raises(NotLearned):
+        model.unlearn_one({"a": "0", "b": "1"}, "yes")
+    model.unlearn_one({"a": "0", "b": "0"}, "yes")
