@@ -146,6 +146,8 @@ learners.one_dependence
 learners.trees
 learners.dependence
 learners.conditional_table
+learners.network_encoding
+learners.network_answers
 learners.bayes_net
 learners.bayes_net_classifier
 learners.live_choice

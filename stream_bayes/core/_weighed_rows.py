@@ -74,6 +74,26 @@ class WeighedRows:
             target[k] /= unit
 
     @cython.ccall
+    def take_into(self, weight: cython.double[::1], target: cython.double[::1]):
+        """Write the weights as they are, without smoothing."""
+        values: cython.Py_ssize_t = self.step.shape[0]
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for row in range(self.first.shape[0]):
+            for k in range(values):
+                target[row * values + k] = weight[self.first[row] + self.step[k]]
+
+    @cython.ccall
+    def give(self, weight: cython.double[::1], amount: cython.double, source: cython.double[::1]):
+        """Add an amount of each cell to the weights."""
+        values: cython.Py_ssize_t = self.step.shape[0]
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for row in range(self.first.shape[0]):
+            for k in range(values):
+                weight[self.first[row] + self.step[k]] += amount * source[row * values + k]
+
+    @cython.ccall
     def shares_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
         """Write the probabilities, with `unit` what a fresh sample weighs."""
         values: cython.Py_ssize_t = self.step.shape[0]

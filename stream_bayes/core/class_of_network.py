@@ -53,14 +53,14 @@ class ClassOfNetwork(NetworkReading):
         if self.store.structure is None:
             children: list[Value] = sorted(features, key=name_order)
             others: dict[Value, list[Value]] = {name: [] for name in children}
-            leaves, above = set(children), ()
+            leaves, above = set(children), tuple[Value, ...]()
         else:
             structure = self.store.structure
             children = list(structure.children(target))
             others = {c: [p for p in structure.parents(c) if p != target] for c in children}
             leaves = {c for c in children if not structure.children(c)}
             above = structure.parents(target)
-        slot = {name: int(feature.slot) for name, feature in features.items()}
+        slot: dict[Value, int] = {name: int(feature.slot) for name, feature in features.items()}
         places = {} if self.tables.families is None else self._places()
         family = []
         for name in children:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core._conditionals import Conditionals
+from stream_bayes.core._rows import Row
 from stream_bayes.core._weighed_rows import WeighedRows
 from stream_bayes.core.family_counts import FamilyCounts
 from stream_bayes.core.network import DiscreteNetwork
@@ -99,6 +100,9 @@ class CountedNetwork:
         )
         self._laid_out = counts.laid_out()
         self._rows: dict[Value, WeighedRows] = {}
+        self._codes: dict[int, tuple[int, list[int]]] | None = (
+            None  # of each slot the variable, and what codes become
+        )
         self._shares: list[tuple[Value, Numbers]] | None = None  # room for the probabilities of each
 
     @property
@@ -124,6 +128,21 @@ class CountedNetwork:
         rows.weights_into(cells, self.counts.tables.unit, weights.reshape(-1))
         return weights
 
+    def codes_of(self, row: Row) -> NDArray[np.int32]:
+        """An encoded event as a row of codes of the values held here; -1 is missing, or not held."""
+        if self._codes is None:
+            self._codes = {}
+            for place, v in enumerate(self.structure.variables):
+                own = np.full(len(self.counts.values_of(v)), -1, np.int32)
+                own[self._held[v]] = np.arange(len(self._held[v]))
+                self._codes[self.counts.slot_of(v)] = place, own.tolist()
+        codes = np.full((1, len(self.structure.variables)), -1, np.int32)
+        for k in range(row.entries):
+            if row.feature[k] in self._codes:
+                place, known = self._codes[row.feature[k]]
+                codes[0, place] = known[row.code[k]]
+        return codes
+
     def fill(self, conditionals: Conditionals) -> None:
         """Write all tables into those of inference, which have the same values."""
         if self._shares is None:
@@ -139,6 +158,25 @@ class CountedNetwork:
             else:
                 rows.shares_into(weight, unit, shares)
             conditionals.fill(place, shares)
+
+    def taken(self, conditionals: Conditionals) -> Numbers:
+        """The weights as they are, in fresh samples, laid out as the tables of inference are."""
+        answer = np.zeros(len(conditionals.cells))
+        start = np.asarray(conditionals.start).tolist()
+        for place, variable in enumerate(self.structure.variables):
+            rows, cells = self._read(variable)
+            rows.take_into(cells, answer[start[place] : start[place + 1]])
+        answer /= self.counts.tables.unit
+        return answer
+
+    def give(self, cells: Numbers, conditionals: Conditionals, amount: float) -> None:
+        """Add an amount of cells, laid out as the tables of inference are, to families held as a whole, in the tables'
+        own units. What a variable has no value for yet is left out.
+        """
+        start = np.asarray(conditionals.start).tolist()
+        for place, variable in enumerate(self.structure.variables):
+            rows, weight = self._read(variable)
+            rows.give(weight, amount, cells[start[place] : start[place + 1]])
 
     def _shares_into(self, variable: Value, target: Numbers) -> None:
         rows, cells = self._read(variable)

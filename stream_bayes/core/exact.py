@@ -163,6 +163,24 @@ class Exact:
         passes.add_families(answer, 1.0)
         return answer
 
+    def expect(self, target: Numbers, weight: float) -> float:
+        """Add the probabilities of each variable with its parents to cells laid out as the network's tables are, times
+        a weight. The logarithm of the probability of what is known; where that is impossible nothing is added.
+        """
+        self.findings.look_at_all()
+        passes = self._ready(self._for_all())
+        log_probability = -np.inf
+
+        def outward() -> int:
+            nonlocal log_probability
+            log_probability = float(passes.message(np.empty(1)) + self.findings.log_scale)
+            return int(passes.outward())
+
+        if not self._propagated(passes, outward):
+            return -np.inf
+        passes.add_families(target, weight)
+        return log_probability
+
     def over(self, variables: Sequence[int]) -> Numbers | None:
         """The probabilities of some variables, observed ones among them, with an axis for each in the order given."""
         observed = [self.findings.observed[v] for v in variables]

@@ -326,6 +326,34 @@ class Inference:
                 answer[row] = self._exact.log_evidence()
         return answer
 
+    def add_expected(
+        self, codes: npt.ArrayLike, weights: npt.NDArray[np.float64], target: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Add to cells, laid out as `conditionals` are, what is expected of each row of codes, times its weight: the
+        probabilities of each variable with its parents, -1 being missing. Exact. The log-likelihoods of the rows; of
+        one that is impossible nothing is added.
+
+        Examples
+        --------
+        >>> from stream_bayes.core.network import DiscreteNetwork
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
+        >>> counts = np.zeros(2)
+        >>> Inference(coin).add_expected(np.array([[0], [-1]], np.int32), np.ones(2), counts).round(3).tolist()
+        [-1.386, 0.0]
+        >>> counts.tolist()
+        [1.25, 0.75]
+        """
+        rows = self._rows(codes)
+        answer = np.empty(len(rows))
+        with self._asking({}):
+            for place, row in enumerate(rows.tolist()):
+                self._findings.forget()
+                for v, code in enumerate(row):
+                    if code >= 0:
+                        self._findings.observe(v, code)
+                answer[place] = self._exact.expect(target, float(weights[place]))
+        return answer
+
     def blanket_scores(self, variable: Any, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """For each row of codes, and each label of a variable, log P(label, the rest of the row) up to a term that the
         labels share. The variable's own column is not read. NaN where a code that matters is missing, -1.

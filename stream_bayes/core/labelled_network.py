@@ -91,7 +91,8 @@ class LabelledNetwork:
             counted = counted.sum(axis=-1)
             axes = [members.index(name) for name in family]
         counted = counted.transpose(axes)
-        return shares_of(counted + self.strength / (counted.shape[-1] if self.spread else 1))
+        shares: Numbers = shares_of(counted + self.strength / (counted.shape[-1] if self.spread else 1))
+        return shares
 
     def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:
         """The weights of some features' values together, in fresh samples: an axis a feature, then the class."""
@@ -102,7 +103,8 @@ class LabelledNetwork:
         if len(members) == 1:
             start = tables.values.layout.start[features[members[0]].slot]
             weight = np.asarray(tables.values.weight).reshape(-1, stride)
-            return weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
+            counted: Numbers = weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
+            return counted
         child, parents = counts.family_of(members, variable)
         families = tables.families
         codes, weight, _ = families.rows_of(families.families.index((child, parents)))
@@ -111,4 +113,7 @@ class LabelledNetwork:
         found = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
         places = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
         found[places] = weight[:, self._held[order[-1]]][:, :, self._labels]
-        return found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit
+        answer: Numbers = (
+            found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit
+        )
+        return answer

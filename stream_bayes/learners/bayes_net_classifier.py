@@ -94,15 +94,14 @@ class BayesNetClassifier(PairClassifier):
         self._structure = self._checked(structure)
         self._begin()
 
-    def _checked(self, structure: Any) -> Structure | None:
-        if structure is None:
+    def _checked(self, given: Any) -> Structure | None:
+        if given is None:
             return None
-        if not isinstance(structure, Structure):
-            if not isinstance(structure, Mapping):
-                raise BadValue(
-                    f"structure must be a Structure, a dict {{variable: [parent, ...]}} or None, not {shown(structure)}"
-                )
-            structure = Structure(structure)
+        if not isinstance(given, (Structure, Mapping)):
+            raise BadValue(
+                f"structure must be a Structure, a dict {{variable: [parent, ...]}} or None, not {shown(given)}"
+            )
+        structure = given if isinstance(given, Structure) else Structure(given)
         if self._target not in structure:
             raise BadStructure(
                 f"the structure has no variable {shown(self._target)}, the class; name it with target, one of "
@@ -154,7 +153,8 @@ class BayesNetClassifier(PairClassifier):
         self._structure = wanted
         if self.schema is None:
             names = None if wanted is None else frozenset(wanted) - {self._target}
-            self._store.encoder.wanted = names
+            encoder: Any = self._store.encoder
+            encoder.wanted = names
 
     # -- how sure it is -----------------------------------------------------------------------------------------------
 
@@ -231,5 +231,6 @@ class BayesNetClassifier(PairClassifier):
         known = self._feature(name)
         if known.measured and not isinstance(value, str):
             row = self._store.encoder.lookup({name: value})
-            return known.vocabulary.values[row.code[0]]
+            held: Value = known.vocabulary.values[row.code[0]]
+            return held
         return canonical(value, feature=name)

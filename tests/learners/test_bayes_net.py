@@ -37,7 +37,12 @@ EXAMPLES = 40 if stream_bayes.compiled else 8
 NAN = float("nan")
 
 PARENTS: dict[Any, list[Any]] = {"a": [], "ü": ["a"], "c": ["a", "ü"], "d": ["c"]}
-VALUES = {"a": ["x", "y"], "ü": [True, False], "c": ["p", ("q", 1), b"r"], "d": ["u", "v"]}
+VALUES: dict[str, list[Any]] = {
+    "a": ["x", "y"],
+    "ü": [True, False],
+    "c": ["p", ("q", 1), b"r"],
+    "d": ["u", "v"],
+}
 
 rows = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from([*values, *values, None, NAN]) for name, values in VALUES.items()}
@@ -57,6 +62,11 @@ def learned(events: Any, **arguments: Any) -> BayesNet:
     for x, w in events:
         model.learn_one(x, w)
     return model
+
+
+def unsmoothed(events: Any) -> BayesNet:
+    """One whose shares are quotients of whole numbers, and so exact in any order."""
+    return learned(events, strength=0.0)
 
 
 def tables(model: BayesNet) -> dict[Any, Any]:
@@ -125,20 +135,12 @@ def test_fading_has_its_closed_form(events, half_life):
 @settings(max_examples=EXAMPLES)
 @given(events_of(whole), st.randoms(use_true_random=False), st.integers(0, 20))
 def test_any_order_any_split_and_merge_and_any_batch_are_one(events, chance, cut):
-    # Unsmoothed, a share is a quotient of whole numbers, and so exact in any order.
-    model = learned(events, strength=0.0)
+    model = unsmoothed(events)
     shuffled = chance.sample(events, len(events))
-    close(tables(learned(shuffled, strength=0.0)), tables(model), 0.0)
-    close(
-        tables(learned(shuffled[:cut], strength=0.0).merge(learned(shuffled[cut:], strength=0.0))),
-        tables(model),
-        0.0,
-    )
-    close(
-        tables(sum([learned(events[:cut], strength=0.0), learned(events[cut:], strength=0.0)])),
-        tables(model),
-        0.0,
-    )
+    close(tables(unsmoothed(shuffled)), tables(model), 0.0)
+    close(tables(unsmoothed(shuffled[:cut]).merge(unsmoothed(shuffled[cut:]))), tables(model), 0.0)
+    summed: Any = sum([unsmoothed(events[:cut]), unsmoothed(events[cut:])])
+    close(tables(summed), tables(model), 0.0)
     batch = fresh(strength=0.0)
     batch.learn_many([x for x, _ in events], [w for _, w in events])
     same_bytes(batch, model)
@@ -147,12 +149,12 @@ def test_any_order_any_split_and_merge_and_any_batch_are_one(events, chance, cut
 @settings(max_examples=EXAMPLES)
 @given(events_of(whole), events_of(whole))
 def test_what_is_unlearned_was_never_there(kept, more):
-    model = learned(kept + more, strength=0.0)
+    model = unsmoothed(kept + more)
     for x, w in reversed(more):
         model.unlearn_one(x, w)
-    close(tables(model), tables(learned(kept, strength=0.0)), 0.0)
+    close(tables(model), tables(unsmoothed(kept)), 0.0)
     assert model.states == {
-        v: tuple(s for s in model.states[v] if s in learned(kept, strength=0.0).states[v]) for v in PARENTS
+        v: tuple(s for s in model.states[v] if s in unsmoothed(kept).states[v]) for v in PARENTS
     }
 
 
@@ -160,7 +162,7 @@ def test_what_is_unlearned_was_never_there(kept, more):
 @given(events_of(fractions, 1), st.sampled_from([None, 3.0]), st.sampled_from([0.0, 1.0]))
 def test_answers_between_events_are_those_of_a_network_asked_for_the_first_time(events, half_life, strength):
     model = fresh(half_life=half_life, strength=strength)
-    seen = []
+    seen: list[Any] = []
     for x, w in events:
         if len(seen) > 4 and half_life is None:
             model.unlearn_one(*seen.pop())
@@ -188,7 +190,7 @@ def test_unlearning_after_fading_says_when():
 def test_events_in_every_form_are_learned_alike(form):
     schema = Schema({"rain": ["yes", "no"], "lawn": Nominal()})
     structure = Structure({"rain": [], "lawn": ["rain"]})
-    events = [
+    events: list[Any] = [
         {"rain": "no", "lawn": "dry"},
         {"rain": "yes", "lawn": "wet"},
         {"rain": None, "lawn": "wet"},

@@ -139,9 +139,10 @@ def test_numbers_are_counted_as_if_the_cuts_had_been_known():
         found.learn_one(x, y)
         if k == 60:
             found = BayesNetClassifier.from_state(found.state())
-    assert not found._store.discretizer.is_open
-    bins = found._store.encoder.bins
-    cuts = {name: list(bins.cuts[found._store.encoder.features[name].slot]) for name in ("size", "heat")}
+    store: Any = found._store
+    assert not store.discretizer.is_open
+    bins = store.encoder.bins
+    cuts = {name: list(bins.cuts[store.encoder.features[name].slot]) for name in ("size", "heat")}
     declared = Schema(
         {"a": Nominal(), "b": Nominal(), **{name: Numeric(cuts=known) for name, known in cuts.items()}}
     )

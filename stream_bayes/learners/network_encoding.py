@@ -1,0 +1,70 @@
+"""How events become the codes of a network: what is declared, what was given beforehand, and what is met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stream_bayes.core._binning import Bins
+from stream_bayes.core._encoding import RowEncoder
+from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.cutting import bin_names
+from stream_bayes.core.family_counts import EVENT
+from stream_bayes.core.network import DiscreteNetwork
+from stream_bayes.core.structure import Structure
+from stream_bayes.core.values import Value, shown
+from stream_bayes.errors import SchemaError
+from stream_bayes.schema import Nominal, Schema
+
+__all__ = ["encoder_of"]
+
+
+def encoder_of(
+    structure: Structure, schema: Schema | None, network: DiscreteNetwork | None, max_values: int | None
+) -> tuple[RowEncoder, dict[str, Sequence[float]]]:
+    """The encoder of a network's events, and the cuts of variables that are numbers."""
+    refuse = schema is not None and schema.unknown == "refuse"
+    given: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
+    declared: dict[Any, Vocabulary | None] = {}
+    cuts: dict[str, Sequence[float]] = {}
+    for name, spec in ({} if schema is None else schema.features).items():
+        values = given.get(name, ())
+        if isinstance(spec, Nominal):
+            limit = max_values if spec.max_values is None else spec.max_values
+            known = tuple(dict.fromkeys([*(spec.values or ()), *values]))
+            if spec.closed and len(known) > len(spec.values or ()):
+                _refuse_foreign(name, values, spec.values or ())
+            declared[name] = Vocabulary(known, limit, spec.closed)
+        elif spec.cuts is not None:
+            _refuse_foreign(name, values, bin_names(spec.cuts))
+            declared[name], cuts[name] = None, spec.cuts
+        elif name in structure or refuse:
+            raise SchemaError(
+                f"variable {shown(name)} is declared numeric, but a network takes values, or numbers in bins: declare "
+                "its cuts, Numeric(cuts=[...]), or leave it out"
+            )
+    if schema is None:
+        declared = {name: Vocabulary(given.get(name, ()), max_values) for name in structure.variables}
+    bins = Bins(max(len(known) + 1 for known in cuts.values())) if cuts else None
+    encoder = RowEncoder(Vocabulary((EVENT,), None, True), declared, refuse, "nominal", max_values, bins)
+    # What was not declared is nominal as soon as it is met, and numbers among it are rather a mistake.
+    encoder.mixed = schema is not None or _holds_numbers(given.values())
+    return encoder, cuts
+
+
+def _holds_numbers(several: Iterable[Iterable[Any]]) -> bool:
+    return any(
+        isinstance(value, (int, float)) and not isinstance(value, bool)
+        for values in several
+        for value in values
+    )
+
+
+def _refuse_foreign(name: str, values: Iterable[Value], declared: Iterable[Value]) -> None:
+    known = tuple(declared)
+    for value in values:
+        if value not in known:
+            raise SchemaError(
+                f"variable {shown(name)}: the network given beforehand has the label {shown(value)}, the schema "
+                f"declares {shown(known)}"
+            )

@@ -1,0 +1,356 @@
+"""Events that lack variables: expectation maximisation takes what a sum over all rows expects, and pays off."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stream_bayes
+from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Numeric, Schema, Structure
+from stream_bayes.core.em import WindowCounts
+from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotSupported
+
+EXAMPLES = 20 if stream_bayes.compiled else 4
+METHODS = ["stepwise-em", "window-em"]
+
+PARENTS: dict[Any, list[str]] = {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["c"], "e": ["b"]}
+VALUES: dict[Any, list[str]] = {
+    "a": ["x", "y"],
+    "b": ["x", "y", "z"],
+    "c": ["x", "y"],
+    "d": ["x", "y", "z"],
+    "e": ["x", "y"],
+}
+DECLARED = Schema({name: Nominal(values) for name, values in VALUES.items()})
+
+seeds = st.integers(0, 10_000)
+
+
+def a_network(
+    seed: int,
+    sharpness: float = 0.5,
+    parents: dict[Any, list[str]] = PARENTS,
+    values: dict[Any, list[str]] = VALUES,
+) -> DiscreteNetwork:
+    """Tables drawn by chance: the smaller the sharpness, the more is known of one variable from the others."""
+    rng = np.random.default_rng(seed)
+    structure = Structure(parents)
+    tables = {}
+    for name in structure.variables:
+        shape = [len(values[parent]) for parent in structure.parents(name)]
+        tables[name] = rng.dirichlet(np.full(len(values[name]), sharpness), shape) + 1e-3
+        tables[name] /= tables[name].sum(axis=-1, keepdims=True)
+    return DiscreteNetwork(structure, values, tables)
+
+
+def drawn(network: DiscreteNetwork, rows: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+    columns = BayesNet.from_network(network, strength=0).sample(rows, rng)
+    return [{name: columns[name][row] for name in columns} for row in range(rows)]
+
+
+def with_gaps(events: list[dict[str, Any]], share: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+    return [{name: value for name, value in x.items() if rng.random() >= share} for x in events]
+
+
+def learned(events: Any, **arguments: Any) -> BayesNet:
+    model = BayesNet(Structure(PARENTS), **{"schema": DECLARED, **arguments})
+    for x in events:
+        model.learn_one(x)
+    return model
+
+
+def tables(model: BayesNet) -> dict[Any, Any]:
+    return {
+        (name, row, value): p
+        for name in model.structure.variables
+        for row, shares in model.cpt(name).items()
+        for value, p in shares.items()
+    }
+
+
+def state_bytes(model: BayesNet) -> Any:
+    state = model.state()
+    arrays = {name: array.tobytes() for name, array in state["arrays"].items()}
+    return {**state, "arrays": arrays}
+
+
+# -- what is expected -------------------------------------------------------------------------------------------------
+
+
+def by_enumeration(model: BayesNet, x: dict[str, Any]) -> dict[Any, float]:
+    """P(row | x) of all rows, from the model's tables alone."""
+    shares = {name: model.cpt(name) for name in PARENTS}
+    rows: list[dict[Any, Any]] = [{}]
+    for name, values in VALUES.items():
+        rows = [{**row, name: value} for row in rows for value in values if x.get(name, value) == value]
+    found = {}
+    for row in rows:
+        above = {name: tuple(row[parent] for parent in shares[name].parents) for name in PARENTS}
+        found[tuple(row.items())] = math.prod(shares[name][above[name]][row[name]] for name in PARENTS)
+    total = math.fsum(found.values())
+    return {row: p / total for row, p in found.items()}
+
+
+@settings(max_examples=EXAMPLES)
+@given(seeds, st.sampled_from([None, 0.7]))
+def test_a_step_takes_what_a_sum_over_all_rows_expects(seed, step):
+    rng = np.random.default_rng(seed)
+    events = with_gaps(drawn(a_network(seed), 12, rng), 0.4, rng)
+    model = learned(events[:-1], missing="stepwise-em", step=step, strength=0.5)
+    last = dict(list(events[-1].items())[:3])
+    counts = {name: model._store.family(name).table.copy() for name in PARENTS}
+    expected = by_enumeration(model, last)
+    model.learn_one(last)
+    t, total = len(events) - 1, float(len(events))
+    moved = 1 / total if step is None else (t + 2) ** -step
+    for name in PARENTS:
+        family = model._store.family(name)
+        wanted = counts[name] * (1 - moved) * total / (total - 1)
+        for row, p in expected.items():
+            at = dict(row)
+            cell = tuple(VALUES[member].index(at[member]) for member in (*family.parents, name))
+            wanted[cell] += moved * total * p
+        np.testing.assert_allclose(family.table, wanted, rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=EXAMPLES)
+@given(seeds, st.sampled_from([0.0, 1.0]))
+def test_with_a_step_of_1_over_t_complete_events_are_counted(seed, strength):
+    rng = np.random.default_rng(seed)
+    events = drawn(a_network(seed), 30, rng)
+    counted = learned(events, strength=strength)
+    expected = learned(events, strength=strength, missing="stepwise-em", step=None)
+    assert tables(expected) == pytest.approx(tables(counted), abs=1e-12)
+
+
+@settings(max_examples=EXAMPLES)
+@given(seeds)
+def test_over_a_window_complete_events_are_counted(seed):
+    rng = np.random.default_rng(seed)
+    events = drawn(a_network(seed), 30, rng)
+    model = learned(events, missing="window-em", window=20, every=1)
+    assert tables(model) == pytest.approx(tables(learned(events[-20:])), abs=1e-12)
+
+
+@settings(max_examples=EXAMPLES)
+@given(seeds, st.sampled_from([0.0, 1.0]), st.booleans())
+def test_over_a_window_the_likelihood_never_falls(seed, strength, hidden):
+    """With smoothing it is the posterior's density, whose mode the tables seek."""
+    rng = np.random.default_rng(seed)
+    events = with_gaps(drawn(a_network(seed), 40, rng), 0.4, rng)
+    if hidden:
+        events = [{name: value for name, value in x.items() if name != "b"} for x in events]
+    model = learned(events, missing="window-em", every=10**6, strength=strength, seed=seed)
+    store = model._store
+    assert isinstance(store, WindowCounts)
+    codes, weights = store.recent()
+    network, engine = store.current(), store.engine()
+    store.begin(network, engine.conditionals, codes, weights)
+    reached = []
+    for _ in range(15):
+        density = 0.0
+        if strength:
+            for name in PARENTS:
+                density += strength / len(VALUES[name]) * float(np.log(network.table(name)).sum())
+        reached.append(density + float(engine.log_likelihoods(codes) @ weights))
+        store.improve(network, engine, codes, weights)
+    assert math.isfinite(reached[-1])
+    assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(reached))
+
+
+# -- what it is good for ----------------------------------------------------------------------------------------------
+
+
+def held_out(model: BayesNet, events: list[dict[str, Any]]) -> float:
+    return -math.fsum(map(model.log_likelihood_one, events)) / len(events)
+
+
+DENSE = {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["a", "b", "c"], "e": ["b", "c", "d"], "f": ["c", "e"]}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"missing": "stepwise-em", "step": 0.9}, {"missing": "window-em", "window": 500, "every": 500}],
+)
+def test_with_3_values_in_10_missing_it_beats_counting_what_is_there(arguments):
+    rows = 1000 if stream_bayes.compiled else 200
+    values = {name: ["x", "y", "z"] for name in DENSE}
+    schema = Schema({name: Nominal(known) for name, known in values.items()})
+    losses = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        network = a_network(seed, 0.5, DENSE, values)
+        events, test = with_gaps(drawn(network, 500, rng), 0.3, rng), drawn(network, rows, rng)
+        models = [BayesNet(DENSE, schema=schema, **arguments), BayesNet(DENSE, schema=schema)]
+        for model in models:
+            model.learn_many(events)
+        losses.append([held_out(model, test) for model in models])
+    assert all(expected < counted for expected, counted in losses), losses
+
+
+def test_a_variable_never_seen_is_found_over_a_window():
+    """Two kinds of days, of which only what they bring is seen."""
+    rng = np.random.default_rng(4)
+    kinds = rng.integers(2, size=300)
+    names = ["sky", "wind", "rain", "mood"]
+    events = [{name: bool(rng.random() < (0.9 if kind else 0.15)) for name in names} for kind in kinds]
+    schema = Schema({"kind": Nominal(["one", "other"]), **{name: Nominal([True, False]) for name in names}})
+    structure = {"kind": [], **{name: ["kind"] for name in names}}
+    model = BayesNet(structure, schema=schema, missing="window-em", window=300, every=300)
+    even = BayesNet(structure, schema=schema)
+    for x in events:
+        model.learn_one(x)
+        even.learn_one(x)
+    told = [model.query("kind", x)["one"] > 0.5 for x in events]
+    agreed = float(np.mean(np.array(told) == kinds.astype(bool)))
+    assert max(agreed, 1 - agreed) > 0.9
+    assert held_out(model, events) < held_out(even, events) - 0.2
+    before = model.cpt("sky")["one",][True]
+    for x in events:
+        model.learn_one(x)
+    assert model.cpt("sky")["one",][True] == pytest.approx(before, abs=0.05)  # its values keep their meaning
+
+
+# -- streams ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", METHODS)
+def test_new_values_come_at_any_time(missing):
+    model = BayesNet({"rain": [], "lawn": ["rain"]}, missing=missing, every=1)
+    for x in [
+        {"rain": "no", "lawn": "dry"},
+        {"rain": "yes", "lawn": "wet"},
+        {"lawn": "wet"},
+        {"rain": "hail"},
+        {},
+    ]:
+        model.learn_one(x)
+    assert set(model.query("lawn")) == {"dry", "wet"}
+    assert set(model.cpt("lawn")) == {("no",), ("yes",), ("hail",)}
+    assert math.fsum(model.query("rain").values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("missing", METHODS)
+def test_what_the_tables_exclude_is_counted_where_it_is_there(missing):
+    model = BayesNet({"rain": [], "lawn": ["rain"]}, missing=missing, every=1, strength=0)
+    model.learn_one({"rain": "no", "lawn": "dry"})
+    model.learn_one({"rain": "yes"})  # so far of probability 0
+    assert model.query("rain")["yes"] > 0.0
+
+
+@pytest.mark.parametrize("missing", METHODS)
+@pytest.mark.parametrize("form", ["dicts", "coded", "columns"])
+def test_many_are_one_by_one(missing, form):
+    rng = np.random.default_rng(1)
+    events = with_gaps(drawn(a_network(1), 30, rng), 0.3, rng)
+    one = learned(events, missing=missing, every=7, window=20)
+    many = learned([], missing=missing, every=7, window=20)
+    columns = {name: [x.get(name) for x in events] for name in VALUES}
+    many.learn_many({"dicts": events, "coded": DECLARED.encode(columns), "columns": columns}[form])
+    assert state_bytes(many) == state_bytes(one)
+
+
+@pytest.mark.parametrize("missing", METHODS)
+@pytest.mark.parametrize("cut", [1, 17])
+def test_a_saved_network_goes_on_as_if_it_had_never_been_saved(missing, cut):
+    rng = np.random.default_rng(2)
+    events = with_gaps(drawn(a_network(2), 40, rng), 0.3, rng)
+    whole = learned(events, missing=missing, every=5, window=15)
+    part = learned(events[:cut], missing=missing, every=5, window=15)
+    for model in (BayesNet.from_state(part.state()), pickle.loads(pickle.dumps(part))):
+        for x in events[cut:]:
+            model.query("a")  # asking changes nothing
+            model.learn_one(x)
+        assert state_bytes(model) == state_bytes(whole)
+
+
+def test_numbers_fall_into_declared_bins():
+    schema = Schema({"heat": Numeric(cuts=[20.0]), "ice": ["yes", "no"]})
+    model = BayesNet(
+        {"heat": [], "ice": ["heat"]}, schema=schema, missing="stepwise-em", step=None, strength=0
+    )
+    for heat, ice in [(30, "yes"), (10, "no"), (25, None), (5, "no")]:
+        model.learn_one({"heat": heat, "ice": ice})
+    assert model.query("ice", {"heat": 28})["yes"] == 1.0
+    many = BayesNet(
+        {"heat": [], "ice": ["heat"]}, schema=schema, missing="stepwise-em", step=None, strength=0
+    )
+    many.learn_many(
+        [{"heat": 30, "ice": "yes"}, {"heat": 10, "ice": "no"}, {"heat": 25}, {"heat": 5, "ice": "no"}]
+    )
+    assert state_bytes(many) == state_bytes(model)
+
+
+def test_a_given_network_is_what_is_expected_by_first():
+    given = a_network(3)
+    model = BayesNet.from_network(given, 50.0, strength=0, missing="stepwise-em", step=None)
+    expected = by_enumeration(model, {"a": "x"})
+    model.learn_one({"a": "x"})
+    zs = math.fsum(p for row, p in expected.items() if dict(row)["b"] == "z")
+    row = 50.0 * given.tables["b"][0, 2] + zs
+    assert model.cpt("b")["x",]["z"] == pytest.approx(row / 51.0, abs=1e-12)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", METHODS)
+def test_nothing_is_taken_back_or_merged(missing):
+    events = drawn(a_network(1), 5, np.random.default_rng(1))
+    model, other = learned(events, missing=missing), learned(events, missing=missing)
+    before = state_bytes(model)
+    with pytest.raises(NotSupported, match="cannot be taken back"):
+        model.unlearn_one(events[-1])
+    with pytest.raises(CannotMerge, match="depends on their order"):
+        model.merge(other)
+    assert state_bytes(model) == before
+
+
+@pytest.mark.parametrize("missing", METHODS)
+def test_tables_too_large_to_expect_in_are_refused_before_anything_changes(missing):
+    names = [f"v{k}" for k in range(10)]
+    model = BayesNet({"all": names, **{name: [] for name in names}}, missing=missing)
+    model.learn_one(dict.fromkeys([*names, "all"], 0 > 1))
+    model.learn_one(dict.fromkeys([*names, "all"], 1 > 0))
+    before = state_bytes(model)
+    with pytest.raises(BudgetExceeded, match=r"the table of 'all' would have 118,098 cells"):
+        model.learn_one(dict.fromkeys(names, "new") | {"all": True})
+    assert state_bytes(model) == before
+
+
+def test_a_tree_of_cliques_too_large_is_refused_before_anything_changes():
+    side = range(30)
+    grid = {f"{i},{j}": [f"{i - 1},{j}"] * (i > 0) + [f"{i},{j - 1}"] * (j > 0) for i in side for j in side}
+    with pytest.raises(BudgetExceeded, match="bytes at a time"):
+        BayesNet(grid, schema=Schema({name: ["a", "b"] for name in grid}), missing="stepwise-em")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"missing": "guess"}, "missing"),
+        ({"missing": "window-em", "half_life": 5.0}, "leave half_life out"),
+        ({"step": 0.0}, "step"),
+        ({"step": 1.5}, "at most 1"),
+        ({"window": 0}, "window"),
+        ({"every": 0}, "every"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_arguments_are_checked(arguments, message):
+    with pytest.raises(BadValue, match=message):
+        learned([], **arguments)
+
+
+def test_a_state_of_another_kind_is_refused():
+    state = learned([], missing="window-em").state()
+    state["parameters"]["missing"] = "skip"
+    with pytest.raises(BadState):
+        BayesNet.from_state(state)
