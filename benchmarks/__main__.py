@@ -18,13 +18,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import stream_bayes
-from benchmarks import accuracy, batches, kafka, named, networks, pairs, snapshots, state, structures, text
+from benchmarks import (
+    accuracy,
+    batches,
+    kafka,
+    live_networks,
+    named,
+    networks,
+    pairs,
+    snapshots,
+    state,
+    structures,
+    text,
+)
 from benchmarks.harness import Case, Result, measure
 from benchmarks.picture import svg_of
 
 __all__ = ["all_cases", "main"]
 
-FAMILIES = (text, named, batches, pairs, networks, structures, state, snapshots, kafka)
+FAMILIES = (text, named, batches, pairs, networks, live_networks, structures, state, snapshots, kafka)
 PACKAGES = ("numpy", "river", "scikit-learn", "pandas", "kafka-python", "confluent-kafka")
 
 
