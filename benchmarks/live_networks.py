@@ -113,7 +113,7 @@ def classifies() -> Contest:
     rows = columns(ROWS)
     place = rows.names.index(CLASS)
     others = [k for k in range(len(rows.names)) if k != place]
-    names, labels = list(rows.names), [list(known) for known in rows.vocabularies]
+    names, labels = list(rows.names), [list(map(str, known)) for known in rows.vocabularies]
     xs = coded([names[k] for k in others], rows.codes[:, others], [labels[k] for k in others])
     model.learn_many(xs, [rows.vocabularies[place][code] for code in rows.codes[:, place].tolist()])
     return Contest([xs], Side(1, timed(model.predict_proba_many, ROWS), list))

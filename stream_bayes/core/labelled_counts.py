@@ -96,9 +96,8 @@ class LabelledCounts(CountStore):
         except BaseException:
             self.structure, self.tables.families = before, families
             raise
-        if self.discretizer is not None and self.discretizer.is_open:
-            # What begins now could not be counted anew by other cuts.
-            self.discretizer.close()
+        if self.discretizer is not None:
+            self.discretizer.settle()  # what begins now could not be counted anew by other cuts
         self._tell()
 
     def wanted_families(self) -> list[Family]:

@@ -182,6 +182,12 @@ class Discretizer:
                 del self.due[slot]
         self._let_go()
 
+    def settle(self) -> None:
+        """Keep the cuts that are set as they are from now on."""
+        for slot in self.bins.cuts:
+            self.due.pop(slot, None)
+        self._let_go()
+
     def _let_go(self) -> None:
         """Forget the events in which no number's cuts are open any more."""
         self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]

@@ -140,7 +140,7 @@ def test_numbers_are_counted_as_if_the_cuts_had_been_known():
         if k == 60:
             found = BayesNetClassifier.from_state(found.state())
     store: Any = found._store
-    assert not store.discretizer.is_open
+    assert not store.discretizer.due
     bins = store.encoder.bins
     cuts = {name: list(bins.cuts[store.encoder.features[name].slot]) for name in ("size", "heat")}
     declared = Schema(
