@@ -34,6 +34,7 @@ core._binning
 core._encoding
 core._bag_encoding
 core._words
+core._tallying
 core._histogram
 core._gaussians
 core._layout
@@ -60,6 +61,7 @@ core._average_kernels
 core._triple_kernels
 core._super_parent_kernels
 core._choice_kernels
+core._answers
 core._evidence
 core._information
 core._search
@@ -138,6 +140,7 @@ learners.saving
 learners.batches
 learners.keeping
 learners.base
+learners.taking
 learners.named_features
 learners.naive_bayes
 learners.text
@@ -228,6 +231,7 @@ streams.spam_server
 streams.saving
 streams.background
 streams.ops
+streams.answers
 streams.served
 streams.step
 streams.signals

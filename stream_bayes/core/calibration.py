@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core._tallying import add_confidences
+
 __all__ = ["BINS", "Calibration", "Reliability"]
 
 BINS = 10
@@ -56,10 +58,7 @@ class Calibration:
 
     def add(self, confidence: NDArray[Any], right: NDArray[Any], weights: NDArray[Any]) -> None:
         """Count predictions, one after the other."""
-        place = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
-        np.add.at(self.bins[0], place, weights)
-        np.add.at(self.bins[1], place, weights * confidence)
-        np.add.at(self.bins[2], place, weights * right)
+        add_confidences(self.bins, confidence, right.view(np.uint8), weights)
 
     def error(self) -> float:
         """The expected calibration error; NaN without predictions."""

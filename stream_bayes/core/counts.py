@@ -138,7 +138,10 @@ class CountStore:
 
     def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
         """The row of a sample that is about to be learned, with room for everything it names."""
-        row = self.encoder.encode(x, y, weight)
+        return self.admitted(x, self.encoder.encode(x, y, weight))
+
+    def admitted(self, x: Mapping[Any, Any], row: Any) -> Any:
+        """A sample's row, just encoded, with room for everything it names."""
         families = self.tables.families
         more = 0 if self.memory_budget is None or families is None else families.more_bytes(row)
         if self.encoder.created or more or (self.tables.exact and not row.whole):

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core._tallying import add_cells
+
 __all__ = ["BINS", "AnyRanking", "Areas", "ExactRanking", "ScoreHistogram", "bins_of", "cells_of"]
 
 Array = NDArray[Any]
@@ -100,8 +102,7 @@ class ScoreHistogram:
 
     def add(self, cells: Array, weights: Array) -> None:
         """Count samples with these weights."""
-        # One after the other, as sums of fractions depend on their order.
-        np.add.at(self.weight.reshape(-1), cells.reshape(-1), np.tile(weights, len(cells)))
+        add_cells(self.weight.reshape(-1), cells, weights)
 
     def areas(self) -> Areas:
         return _areas(self.weight[:, 0], self.weight[:, 1])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core._tallying import add_events
 from stream_bayes.core.calibration import Calibration
 from stream_bayes.core.label_codes import NO_LABEL
 from stream_bayes.core.ranking import ScoreHistogram, cells_of
@@ -127,17 +128,18 @@ class Tally:
 
     def add_sums(self, scored: Scored, weight: Array) -> None:
         """Add events to all but the ranking, for those who keep the scores themselves."""
-        loss, right = scored.log_loss, scored.right
-        of_each = (right, scored.majority, scored.no_change, loss, loss * loss, scored.brier)
-        terms = [weight, weight * weight, *(weight * column for column in of_each)]
-        # From left to right: `sum` would add in pairs, and so depend on how many events there are.
-        running = np.add.accumulate(np.column_stack([self.sums, np.array(terms)]), axis=1)
-        self.sums = running[:, -1].copy()
-        answered = scored.predicted != NO_LABEL
-        np.add.at(self.by_label[0], scored.label, weight)
-        np.add.at(self.by_label[1], scored.predicted[answered], weight[answered])
-        np.add.at(self.by_label[2], scored.label[right], weight[right])
-        self.calibration.add(scored.confidence, right, weight)
+        add_events(
+            self.sums,
+            self.by_label,
+            scored.label,
+            scored.predicted,
+            scored.majority.view(np.uint8),
+            scored.no_change.view(np.uint8),
+            scored.log_loss,
+            scored.brier,
+            weight,
+        )
+        self.calibration.add(scored.confidence, scored.right, weight)
 
     def scale(self, factor: float) -> None:
         """Let everything weigh so much more or less."""

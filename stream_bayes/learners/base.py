@@ -64,8 +64,13 @@ def most_probable(probabilities: Mapping[Any, float]) -> Any:
     >>> most_probable({"rain": 0.4, "fog": 0.4, "sun": 0.2})
     'fog'
     """
-    best = max(probabilities.values(), default=0.0)
-    return min((label for label, p in probabilities.items() if p == best), key=name_order, default=None)
+    best, top = None, -1.0
+    for label, p in probabilities.items():
+        if p > top:
+            best, top = label, p
+        elif p == top and name_order(label) < name_order(best):
+            best = label
+    return best
 
 
 class BayesClassifier(Keeping, base.MiniBatchClassifier):

@@ -199,11 +199,7 @@ class Engine:
             self.predictions.write(step.outputs)
         if self.dead_letters is not None and step.letters:
             self.dead_letters.write(step.letters)
-        self._forget_results()
-
-    def _forget_results(self) -> None:
-        self.step.outputs.clear()
-        self.step.letters.clear()
+        step.forget_results()
 
     def _slices(self, records: Iterable[Record]) -> list[Slice]:
         """In which order positions are read; every one of them once, and none left out."""
@@ -312,7 +308,7 @@ class Engine:
         for records in batches:
             self._slices(records)
             self.step.take(records)
-            self._forget_results()
+            self.step.forget_results()
             self.replayed += len(records)
             if self._stopping:
                 break

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
-from typing import Any, TypeAlias, cast
+from itertools import groupby, islice, repeat, starmap
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from stream_bayes.core.event import Event, Partition, Position
+from stream_bayes.core.event import ONE, SAMPLE, Event, Partition, Position
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError, Undecodable
 from stream_bayes.streams.bad_records import Reason, bad_record, described, undecodable
@@ -89,8 +89,26 @@ class IterableSource:
         items = list(islice(self._iterator, limit))
         if not items:
             raise Exhausted(f"{self.name} has been read to its end, after {self._position} items")
-        records = list(map(self._record, items, range(self._position, self._position + len(items))))
+        positions = range(self._position, self._position + len(items))
         self._position += len(items)
+        records: list[Record] = []
+        for paired, run in groupby(zip(items, positions, strict=True), _is_pair):
+            if paired:
+                samples, places = zip(*run, strict=True)
+                xs, ys = zip(*samples, strict=True)
+                records += map(
+                    Event,
+                    xs,
+                    ys,
+                    repeat(None),
+                    repeat(None),
+                    places,
+                    repeat(ONE),
+                    repeat(SAMPLE),
+                    repeat(self._partition),
+                )
+            else:
+                records += starmap(self._record, run)
         return records
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
@@ -126,11 +144,6 @@ class IterableSource:
         return iterator
 
     def _record(self, item: Item, position: Position) -> Record:
-        if type(item) is tuple and len(item) == 2:
-            x, y = item
-            if isinstance(x, (Mapping, str, bytes)):
-                features = cast("Mapping[Any, Any]", x)  # or a message, which its learner takes as it is
-                return Event(features, y, position=position, partition=self._partition)
         if isinstance(item, Event):
             return replace(item, position=position, partition=self._partition, length=1)
         try:
@@ -141,3 +154,9 @@ class IterableSource:
             )
         except Undecodable as error:
             return bad_record(error, b"", position, self._partition, 1)
+
+
+def _is_pair(placed: tuple[Item, Position]) -> bool:
+    """Whether an item is a pair `(x, y)`; the `x` may also be a message, which its learner takes as it is."""
+    item = placed[0]
+    return type(item) is tuple and len(item) == 2 and isinstance(item[0], (dict, str, bytes, Mapping))

@@ -10,28 +10,27 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from river import base, compose
 
 from stream_bayes.core.payloads import Payload, plain
-from stream_bayes.core.values import name_order
 from stream_bayes.errors import BadState, BadValue, CannotSave, NotSupported, StreamBayesError
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.base import BayesClassifier, most_probable
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.saving import saved_parameter
+from stream_bayes.learners.taking import take_samples
 from stream_bayes.river_state.pipelines import (
     configuration_digest,
     pipeline_content,
     restore_pipeline,
     settle,
 )
+from stream_bayes.streams.answers import Answer, AnswerColumns, AnswerDicts, Answers
 
-__all__ = ["Answer", "Served", "ServedLearner", "ServedRiver", "digest", "most_probable", "served"]
-
-Answer = dict[Any, float]
+__all__ = ["Served", "ServedLearner", "ServedRiver", "digest", "served"]
 
 
 class Served(Protocol):
@@ -55,6 +54,17 @@ class Served(Protocol):
 
     def answer_and_learn(self, x: Any, y: Any, w: float, /) -> Answer:
         """The probability of each label before the sample is learned; then learn it."""
+        ...
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        """Answer and learn samples one after the other, up to one that is refused; answer those without label.
+
+        Returns
+        -------
+        The answers to those that were taken, and why the next one was refused; None if all were taken.
+        """
         ...
 
     def decide(self, answer: Answer, /) -> Any:
@@ -126,6 +136,12 @@ class ServedLearner:
         self.answer: Callable[..., Answer] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
         self.answer_and_learn: Callable[..., Answer] = learner.predict_learn_one
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        answers, refused = take_samples(self.learner, xs, ys, ws)
+        return AnswerColumns(answers, self.learner._store.encoder.labels.values), refused
 
     @property
     def clock(self) -> int | None:
@@ -232,6 +248,17 @@ class ServedRiver:
         self.learn(x, y, w)
         return answer
 
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        answers: list[Answer] = []
+        try:
+            for x, y, w in zip(xs, ys, ws, strict=True):
+                answers.append(self.answer(x) if y is None else self.answer_and_learn(x, y, w))
+        except StreamBayesError as error:
+            return AnswerDicts(answers), error
+        return AnswerDicts(answers), None
+
     def content(self, x: Any) -> Payload:
         return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)
 
@@ -286,23 +313,6 @@ def served(model: Any) -> Served:
     if isinstance(last, base.Classifier):
         return ServedRiver(model, decide)
     raise BadValue(f"expected a classifier, or a pipeline that ends in one, got {type(model).__name__}")
-
-
-def most_probable(answer: Mapping[Any, float]) -> Any:
-    """The label with the highest probability, the first by name of equals; None where there is no answer.
-
-    Examples
-    --------
-    >>> most_probable({"sun": 0.5, "rain": 0.5})
-    'rain'
-    """
-    best, top = None, -1.0
-    for label, p in answer.items():
-        if p > top:
-            best, top = label, p
-        elif p == top and name_order(label) < name_order(best):
-            best = label
-    return best
 
 
 def settings_of(learner: BayesClassifier) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby, repeat
 from typing import Any
 
 import msgspec
@@ -19,7 +20,8 @@ from stream_bayes.core.losses import Losses
 from stream_bayes.core.payloads import plain, tagged_payload
 from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadValue, StreamBayesError, TooManyDeadLetters
-from stream_bayes.streams.served import Answer, Served, digest
+from stream_bayes.streams.answers import Answer, AnswerDicts, Answers
+from stream_bayes.streams.served import Served, digest
 from stream_bayes.streams.sink import DeadLetter, ModelVersion, Output
 from stream_bayes.streams.source import Record
 
@@ -69,6 +71,8 @@ class Step:
 
     Attributes
     ----------
+    letters
+        What could not be used, and was not forgotten.
     taken
         How many records were taken.
     learned
@@ -101,16 +105,40 @@ class Step:
         self.losses = Losses() if losses is None else losses
         self.pending = pending
         self.most_dead = most_dead
-        self.outputs: list[Output] = []
         self.letters: list[DeadLetter] = []
         self.taken = 0
         self.learned = 0
         self.dead: dict[str, int] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
         self._dead_at = 0  # when it was worked out
+        self._outputs: list[Output] = []
+        self._answered: list[tuple[list[Event], Answers]] = []  # no outputs yet: nobody may ask for them
         self._names = _Names()
-        self._texts: set[str] = set()  # labels that are their own names
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What was answered and not forgotten."""
+        for events, answers in self._answered:
+            places = [event.partition for event in events]
+            self._outputs += map(
+                Output,
+                [event.key for event in events],
+                [place.source for place in places],
+                [place.partition for place in places],
+                [event.position for event in events],
+                [event.time for event in events],
+                answers.decided(self.model.decide),
+                answers.named(self._names.__getitem__),
+                repeat(self._version),
+            )
+        self._answered.clear()
+        return self._outputs
+
+    def forget_results(self) -> None:
+        """Let go of outputs and dead letters, once they have been written."""
+        for results in (self._answered, self._outputs, self.letters):
+            results.clear()
 
     # -- taking events ------------------------------------------------------------------------------------------------
 
@@ -124,54 +152,40 @@ class Step:
                 else:
                     self._reject(record)
             return
-        # The rest of this method is the loop in which a service spends its time.
-        answer_and_learn, score = self.model.answer_and_learn, self.losses.update
-        for record in records:
-            self.taken += 1
-            if not isinstance(record, Event):
-                self._reject(record)
-            elif record.kind is not SAMPLE:
-                self._refuse(record, NO_PENDING, f"a {record.kind.value}, but this pipeline holds no samples")
-            elif record.y is None:
-                self._answer(record)
-            else:
-                try:
-                    answer = answer_and_learn(record.x, record.y, record.weight)
-                except StreamBayesError as error:
-                    self._refuse(record, REFUSED, str(error))
-                    continue
-                self.learned += 1
-                score(record.y, answer, ..., record.weight)
-                self._put(record, answer)
+        for are_samples, run in groupby(records, _is_sample):
+            if are_samples:
+                self._take_samples(list(run))  # type: ignore[arg-type]  # all of them are events
+                continue
+            for record in run:
+                self.taken += 1
+                if isinstance(record, Event):
+                    kind = record.kind.value
+                    self._refuse(record, NO_PENDING, f"a {kind}, but this pipeline holds no samples")
+                else:
+                    self._reject(record)
 
-    def _answer(self, event: Event) -> None:
-        """Predict what has no label, and never will."""
-        try:
-            answer = self.model.answer(event.x)
-        except StreamBayesError as error:
-            self._refuse(event, REFUSED, str(error))
-        else:
-            self._put(event, answer)
+    def _take_samples(self, events: list[Event]) -> None:
+        """Take samples together, which is the same as one by one; what has no label is only answered."""
+        xs, ys = [event.x for event in events], [event.y for event in events]
+        weights = [event.weight for event in events]
+        start = 0
+        while start < len(events):
+            answers, refused = self.model.take(xs[start:], ys[start:], weights[start:])
+            stop = start + len(answers)
+            if stop > start:
+                labels = ys[start:stop]
+                answers.score(self.losses, labels, weights[start:stop])
+                self._answered.append((events[start:stop], answers))
+                self.taken += stop - start
+                self.learned += stop - start - labels.count(None)
+            if refused is not None:
+                self.taken += 1
+                self._refuse(events[stop], REFUSED, str(refused))
+                stop += 1
+            start = stop
 
-    def _put(self, event: Event, answer: Answer) -> None:
-        source, partition = event.partition
-        self.outputs.append(
-            Output(
-                event.key,
-                source,
-                partition,
-                event.position,
-                event.time,
-                self.model.decide(answer),
-                # Most labels are their own names, and copying the answer would cost as much as writing it.
-                answer if answer.keys() <= self._texts else self._named(answer),
-                self._version,
-            )
-        )
-
-    def _named(self, answer: Answer) -> Mapping[str, float]:
-        self._texts.update(label for label in answer if isinstance(label, str))
-        return {self._names[label]: p for label, p in answer.items()}
+    def _put_one(self, event: Event, answer: Answer) -> None:
+        self._answered.append(([event], AnswerDicts([answer])))
 
     # -- holding events until their labels come -----------------------------------------------------------------------
 
@@ -207,12 +221,12 @@ class Step:
             answer = self.model.answer(event.x)
             todo = pending.predicted(action, answer)
             if not any(isinstance(next_action, Refuse) for next_action in todo):
-                self._put(event, answer)
+                self._put_one(event, answer)
             for next_action in todo:
                 self._do(next_action, event, pending)
             return
         answer = self.model.answer_and_learn(event.x, event.y, event.weight)
-        self._put(event, answer)
+        self._put_one(event, answer)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
             self._note(learn, event.x, pending)
@@ -300,6 +314,10 @@ class Step:
             self.pending.load(sections["pending"])
         self.taken, self.learned, self._dead_at = own["taken"], own["learned"], own["dead_at"]
         self._dead_weight, self.dead = weight, dict(dead)
+
+
+def _is_sample(record: Record) -> bool:
+    return isinstance(record, Event) and record.kind is SAMPLE
 
 
 class _Names(dict[Any, str]):
