@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby, islice, repeat, starmap
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, repeat
+from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -91,25 +91,11 @@ class IterableSource:
             raise Exhausted(f"{self.name} has been read to its end, after {self._position} items")
         positions = range(self._position, self._position + len(items))
         self._position += len(items)
-        records: list[Record] = []
-        for paired, run in groupby(zip(items, positions, strict=True), _is_pair):
-            if paired:
-                samples, places = zip(*run, strict=True)
-                xs, ys = zip(*samples, strict=True)
-                records += map(
-                    Event,
-                    xs,
-                    ys,
-                    repeat(None),
-                    repeat(None),
-                    places,
-                    repeat(ONE),
-                    repeat(SAMPLE),
-                    repeat(self._partition),
-                )
-            else:
-                records += starmap(self._record, run)
-        return records
+        if not _are_pairs(items):
+            return list(map(self._record, items, positions))
+        xs, ys = zip(*items, strict=True)
+        nothing, one, here = repeat(None), repeat(ONE), repeat(self._partition)
+        return list(map(Event, xs, ys, nothing, nothing, positions, one, repeat(SAMPLE), here))
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         if unknown := [partition for partition in positions if partition != self._partition]:
@@ -144,6 +130,9 @@ class IterableSource:
         return iterator
 
     def _record(self, item: Item, position: Position) -> Record:
+        if _are_pairs([item]):
+            x, y = cast("tuple[Mapping[Any, Any], Any]", item)
+            return Event(x, y, position=position, partition=self._partition)
         if isinstance(item, Event):
             return replace(item, position=position, partition=self._partition, length=1)
         try:
@@ -156,7 +145,8 @@ class IterableSource:
             return bad_record(error, b"", position, self._partition, 1)
 
 
-def _is_pair(placed: tuple[Item, Position]) -> bool:
-    """Whether an item is a pair `(x, y)`; the `x` may also be a message, which its learner takes as it is."""
-    item = placed[0]
-    return type(item) is tuple and len(item) == 2 and isinstance(item[0], (dict, str, bytes, Mapping))
+def _are_pairs(items: Sequence[Item]) -> bool:
+    """Whether all items are pairs `(x, y)`; an `x` may also be a message, which its learner takes as it is."""
+    if set(map(type, items)) != {tuple} or set(map(len, items)) != {2}:
+        return False
+    return all(issubclass(kind, (Mapping, str, bytes)) for kind in {type(x) for x, _ in items})

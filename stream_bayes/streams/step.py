@@ -7,8 +7,8 @@ state and the same results, live or in a replay, in batches of any size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from itertools import groupby, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -152,17 +152,16 @@ class Step:
                 else:
                     self._reject(record)
             return
-        for are_samples, run in groupby(records, _is_sample):
-            if are_samples:
-                self._take_samples(list(run))  # type: ignore[arg-type]  # all of them are events
+        for run in _runs_of_samples(records):
+            if isinstance(run, list):
+                self._take_samples(run)
                 continue
-            for record in run:
-                self.taken += 1
-                if isinstance(record, Event):
-                    kind = record.kind.value
-                    self._refuse(record, NO_PENDING, f"a {kind}, but this pipeline holds no samples")
-                else:
-                    self._reject(record)
+            self.taken += 1
+            if isinstance(run, Event):
+                kind = run.kind.value
+                self._refuse(run, NO_PENDING, f"a {kind}, but this pipeline holds no samples")
+            else:
+                self._reject(run)
 
     def _take_samples(self, events: list[Event]) -> None:
         """Take samples together, which is the same as one by one; what has no label is only answered."""
@@ -316,8 +315,19 @@ class Step:
         self._dead_weight, self.dead = weight, dict(dead)
 
 
-def _is_sample(record: Record) -> bool:
-    return isinstance(record, Event) and record.kind is SAMPLE
+def _runs_of_samples(records: Iterable[Record]) -> Iterator[list[Event] | Record]:
+    """The records in their order, samples that follow one another as a list."""
+    samples: list[Event] = []
+    for record in records:
+        if isinstance(record, Event) and record.kind is SAMPLE:
+            samples.append(record)
+            continue
+        if samples:
+            yield samples
+            samples = []
+        yield record
+    if samples:
+        yield samples
 
 
 class _Names(dict[Any, str]):
