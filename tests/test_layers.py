@@ -193,6 +193,7 @@ streams.decoder
 streams.json_decoder
 streams.framed_decoder
 streams.decode
+streams.mail_decoder
 streams.iterables
 streams.replay
 streams.byte_file
@@ -232,6 +233,7 @@ streams.saving
 streams.background
 streams.ops
 streams.answers
+streams.served_filter
 streams.served
 streams.step
 streams.signals

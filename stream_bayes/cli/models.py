@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,8 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, closest, summary_of
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.mail.making import FILTER, filter_arguments
 
 __all__ = ["models"]
 
@@ -20,18 +22,17 @@ def models(
 ) -> None:
     """List the models, or the arguments of one."""
     with telling_errors():
-        if name is not None and name not in LEARNERS:
-            raise BadValue(
-                f"there is no model {name!r}{closest(name, LEARNERS)} There are {', '.join(LEARNERS)}"
-            )
+        known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
+        if name is not None and name not in known:
+            raise BadValue(f"there is no model {name!r}{closest(name, known)} There are {', '.join(known)}")
         rows = [
             {
                 "name": key,
                 "class": made.__name__,
                 "summary": summary_of(made),
-                "arguments": arguments_of(made),
+                "arguments": filter_arguments() if key == FILTER else arguments_of(made),
             }
-            for key, made in LEARNERS.items()
+            for key, made in known.items()
             if name in (None, key)
         ]
         if json:

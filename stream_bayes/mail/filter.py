@@ -289,6 +289,10 @@ class SpamFilter(base.Classifier):
         """What to do: the decision that costs the least, which may be not to decide; None before any learning."""
         return self._rule.decide(self.predict_proba_one(x))
 
+    def decide(self, probabilities: Mapping[Any, float]) -> Any:
+        """The verdict, where the probabilities are known already."""
+        return self._rule.decide(probabilities)
+
     def explain_one(self, x: Message) -> SpamExplanation:
         """The tokens that decided, and how much each of them said."""
         bag, reading = self._read(x)

@@ -50,7 +50,7 @@ from stream_bayes.mail.receipts import Evidence, Receipt
 if TYPE_CHECKING:
     from stream_bayes.mail.filter import SpamFilter
 
-__all__ = ["load_state", "saved_state"]
+__all__ = ["load_state", "saved_parameters", "saved_state"]
 
 Filter = TypeVar("Filter", bound="SpamFilter")
 
@@ -64,14 +64,10 @@ def saved_state(model: SpamFilter) -> dict[str, Any]:
     evidence = model._evidence
     ids, journal = model._journal.state()
     tokens, tables, learner = _saved_evidence(evidence)
-    parameters: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
-    parameters["labels"] = saved_parameter(list(model.labels))
-    parameters["costs"] = _saved_costs(model.costs)
-    parameters["limits"] = None if model.limits is None else asdict(model.limits)
     state: dict[str, Any] = {
         "format": FORMAT,
         "learner": "SpamFilter",
-        "parameters": parameters,
+        "parameters": _written_parameters(model),
         "store": {
             "tokens": tokens,
             "messages": [round(UNIT * number) for number in evidence.messages],
@@ -91,6 +87,23 @@ def saved_state(model: SpamFilter) -> dict[str, Any]:
     }
     state["checksum"] = checksum(text_of(state), state["arrays"])
     return state
+
+
+def _written_parameters(model: SpamFilter) -> dict[str, Any]:
+    parameters: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
+    parameters["labels"] = saved_parameter(list(model.labels))
+    parameters["costs"] = _saved_costs(model.costs)
+    parameters["limits"] = None if model.limits is None else asdict(model.limits)
+    return parameters
+
+
+def saved_parameters(model: SpamFilter) -> dict[str, Any]:
+    """A filter's arguments as JSON, but for its key; two filters of the same can go on from one another's states."""
+    learner = model.learner
+    if learner is None:
+        return _written_parameters(model) | {"learner": None}
+    own = {name: saved_parameter(value) for name, value in learner._get_params().items()}
+    return _written_parameters(model) | {"learner": {"kind": type(learner).__name__, "arguments": own}}
 
 
 def _saved_evidence(evidence: Evidence) -> tuple[JSONValue, dict[str, Any], dict[str, Any] | None]:

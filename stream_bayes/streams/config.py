@@ -40,6 +40,7 @@ from pydantic import (
 from stream_bayes.errors import BadConfig
 from stream_bayes.features import Nominal, Numeric
 from stream_bayes.learners.catalogue import LEARNERS, closest
+from stream_bayes.mail.making import FILTER
 from stream_bayes.schema import Schema
 from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
@@ -56,6 +57,7 @@ __all__ = [
 ]
 
 Written: TypeAlias = str | bool | int | float  # what TOML writes of values and labels
+FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
 
@@ -123,9 +125,10 @@ class ModelConfig(Part):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if self.kind not in LEARNERS:
+        known = [*LEARNERS, FILTER]
+        if self.kind not in known:
             raise ValueError(
-                f"there is no model {self.kind!r}{closest(self.kind, LEARNERS)} There are {', '.join(LEARNERS)}"
+                f"there is no model {self.kind!r}{closest(self.kind, known)} There are {', '.join(known)}"
             )
         return self
 
@@ -192,6 +195,26 @@ class PipelineConfig(Part):
             raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
         return self
 
+    @model_validator(mode="after")
+    def _mails_fit(self) -> Self:
+        filtering = self.model.kind == FILTER
+        if filtering and self.record is not None:
+            raise ValueError("schema: a message has no features to declare")
+        if self.source.format == "json":
+            return self
+        if self.source.kind != "kafka":
+            raise ValueError("source.format: records of this kind are lines, and no line is a mail")
+        if not filtering:
+            raise ValueError(f"source.format: mails are for the model {FILTER!r}")
+        named = [name for name in FIELDS if getattr(self.source, name) not in (None, [])]
+        if named:
+            raise ValueError(f"source.{named[0]}: a mail has no such field; its key is the record's")
+        if self.labels is not None and self.labels.topic is not None and self.labels.target is None:
+            raise ValueError(
+                "labels.target: is missing; it names the field of a label's record that holds it"
+            )
+        return self
+
     def schema_of_stream(self) -> Schema | None:
         """The schema, if one is declared."""
         if self.record is None:
@@ -209,6 +232,8 @@ class PipelineConfig(Part):
         """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
         kept = self.model_dump(mode="json", by_alias=True, include={"name", "model", "record", "labels"})
         fields = set(FieldsConfig.model_fields) | {"kind"}
+        if self.source.format == "json":  # as it was before there was another
+            fields.remove("format")
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 
 

@@ -53,7 +53,9 @@ class Part(BaseModel):
 
 
 class FieldsConfig(Part):
-    """Which field of a record is what."""
+    """What a record is, and which field of it is what."""
+
+    format: Literal["json", "mail"] = Field("json", description="mail: each record is one, as it came")
 
     target: str | None = None
     key: str | None = None

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from stream_bayes.core.pending import Pending
 from stream_bayes.core.stream_time import EventCount, StreamTime
 from stream_bayes.errors import BadConfig, BadState, SchemaError
+from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.mail.email_tokens import EmailTokens
+from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.mail.making import FILTER, make_filter
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.config import (
@@ -26,6 +30,7 @@ from stream_bayes.streams.file_source import FileSource
 from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.json_lines import JSONLinesSource
 from stream_bayes.streams.json_sink import JSONLinesSink
+from stream_bayes.streams.mail_decoder import MailDecoder
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Source
@@ -34,6 +39,7 @@ from stream_bayes.streams.store import SnapshotStore
 
 if TYPE_CHECKING:
     from stream_bayes.streams.kafka.assembly import KafkaParts
+    from stream_bayes.streams.kafka.source import KafkaSource
 
 __all__ = ["build", "make_source", "warm_start"]
 
@@ -67,9 +73,12 @@ def build(
         If a part cannot be made: an argument the model does not take, a column that is not there.
     """
     schema = config.schema_of_stream() or schema
-    model = served(make_learner(config.model.kind, config.model.arguments, schema))
-    step = Step(model, config.name, pending=_pending(config.labels), most_dead=config.most_dead)
+    model = _model(config, schema)
+    step = Step(served(model), config.name, pending=_pending(config.labels), most_dead=config.most_dead)
     kafka = _kafka(config, schema, accept_gap)
+    if kafka is not None and kafka.source is not None and config.source.format == "mail":
+        assert isinstance(model, SpamFilter)
+        _read_mails(kafka.source, model)
     return Engine(
         step,
         source or (kafka and kafka.source) or make_source(config, directory, schema),
@@ -81,6 +90,18 @@ def build(
         settings=config.settings(),
         batch=config.batch,
     )
+
+
+def _model(config: PipelineConfig, schema: Schema | None) -> BayesClassifier | SpamFilter:
+    own = config.model
+    return make_filter(own.arguments) if own.kind == FILTER else make_learner(own.kind, own.arguments, schema)
+
+
+def _read_mails(source: KafkaSource, model: SpamFilter) -> None:
+    """Let the topic of samples be one of mails, taken apart as the filter would."""
+    tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
+    most = source.decoders[source.name].max_record_bytes
+    source.decoders[source.name] = MailDecoder(max_record_bytes=most, tokens=tokens)
 
 
 def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> KafkaParts | None:

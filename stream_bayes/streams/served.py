@@ -3,6 +3,7 @@
 Served            what the engine asks for
 ServedLearner     a classifier of this package: a sample is encoded once for both, and can be taken back
 ServedRiver       a classifier or pipeline of River: what it can do depends on its last step
+ServedFilter      the spam filter, in a file of its own
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from stream_bayes.learners.base import BayesClassifier, most_probable
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.saving import saved_parameter
 from stream_bayes.learners.taking import take_samples
+from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.river_state.pipelines import (
     configuration_digest,
     pipeline_content,
@@ -29,6 +31,7 @@ from stream_bayes.river_state.pipelines import (
     settle,
 )
 from stream_bayes.streams.answers import Answer, AnswerColumns, AnswerDicts, Answers
+from stream_bayes.streams.served_filter import ServedFilter
 
 __all__ = ["Served", "ServedLearner", "ServedRiver", "digest", "served"]
 
@@ -307,6 +310,8 @@ def served(model: Any) -> Served:
     """
     inner: Any = model.classifier if isinstance(model, DecidingClassifier) else model
     decide = model.rule.decide if isinstance(model, DecidingClassifier) else None
+    if issubclass(type(inner), SpamFilter):
+        return ServedFilter(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner

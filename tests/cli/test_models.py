@@ -23,10 +23,12 @@ def test_each_can_be_made_by_its_name() -> None:
 
 
 def test_the_list_names_all_and_one_shows_its_arguments() -> None:
-    assert [row["name"] for row in json.loads(run("models", "--json").stdout)] == list(LEARNERS)
+    assert [row["name"] for row in json.loads(run("models", "--json").stdout)] == [*LEARNERS, "spam-filter"]
     (row,) = json.loads(run("models", "aode", "--json").stdout)
     assert "min_count" in row["arguments"]
     assert "min_count" in run("models", "aode").stdout
+    (row,) = json.loads(run("models", "spam-filter", "--json").stdout)
+    assert "costs" in row["arguments"] and "key" not in row["arguments"]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
