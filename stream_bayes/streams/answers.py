@@ -10,9 +10,10 @@ import numpy as np
 from stream_bayes.core._answers import AnswerTable
 from stream_bayes.core.losses import Losses
 from stream_bayes.core.values import name_order
+from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.base import most_probable
 
-__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "Answers"]
+__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "Answers", "taken_one_by_one"]
 
 Answer: TypeAlias = Mapping[Any, float]  # the probability of each label
 Decide: TypeAlias = Callable[[Answer], Any]
@@ -117,3 +118,20 @@ class AnswerDicts:
         for label, answer, weight in zip(labels, self._answers, weights, strict=True):
             if label is not None:
                 losses.update(label, answer, ..., weight)
+
+
+def taken_one_by_one(
+    answer: Callable[[Any], Answer],
+    answer_and_learn: Callable[[Any, Any, float], Answer],
+    xs: Sequence[Any],
+    ys: Sequence[Any],
+    ws: Sequence[float],
+) -> tuple[AnswerDicts, StreamBayesError | None]:
+    """Answer and learn samples, up to one that is refused; answer those without label."""
+    answers: list[Answer] = []
+    try:
+        for x, y, w in zip(xs, ys, ws, strict=True):
+            answers.append(answer(x) if y is None else answer_and_learn(x, y, w))
+    except StreamBayesError as error:
+        return AnswerDicts(answers), error
+    return AnswerDicts(answers), None

@@ -145,7 +145,7 @@ class IterableSource:
             return bad_record(error, b"", position, self._partition, 1)
 
 
-def _are_pairs(items: Sequence[Item]) -> bool:
+def _are_pairs(items: Sequence[Any]) -> bool:
     """Whether all items are pairs `(x, y)`; an `x` may also be a message, which its learner takes as it is."""
     if set(map(type, items)) != {tuple} or set(map(len, items)) != {2}:
         return False

@@ -30,7 +30,7 @@ from stream_bayes.river_state.pipelines import (
     restore_pipeline,
     settle,
 )
-from stream_bayes.streams.answers import Answer, AnswerColumns, AnswerDicts, Answers
+from stream_bayes.streams.answers import Answer, AnswerColumns, Answers, taken_one_by_one
 from stream_bayes.streams.served_filter import ServedFilter
 
 __all__ = ["Served", "ServedLearner", "ServedRiver", "digest", "served"]
@@ -254,13 +254,7 @@ class ServedRiver:
     def take(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        answers: list[Answer] = []
-        try:
-            for x, y, w in zip(xs, ys, ws, strict=True):
-                answers.append(self.answer(x) if y is None else self.answer_and_learn(x, y, w))
-        except StreamBayesError as error:
-            return AnswerDicts(answers), error
-        return AnswerDicts(answers), None
+        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws)
 
     def content(self, x: Any) -> Payload:
         return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)

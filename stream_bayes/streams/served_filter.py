@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.payloads import Payload
-from stream_bayes.errors import BadState, BadValue, NotSupported
+from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter import Message, SpamFilter
 from stream_bayes.mail.filter_state import saved_parameters
+from stream_bayes.streams.answers import Answer, Answers, taken_one_by_one
 
 __all__ = ["ServedFilter"]
-
-Answer = dict[Any, float]
 
 FIELDS = ("tokens", "mail", "text")
 
@@ -57,6 +56,11 @@ class ServedFilter:
         answer = self.model.predict_proba_one(message)
         self.model.learn_one(message, y, id=self._id(x))
         return answer
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws)
 
     def decide(self, answer: Answer, /) -> Any:
         return self.model.decide(answer)

@@ -237,7 +237,9 @@ def test_arguments_of_files_make_a_filter() -> None:
     )
     assert model.labels == ("wanted", "unwanted") and model.limits is not None and model.limits.tokens == 100
     assert model.decide({"wanted": 0.03, "unwanted": 0.97}) == "unsure"
-    assert model.learner is not None and model.learner.alpha == 0.5
+    learner: Any = model.learner
+    assert learner.alpha == 0.5
+    wrong: Any
     for wrong in (
         {"trian": "errors"},
         {"key": "sixteen bytes or more"},
