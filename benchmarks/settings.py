@@ -124,7 +124,7 @@ SETTINGS: Mapping[str, Mapping[str, Callable[[], Learner]]] = {
         "rate=0.25": lambda: LiveChoice(rate=0.25),
         "rate=0.05": lambda: LiveChoice(rate=0.05),
         "loss_half_life=100": lambda: LiveChoice(loss_half_life=100.0),
-        "loss_half_life=500": lambda: LiveChoice(loss_half_life=500.0),
+        "loss_half_life=250": lambda: LiveChoice(loss_half_life=250.0),
         "strength=0.5": lambda: LiveChoice(strength=0.5),
         "with A2DE": lambda: LiveChoice(readings=ALL_READINGS),
     },

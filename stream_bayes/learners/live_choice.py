@@ -78,7 +78,7 @@ class LiveChoice(PairClassifier):
         self,
         readings: tuple[str, ...] = READINGS,
         combine: str = "mixture",
-        loss_half_life: float | None = 250.0,
+        loss_half_life: float | None = 500.0,
         rate: float = 0.1,
         min_count: float = 1.0,
         prior: str = "m-estimate",

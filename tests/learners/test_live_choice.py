@@ -244,7 +244,7 @@ def test_a_sample_without_weight_a_prediction_and_time_leave_losses_alone():
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("combine", ["best", "mixture"])
 def test_a_choice_of_one_is_that_reading(name, combine):
-    model, apart = LiveChoice((name,), combine), Apart((name,), 250.0, 1.0)
+    model, apart = LiveChoice((name,), combine), Apart((name,), 500.0, 1.0)
     for x, y in leaning_events(5, 60, names="abcd"):
         assert model.predict_learn_one(x, y) == pytest.approx(apart.answers(x)[name], abs=1e-15)
         apart.learn(x, y, 1.0)
