@@ -44,6 +44,7 @@ from stream_bayes.mail.making import FILTER
 from stream_bayes.schema import Schema
 from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.mail_decoder import MailDecoder
 
 __all__ = [
     "CSVConfig",
@@ -200,12 +201,10 @@ class PipelineConfig(Part):
         filtering = self.model.kind == FILTER
         if filtering and self.record is not None:
             raise ValueError("schema: a message has no features to declare")
-        if self.source.format == "json":
+        if not self.reads_mails:
             return self
-        if self.source.kind != "kafka":
-            raise ValueError("source.format: records of this kind are lines, and no line is a mail")
         if not filtering:
-            raise ValueError(f"source.format: mails are for the model {FILTER!r}")
+            raise ValueError(f"source.decoder: mails are for the model {FILTER!r}")
         named = [name for name in FIELDS if getattr(self.source, name) not in (None, [])]
         if named:
             raise ValueError(f"source.{named[0]}: a mail has no such field; its key is the record's")
@@ -214,6 +213,11 @@ class PipelineConfig(Part):
                 "labels.target: is missing; it names the field of a label's record that holds it"
             )
         return self
+
+    @property
+    def reads_mails(self) -> bool:
+        """Whether the records of the source are mails, as they came."""
+        return isinstance(self.source, KafkaSourceConfig) and self.source.decoder == MailDecoder.name
 
     def schema_of_stream(self) -> Schema | None:
         """The schema, if one is declared."""
@@ -231,9 +235,7 @@ class PipelineConfig(Part):
     def settings(self) -> dict[str, Any]:
         """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
         kept = self.model_dump(mode="json", by_alias=True, include={"name", "model", "record", "labels"})
-        fields = set(FieldsConfig.model_fields) | {"kind"}
-        if self.source.format == "json":  # as it was before there was another
-            fields.remove("format")
+        fields = set(FieldsConfig.model_fields) | {"kind", "decoder"}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 
 

@@ -53,9 +53,7 @@ class Part(BaseModel):
 
 
 class FieldsConfig(Part):
-    """What a record is, and which field of it is what."""
-
-    format: Literal["json", "mail"] = Field("json", description="mail: each record is one, as it came")
+    """Which field of a record is what."""
 
     target: str | None = None
     key: str | None = None

@@ -76,7 +76,7 @@ def build(
     model = _model(config, schema)
     step = Step(served(model), config.name, pending=_pending(config.labels), most_dead=config.most_dead)
     kafka = _kafka(config, schema, accept_gap)
-    if kafka is not None and kafka.source is not None and config.source.format == "mail":
+    if kafka is not None and kafka.source is not None and config.reads_mails:
         assert isinstance(model, SpamFilter)
         _read_mails(kafka.source, model)
     return Engine(

@@ -117,7 +117,15 @@ class Lab:
         return int(self.admin.list_partition_offsets({place: -1})[place].offset)
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        stored = self.admin.list_group_offsets(group).get(group, {})
+        """The positions of a group; asked again where its coordinator has just changed."""
+
+        def look() -> list[Any]:
+            try:
+                return [self.admin.list_group_offsets(group).get(group, {})]
+            except KafkaError:
+                return []
+
+        (stored,) = until(f"the positions of {group}", look)
         return {tuple(place): at.offset for place, at in stored.items() if at.offset >= 0}
 
 

@@ -127,7 +127,7 @@ def test_a_commit_that_is_not_answered_is_not_waited_for_without_end(
     until("the client to end its threads", lambda: set(threading.enumerate()) <= threads)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", ["kafka-python", pytest.param("confluent-kafka", marks=pytest.mark.soak)])
 def test_a_worker_whose_broker_hangs_starts_anew_when_it_answers_again(
     lab: Lab, broker: Broker, tmp_path: Path, client: str
 ) -> None:
@@ -146,7 +146,7 @@ def test_a_worker_whose_broker_hangs_starts_anew_when_it_answers_again(
         pipeline.close()
 
 
-@pytest.mark.parametrize("delivery", ["exactly-once", "at-least-once"])
+@pytest.mark.parametrize("delivery", ["exactly-once", pytest.param("at-least-once", marks=pytest.mark.soak)])
 def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
     lab: Lab, broker: Broker, tmp_path: Path, delivery: str
 ) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from stream_bayes.core.event import Partition
+from stream_bayes.streams.config import checked
+from stream_bayes.streams.pipeline import build
 from tests.kafka.lab import Lab, Pipeline, days
 from tests.kafka.waiting import until
 
@@ -27,6 +29,24 @@ def test_a_broken_record_becomes_a_dead_letter_that_says_where_it_was(pipeline: 
     assert dict(second.headers)["offset"] == b"26"
     assert first.key == b"bad"
     assert len(pipeline.answered()) == 100
+
+
+def test_framed_records_are_read_and_others_become_dead_letters(lab: Lab, tmp_path: Path) -> None:
+    topic, letters = lab.topic(1), lab.topic(1)
+    framed = [(0, key, b"\x00\x00\x00\x00\x07" + (value or b"")) for _, key, value in days(20)]
+    lab.put(topic, [*framed, *days(3, partitions=1)])
+    table = {
+        "name": f"{topic}-framed",
+        "kafka": {"servers": [lab.servers]},
+        "source": {"kind": "kafka", "topic": topic, "target": "y", "decoder": "confluent-json"},
+        "model": {"kind": "nb"},
+        "predictions": {"kind": "kafka", "topic": lab.topic(1)},
+        "dead_letters": {"kind": "kafka", "topic": letters},
+        "snapshots": {"directory": str(tmp_path)},
+    }
+    engine = build(checked(table))
+    assert engine.run(23).taken == 23 and engine.step.learned == 20
+    assert {dict(record.headers)["error"] for record in lab.get(letters)} == {b"not_framed"}
 
 
 def test_a_tombstone_is_left_out_where_no_samples_are_held(pipeline: Pipeline) -> None:

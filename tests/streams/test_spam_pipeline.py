@@ -174,8 +174,8 @@ def test_a_mail_that_is_too_long_is_a_bad_record_and_nothing_else_is() -> None:
 CHANGES = {
     "the model": ('kind = "spam-filter"', 'kind = "nb"', "model 'spam-filter'"),
     "a field of mails": (
-        'format = "mail"',
-        'format = "mail"\ntarget = "label"',
+        'decoder = "mail"',
+        'decoder = "mail"\ntarget = "label"',
         "source.target: a mail has no",
     ),
     "no field of labels": ('target = "label"', "", "labels.target: is missing"),
@@ -184,7 +184,7 @@ CHANGES = {
         '[schema.features]\nsky = "nominal"\n[model]',
         "schema: a message has no features",
     ),
-    "an unknown format": ('format = "mail"', 'format = "mails"', "source.format"),
+    "an unknown decoder": ('decoder = "mail"', 'decoder = "mails"', "source.decoder: there is no decoder"),
 }
 
 
@@ -199,8 +199,8 @@ def test_what_does_not_fit_mails_is_named(old: str, new: str, said: str) -> None
 
 
 def test_a_line_is_no_mail() -> None:
-    text = FILE.replace('key = "id", type = "type"', 'format = "mail"').replace('target = "label", ', "")
-    with pytest.raises(BadConfig, match="no line is a mail"):
+    text = FILE.replace('key = "id", type = "type"', 'decoder = "mail"').replace('target = "label", ', "")
+    with pytest.raises(BadConfig, match="decoder"):
         parse_config(text)
 
 

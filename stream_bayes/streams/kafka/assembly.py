@@ -8,15 +8,19 @@ from stream_bayes.core.event import Kind
 from stream_bayes.errors import BadValue
 from stream_bayes.schema import Schema
 from stream_bayes.streams.config import LabelsConfig, PipelineConfig
+from stream_bayes.streams.decode import make_decoder
+from stream_bayes.streams.decoder import RawDecoder
 from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery, Transactions
 from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.mail_decoder import MailDecoder
 
 __all__ = ["KafkaParts", "kafka_parts"]
+
+WITHOUT_LABELS = (RawDecoder.name, MailDecoder.name)  # their labels come as JSON
 
 
 class KafkaParts(NamedTuple):
@@ -71,11 +75,12 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
 def _source(
     kafka: KafkaConfig, own: KafkaSourceConfig, labels: LabelsConfig | None, schema: Schema | None
 ) -> KafkaSource:
-    decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
+    decoder = make_decoder(own.decoder, own.fields(), schema, own.max_record_bytes)
     second = None
     if labels is not None and labels.topic is not None:
         fields = Fields(target=labels.target or decoder.fields.target, default_kind=Kind.LABEL)
-        second = Labels(labels.topic, JSONDecoder(fields, max_record_bytes=own.max_record_bytes))
+        written = "json" if own.decoder in WITHOUT_LABELS else own.decoder
+        second = Labels(labels.topic, make_decoder(written, fields, None, own.max_record_bytes))
     return KafkaSource(
         kafka.connection(),
         own.topic,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.config_parts import FieldsConfig, Part, RenewedSecret, Secret
+from stream_bayes.streams.decode import decoder_names
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS
 
@@ -65,12 +66,20 @@ class KafkaConfig(Part):
 
 
 class KafkaSourceConfig(FieldsConfig):
-    """A topic of JSON objects."""
+    """A topic of events."""
 
     kind: Literal["kafka"]
     topic: str = Field(pattern=TOPIC)
+    decoder: str = Field("json", description="what its records are; see `register_decoder`")
     start: Literal["earliest", "latest"] | float = "earliest"
     max_record_bytes: int = Field(1_048_576, ge=16)
+
+    @field_validator("decoder")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in decoder_names():
+            raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
+        return name
 
 
 class KafkaSinkConfig(Part):
