@@ -28,6 +28,7 @@ from stream_bayes import (
     NaiveBayes,
 )
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.mail import EmailTokens, SpamFilter
 
 MODELS: tuple[BayesClassifier, ...] = (
     NaiveBayes(),
@@ -101,6 +102,31 @@ def test_every_public_learner_is_checked() -> None:
 def test_a_learner_says_what_it_takes(model: BayesClassifier) -> None:
     assert model._multiclass
     assert ("positive input" in model._tags) == isinstance(model, (MultinomialNB, ComplementNB))
+
+
+MAIL = (*(SpamFilter(**given) for given in SpamFilter._unit_test_params()), EmailTokens())
+MAIL_CHECKS = {
+    SpamFilter: 28,
+    EmailTokens: 14,
+}  # that River has for such a classifier, and for a transformer of texts
+MAIL_CASES = [
+    pytest.param(model, check, id=f"{type(model).__name__}{place}-{check.__name__}-{number}")
+    for place, model in enumerate(MAIL)
+    for number, check in enumerate(checks.yield_checks(model))
+    if check.__name__ not in model._unit_test_skips()
+]
+
+
+@pytest.mark.parametrize(("model", "check"), MAIL_CASES)
+def test_river_finds_nothing_wrong_with_mail(model: Any, check: Any) -> None:
+    check(model.clone())
+
+
+@pytest.mark.parametrize("model", MAIL, ids=lambda model: type(model).__name__)
+def test_of_rivers_checks_one_does_not_hold_for_the_filter_and_all_for_tokens(model: Any) -> None:
+    names = {check.__name__ for check in checks.yield_checks(model)}
+    assert len(names) == MAIL_CHECKS[type(model)], sorted(names)
+    assert model._unit_test_skips() == ({"check_predict_proba_one_binary"} if model in MAIL[:2] else set())
 
 
 def test_gaussians_learn_behind_a_scaler() -> None:

@@ -68,6 +68,10 @@ class EmailTokens(base.Transformer):
         self._decode = decoder(parser)
         self._limits = Limits() if limits is None else limits
 
+    @property
+    def _tags(self) -> set[str]:
+        return {base.tags.TEXT_INPUT} if self.on is None else set()
+
     def transform_one(self, x: Mail) -> Bag:  # type: ignore[override]  # River's are dicts; a message is one value
         """The tokens of a message.
 

@@ -19,7 +19,7 @@ _EACH = 200  # bytes of an entry beside its codes and id, about
 
 
 def digest_of(message: bytes | str | dict[str, int]) -> str:
-    """The SHA-256 of a message, which stands for its id where it has none; of a bag, of its sorted tokens.
+    """The SHA-256 of a message, which stands for its id where it has none; of a bag, of its sorted tokens and counts.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def digest_of(message: bytes | str | dict[str, int]) -> str:
     '2cf24dba5fb0'
     """
     if isinstance(message, dict):
-        message = "\n".join(sorted(message))
+        message = "\n".join(f"{token}\t{count}" for token, count in sorted(message.items()))
     data = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
     return hashlib.sha256(data).hexdigest()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 from river import compose, feature_extraction, preprocessing
 
 from stream_bayes.core.values import name_order
+from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.river_state.kinds import (
     COUNT,
     MAPPINGS,
@@ -88,6 +90,14 @@ register(
     derived=["processing_steps"],
 )
 register(feature_extraction.PolynomialExtender)
+
+
+def _limits(held: Any) -> tuple[int, ...] | None:
+    return None if held.limits is None else astuple(held.limits)
+
+
+# Every parser finds the same tokens, so which one there is does not matter.
+register(EmailTokens, derived=["_decode", "_limits"], parameters={"parser": None, "limits": _limits})
 
 # -- names ------------------------------------------------------------------------------------------------------------
 

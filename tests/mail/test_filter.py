@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -368,3 +370,38 @@ def test_filters_that_differ_or_learned_the_same_message_are_not_merged() -> Non
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises((BadValue, BadLabel)):
         SpamFilter(**settings)
+
+
+def test_numpys_labels_are_pythons() -> None:
+    model = SpamFilter(labels=(False, True))
+    model.learn_one("a", np.bool_(True))
+    assert model.label_of(model.id_of("a")) is True
+
+
+def test_bags_with_other_counts_are_other_messages() -> None:
+    model = SpamFilter()
+    for count in (1, 2, 2):
+        model.learn_one({"a": count}, "ham")
+    assert model.clock == 2
+
+
+def test_counts_alone_are_enough_to_answer() -> None:
+    model = SpamFilter()
+    model.import_counts(taught(60).export_counts())
+    assert model.predict_proba_one("casino")["spam"] > 0.5
+
+
+@pytest.mark.parametrize(
+    "counts", [{}, {"labels": ["ham", "spam"], "messages": [1], "tokens": {}}, {"labels": 3}, []]
+)
+def test_what_are_no_counts_is_refused(counts: Any) -> None:
+    model = SpamFilter()
+    with pytest.raises((BadValue, CannotMerge)):
+        model.import_counts(counts)
+    assert model.predict_proba_one("a") == {}
+
+
+def test_a_pickle_is_the_same_filter_with_its_key() -> None:
+    model = taught(40, key=b"a key of sixteen bytes")
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.key == model.key and twin.state()["checksum"] == model.state()["checksum"]

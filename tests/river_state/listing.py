@@ -11,6 +11,7 @@ from river import compose, drift, feature_extraction, metrics, preprocessing, st
 from river.drift import binary
 
 from stream_bayes import AODE, Costs, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes, Thresholds
+from stream_bayes.mail import EmailTokens, Limits
 from tests.river_state.driving import (
     LABELS,
     WORDS,
@@ -103,6 +104,11 @@ def of_transformers() -> Iterator[tuple[Callable[[], Any], Drive]]:
         lambda: f.TFIDF(normalize=False, ngram_range=(1, 2)),
     ):
         yield make, transforming(text)
+    yield EmailTokens, transforming(text)
+    yield (
+        lambda: EmailTokens(on="mail", pairs=True, limits=Limits(tokens=5)),
+        transforming(lambda event: {"mail": text(event).encode()}),
+    )
     yield lambda: f.TFIDF(on="body"), transforming(lambda event: {"body": text(event)})
 
 
