@@ -125,7 +125,7 @@ def test_river_finds_nothing_wrong_with_mail(model: Any, check: Any) -> None:
 @pytest.mark.parametrize("model", MAIL, ids=lambda model: type(model).__name__)
 def test_of_rivers_checks_one_does_not_hold_for_the_filter_and_all_for_tokens(model: Any) -> None:
     names = {check.__name__ for check in checks.yield_checks(model)}
-    assert len(names) == MAIL_CHECKS[type(model)], sorted(names)
+    assert len(names) == MAIL_CHECKS[type(model).__name__], sorted(names)
     assert model._unit_test_skips() == ({"check_predict_proba_one_binary"} if model in MAIL[:2] else set())
 
 
