@@ -23,5 +23,6 @@ cdef class NetworkReading(ValueReading):
     cdef bint judge_blanket(self)
     cdef judge_child(self, Py_ssize_t k)
     cdef judge_class(self)
+    cdef tell_shares(self, list answer)
     cdef void multiply(self) noexcept
     cdef long long row_of(self, Py_ssize_t f, bint with_child) noexcept

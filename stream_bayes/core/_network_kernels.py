@@ -234,24 +234,31 @@ class NetworkReading(ValueReading):
             if self.whole[y] <= 0.0:
                 self.own[y], self.whole[y] = 1.0, different
 
-    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """For each child of the class whose value and other parents are there what P(value | y, parents) is a share of:
-        its smoothed weight, and the sum, in fresh samples.
+    def shares(self, row: Row) -> list:
+        """For each class what the answer is made of, where nothing is missing that counts, and else None: of P(y |
+        parents), where the class has some, and of P(value | y, other parents) of each child, the smoothed weight and
+        the sum that it is a share of, in fresh samples.
         """
         k: cython.Py_ssize_t
-        m: cython.longlong
-        first: cython.longlong = 0
-        known: cython.bint
-        answer: list = []
+        answer: list = [[] for _ in range(self.tables.labels)]
+        if self.begin() == 0:
+            return answer
         self.note(row)
-        for k in range(self.child.shape[0]):
-            known = self.child[k] >= 0 and self.code[self.child[k]] >= 0
-            for m in range(first, self.parent_end[k]):
-                if self.parent[m] < 0 or self.code[self.parent[m]] < 0:
-                    known = False
-            first = self.parent_end[k]
-            if known:
-                self.judge_child(k)
-                answer.append((self.own[y] / self.tables.unit, self.whole[y] / self.tables.unit))
+        if not self.judge_blanket():
+            answer = None
+        elif self.above.shape[0]:
+            self.judge_class()
+            self.tell_shares(answer)
+        if answer is not None:
+            for k in range(self.child.shape[0]):
+                if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
+                    self.judge_child(k)
+                    self.tell_shares(answer)
         self.forget_codes(row)
         return answer
+
+    @cython.cfunc
+    def tell_shares(self, answer: list):
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            answer[y].append((self.own[y] / self.tables.unit, self.whole[y] / self.tables.unit))

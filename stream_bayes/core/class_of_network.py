@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core._network_kernels import NetworkReading
 from stream_bayes.core._rows import Batch, Row
@@ -25,6 +26,8 @@ __all__ = ["ClassOfNetwork"]
 
 class ClassOfNetwork(NetworkReading):
     """The class given everything else, in a structure; without one every feature depends on the class alone."""
+
+    _network: LabelledNetwork  # what the engine's tables are read by, once there is one
 
     def __init__(self, store: LabelledCounts, **settings: Any) -> None:
         super().__init__(store.tables, store.encoder.labels, **settings)
@@ -118,6 +121,34 @@ class ClassOfNetwork(NetworkReading):
         total = best + math.log(math.fsum(math.exp(score - best) for score in scores.values()))
         return {label: score - total + everything for label, score in scores.items()}
 
+    def log_odds(self, row: Row) -> dict[Any, tuple[float, float]]:
+        """The log-odds of each class and their variance, as the tables are Dirichlet posteriors: of the first order.
+
+        A cell p moves them by D / p, with D what P(cell | class, x) is above that of the other classes together. In a
+        row of means m, with A samples, that varies by (sum D^2 / m - (sum D)^2) / (A + 1).
+        """
+        engine = self.engine()
+        evidence, target = self._evidence(engine, row), self.store.target
+        labels = [self.labels.values[code] for code in self._labels_with_say()]
+        scores = {y: engine.log_probability({**evidence, target: y}) for y in labels}
+        best = max(scores.values())
+        share = {y: math.exp(score - best) for y, score in scores.items() if score > -math.inf}
+        expected = {y: engine.families({**evidence, target: y}) for y in share}
+        answer = {}
+        for y in labels:
+            others = math.fsum(p for other, p in share.items() if other != y)
+            if y not in share or others == 0.0:
+                answer[y] = (math.inf if y in share else -math.inf), 0.0
+                continue
+            spread = 0.0
+            for variable in engine.structure.variables:
+                apart = expected[y][variable] - sum(
+                    expected[other][variable] * (p / others) for other, p in share.items() if other != y
+                )
+                spread += _variance_of(apart, self._network.weights(variable))
+            answer[y] = math.log(share[y] / others), spread
+        return answer
+
     def _evidence(self, engine: Inference, row: Row) -> dict[Any, Any]:
         values, nominal = self.tables.values, self.store.encoder.nominal
         known: dict[Any, Any] = {}
@@ -134,6 +165,14 @@ class ClassOfNetwork(NetworkReading):
         tables = self.tables
         return [c for c in range(tables.labels) if tables.class_samples[c] > 0 or c < self.labels.declared]
 
+    def _prior_weights(self, labels: list[int]) -> NDArray[np.float64] | None:
+        """What P(y) is a share of, in fresh samples; None where it was given."""
+        if self.class_prior != "counted":
+            return None
+        add = self.prior_strength / (len(labels) if self.spread else 1)
+        weights: NDArray[np.float64] = np.asarray(self.tables.class_weight)[labels] / self.tables.unit + add
+        return weights
+
     def engine(self) -> Inference:
         """An engine of the network, the class included, with the tables as they are now."""
         if self._engine is not None and self._steady and self._ready:
@@ -143,8 +182,15 @@ class ClassOfNetwork(NetworkReading):
         self.prior_into(prior)
         structure = self.structure if self._engine is None else self._engine.structure
         network = LabelledNetwork(
-            self.store, structure, labels, np.exp(prior[labels]), self.strength, self.spread
+            self.store,
+            structure,
+            labels,
+            np.exp(prior[labels]),
+            self._prior_weights(labels),
+            self.strength,
+            self.spread,
         )
+        self._network = network
         if self._engine is None:
             self._engine = Inference(network)
         else:
@@ -176,3 +222,12 @@ class ClassOfNetwork(NetworkReading):
         if saved:
             raise BadState("the state does not fit: it holds more than counts")
         self.lay_out()
+
+
+def _variance_of(slopes: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Of a sum of slopes * log(share) over the rows of a table of Dirichlet parameters; None is beyond doubt."""
+    if weights is None:
+        return 0.0
+    total = weights.sum(axis=-1)
+    squares = np.divide(slopes**2, weights, out=np.zeros_like(slopes), where=weights > 0.0).sum(axis=-1)
+    return float(((squares * total - slopes.sum(axis=-1) ** 2) / (total + 1.0)).sum())

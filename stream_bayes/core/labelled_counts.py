@@ -100,6 +100,24 @@ class LabelledCounts(CountStore):
             self.discretizer.settle()  # what begins now could not be counted anew by other cuts
         self._tell()
 
+    def learn_shares(self, x: Mapping[Any, Any], weights: Mapping[Any, float]) -> None:
+        """Count an event in several classes that are known, as one event, with a weight in each: all or nothing."""
+        label, weight = next(
+            (one for one in weights.items() if one[1] != int(one[1])), next(iter(weights.items()))
+        )
+        row = self.encode(x, label, weight)  # with room for fractions, if there are any
+        tables, labels = self.tables, self.encoder.labels
+        bins: Any = tables.bins
+        tables.tick(1)
+        for label, weight in weights.items():
+            if weight == 0.0:
+                continue
+            row.label, row.weight, row.whole = labels.find(label), weight, weight == int(weight)
+            tables.put(row, tables.unit)
+            if row.numbers and tables.discretizer is not None:
+                tables.discretizer.keep(row)
+                bins.resolve(row)  # the cuts may be others now
+
     def wanted_families(self) -> list[Family]:
         """The families of two features or more that have all been met."""
         if self.structure is None:

@@ -32,6 +32,8 @@ class LabelledNetwork:
         The codes of the classes that have a say.
     prior
         P(class) of each of them, for a class without parents.
+    prior_weights
+        What these are shares of, in fresh samples; None where they were given.
     strength, spread
         The smoothing.
     """
@@ -42,6 +44,7 @@ class LabelledNetwork:
         structure: Structure,
         labels: list[int],
         prior: Numbers,
+        prior_weights: Numbers | None,
         strength: float,
         spread: bool,
     ) -> None:
@@ -51,6 +54,7 @@ class LabelledNetwork:
         self.spread = spread
         self._labels = np.array(labels, np.intp)
         self._prior = prior
+        self._prior_weights = prior_weights
         self._held = {v: self._held_codes(v) for v in structure.variables if v != counts.target}
         states: dict[Any, tuple[Any, ...]] = {}
         for v in structure.variables:
@@ -77,10 +81,22 @@ class LabelledNetwork:
 
     def table(self, variable: Value) -> Numbers:
         """P(variable | parents), with an axis for each parent and the variable's own last."""
+        if self._is_prior(variable):
+            return self._prior
+        return shares_of(self._weighed(variable))
+
+    def weights(self, variable: Value) -> Numbers | None:
+        """What the probabilities are shares of: in each row the Dirichlet posterior's parameters, in fresh samples.
+        None for a prior that was given.
+        """
+        return self._prior_weights if self._is_prior(variable) else self._weighed(variable)
+
+    def _is_prior(self, variable: Value) -> bool:
+        return variable == self.counts.target and not self.structure.parents(variable)
+
+    def _weighed(self, variable: Value) -> Numbers:
         target = self.counts.target
         family = (*self.structure.parents(variable), variable)
-        if family == (target,):
-            return self._prior
         members = members_of(self.structure, variable, target)
         shape = [len(self.states[name]) for name in members]
         check_bytes(variable, family[:-1], [*shape, len(self._labels)])
@@ -91,8 +107,8 @@ class LabelledNetwork:
             counted = counted.sum(axis=-1)
             axes = [members.index(name) for name in family]
         counted = counted.transpose(axes)
-        shares: Numbers = shares_of(counted + self.strength / (counted.shape[-1] if self.spread else 1))
-        return shares
+        weighed: Numbers = counted + self.strength / (counted.shape[-1] if self.spread else 1)
+        return weighed
 
     def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:
         """The weights of some features' values together, in fresh samples: an axis a feature, then the class."""

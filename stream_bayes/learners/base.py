@@ -32,7 +32,13 @@ from stream_bayes.learners.arguments import (
 )
 from stream_bayes.learners.batches import encode_batch, row_count
 from stream_bayes.learners.explanation import Explanation
-from stream_bayes.learners.intervals import Cumulants, beta_interval, log_odds_interval, log_weight
+from stream_bayes.learners.intervals import (
+    Cumulants,
+    beta_interval,
+    log_odds_interval,
+    log_weight,
+    logistic_interval,
+)
 from stream_bayes.learners.keeping import Keeping
 from stream_bayes.schema import Schema
 
@@ -96,6 +102,10 @@ class BayesClassifier(Keeping, base.MiniBatchClassifier):
     @abstractmethod
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         """The way this learner reads its store."""
+
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        """How the log-odds of each class are spread, for a model in which the classes are not independent."""
+        return None
 
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
         """How log P(x, label) of each class is spread, for a model where it is more than a prior and a likelihood."""
@@ -396,6 +406,9 @@ class BayesClassifier(Keeping, base.MiniBatchClassifier):
         codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
         if not self.joint_log_likelihood(x):
             return {}
+        odds = self._log_odds(x)
+        if odds is not None:
+            return {label: logistic_interval(odds[label], level) for label in codes}
         joint = self._log_joint_cumulants(x, codes)
         if joint is not None:
             return {label: log_odds_interval(joint, label, level) for label in codes}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from stream_bayes.core._encoding import read_weight
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core.class_of_network import ClassOfNetwork
 from stream_bayes.core.labelled_counts import LabelledCounts
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, canonical, shown
-from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.errors import BadLabel, BadStructure, BadValue, UnknownFeature
+from stream_bayes.learners.arguments import check_choice
 from stream_bayes.learners.base import X
 from stream_bayes.learners.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.pairs import PairClassifier
@@ -33,6 +33,9 @@ class BayesNetClassifier(PairClassifier):
         What the class is called in the structure; None: as the schema calls it, or `"class"`.
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`; a class that has parents is always counted.
+    unlabelled
+        What `learn_one(x, None)` does: `"refuse"` it, or learn it by `"em"`, expectation maximisation: in each class
+        with the probability that the model gives it. So a few labels go further, if events are as the structure says.
     prior, strength, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
         As in `AODE`. A number is read as the bin it falls into.
 
@@ -68,6 +71,7 @@ class BayesNetClassifier(PairClassifier):
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
+        unlabelled: str = "refuse",
         half_life: float | None = None,
         binning: str | None = "quantile",
         bins: int | None = None,
@@ -81,6 +85,7 @@ class BayesNetClassifier(PairClassifier):
         self.prior = prior
         self.strength = strength
         self.class_prior = class_prior
+        self.unlabelled = unlabelled
         self.half_life = half_life
         self.binning = binning
         self.bins = bins
@@ -91,6 +96,7 @@ class BayesNetClassifier(PairClassifier):
         self.memory_budget = memory_budget
         if target is not None and not isinstance(target, str):
             raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
+        check_choice("unlabelled", unlabelled, ("refuse", "em"))
         self._structure = self._checked(structure)
         self._begin()
 
@@ -135,6 +141,30 @@ class BayesNetClassifier(PairClassifier):
         """Whether a feature that it does not know is learned when it comes: without a structure or a schema."""
         return super().meets_features and self._structure is None
 
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or, where anything is refused, nothing.
+
+        Parameters
+        ----------
+        x
+            The features, `{name: value}`. What is absent, None or NaN is missing.
+        y
+            The label; None where it is not known, if `unlabelled` lets such an event be learned.
+        w
+            The sample's weight.
+        """
+        if y is not None or self.unlabelled == "refuse":
+            super().learn_one(x, y, w)
+            return
+        weight, shares = read_weight(w), self.predict_proba_one(x)
+        if not shares:
+            raise BadLabel(
+                "no class is known yet, so nothing is expected of an event without a label; learn one with"
+            )
+        self._store.learn_shares(x, {label: weight * share for label, share in shares.items()})
+
     # -- structure ----------------------------------------------------------------------------------------------------
 
     @property
@@ -158,30 +188,38 @@ class BayesNetClassifier(PairClassifier):
 
     # -- how sure it is -----------------------------------------------------------------------------------------------
 
-    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        """What is not a share of a table that was read, an answer of exact inference say, counts as known."""
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        """Where values are missing that count, the classes share the tables that tell of these."""
         row = self._store.encoder.lookup(x)
-        scores = self._reading.evidence(row)
+        if self._reading.shares(row) is not None:
+            return None
+        return {label: Cumulants(*odds) for label, odds in self._reading.log_odds(row).items()}
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        shares: Any = self._reading.shares(
+            self._store.encoder.lookup(x)
+        )  # `_log_odds` has answered where it is None
+        if self._structure is not None and self._structure.parents(self._target):
+            # The class is the first of these. The sum of its weights is common to all classes and cancels in the odds.
+            return {
+                label: sum([log_share(*share) for share in shares[code][1:]], log_weight(shares[code][0][0]))
+                for label, code in codes.items()
+            }
         own = self._prior_parameters()
-        if own is not None and self._structure is not None and self._structure.parents(self._target):
-            own = None
-        joint = {}
-        shares = {label: self._reading.shares(row, code) for label, code in codes.items()}
-        if own is not None and not any(shares.values()):
+        if own is not None and not any(shares):
             return None  # the prior alone: an exact interval
-        for label in codes:
-            parts = [log_share(part, total) for part, total in shares[label]]
-            if own is not None:
-                parts.append(log_weight(own[label]))
-            spread = sum(parts, Cumulants())
-            expected = sum(np.log(part / total) for part, total in shares[label] if part > 0.0)
-            rest = (
-                scores[label]
-                - expected
-                - (np.log(own[label]) if own is not None and own[label] > 0.0 else 0.0)
+        fixed = self._log_prior()
+        return {
+            label: sum(
+                [log_share(*share) for share in shares[code]],
+                Cumulants(fixed[label]) if own is None else log_weight(own[label]),
             )
-            joint[label] = spread + Cumulants(float(rest)) if scores[label] > -np.inf else Cumulants(-np.inf)
-        return joint
+            for label, code in codes.items()
+        }
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        """Nothing: it is asked where the prior alone answers."""
+        return Cumulants()
 
     # -- reading the model --------------------------------------------------------------------------------------------
 

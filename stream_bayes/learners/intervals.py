@@ -28,6 +28,7 @@ __all__ = [
     "log_share",
     "log_shares",
     "log_weight",
+    "logistic_interval",
 ]
 
 # Gauss and Hermite's points for a normal variable, and the weights of each pair of them.
@@ -129,15 +130,20 @@ def log_odds_interval(classes: Mapping[Value, Cumulants], label: Value, level: f
     if not others:
         return 1.0, 1.0
     against = _log_sum(list(others.values()))
-    centre = own.mean - against.mean
-    variance = own.variance + against.variance
-    third = own.third - against.third
-    if variance <= 0.0:
-        return _logistic(centre), _logistic(centre)
-    deviation = math.sqrt(variance)
+    odds = Cumulants(own.mean - against.mean, own.variance + against.variance, own.third - against.third)
+    return logistic_interval(odds, level)
+
+
+def logistic_interval(odds: Cumulants, level: float) -> tuple[float, float]:
+    """The interval of a probability, from the cumulants of its log-odds."""
+    if odds.variance <= 0.0:
+        return _logistic(odds.mean), _logistic(odds.mean)
+    deviation = math.sqrt(odds.variance)
     tail = float(ndtri((1.0 + level) / 2.0))
-    shift = _skew(variance, third) * (tail * tail - 1.0)
-    return _logistic(centre + deviation * (shift - tail)), _logistic(centre + deviation * (shift + tail))
+    shift = _skew(odds.variance, odds.third) * (tail * tail - 1.0)
+    return _logistic(odds.mean + deviation * (shift - tail)), _logistic(
+        odds.mean + deviation * (shift + tail)
+    )
 
 
 def _skew(variance: float, third: float) -> float:

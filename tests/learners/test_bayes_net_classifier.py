@@ -197,6 +197,56 @@ def test_bad_structures_are_refused():
         BayesNetClassifier({"a": [], "class": ["a"]}, schema=Schema({"b": Nominal()}))
 
 
+def posterior_draws(model: BayesNetClassifier, x: dict[str, str], rng: np.random.Generator) -> Any:
+    """P(yes | x) under tables drawn from their posterior, by summing all rows."""
+    reading = model._reading
+    reading.engine()
+    network = reading._network
+    names = network.structure.variables
+    found = []
+    for _ in range(1000):
+        tables = {}
+        for name in names:
+            weights = np.asarray(network.weights(name))
+            gammas = rng.gamma(weights)
+            tables[name] = gammas / gammas.sum(axis=-1, keepdims=True)
+        totals = {}
+        for y in ("yes", "no"):
+            known = {**x, "class": y}
+            operands: list[Any] = []
+            for name in names:
+                family = (*network.structure.parents(name), name)
+                picked = tuple(
+                    network.states[member].index(known[member]) if member in known else slice(None)
+                    for member in family
+                )
+                operands += [
+                    tables[name][picked],
+                    [names.index(member) for member in family if member not in known],
+                ]
+            totals[y] = float(np.einsum(*operands, []))
+        found.append(totals["yes"] / (totals["yes"] + totals["no"]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("named", ["around", "chain", "root", "alone"])
+@pytest.mark.parametrize("missing", [(), ("c",), ("a", "e"), ("b", "c", "d")])
+def test_intervals_hold_what_they_promise(named, missing):
+    """95 % of the posterior, whatever is missing."""
+    rng = np.random.default_rng(7)
+    true = rng.uniform(0.25, 0.75, (6, 2))
+    model = BayesNetClassifier(STRUCTURES[named])
+    for _ in range(600):
+        y = int(rng.random() < 0.4)
+        x = {name: "xy"[int(rng.random() < true[k][y])] for k, name in enumerate(NAMES)}
+        model.learn_one(x, ("no", "yes")[y])
+    x = {name: "xyxyxy"[k] for k, name in enumerate(NAMES) if name not in missing}
+    low, high = model.predict_interval_one(x)["yes"]
+    drawn = posterior_draws(model, x, rng)
+    assert float(((drawn > low) & (drawn < high)).mean()) > 0.92
+    assert high - low < 1.25 * float(np.quantile(drawn, 0.975) - np.quantile(drawn, 0.025))
+
+
 def test_a_given_prior_counts_as_given():
     model = BayesNetClassifier(
         {"class": [], "a": ["class"], "b": ["a"]}, class_prior={"yes": 0.25, "no": 0.75}
