@@ -18,9 +18,10 @@ from stream_bayes.core.counts_state import expect
 from stream_bayes.core.em import ExpectedCounts, StepwiseCounts, WindowCounts
 from stream_bayes.core.family_counts import EVENT, FamilyCounts
 from stream_bayes.core.network import DiscreteNetwork
+from stream_bayes.core.sample import Sample
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import shown
-from stream_bayes.errors import BadStructure, BadValue, BadWeight
+from stream_bayes.errors import BadStructure, BadValue, BadWeight, NotSupported
 from stream_bayes.frames import Native, labels_of
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.batches import encode_batch, row_count
@@ -32,6 +33,7 @@ from stream_bayes.schema import Schema
 __all__ = ["BayesNet"]
 
 X = Mapping[Any, Any]
+WINDOW = 2000  # events
 
 
 class BayesNet(Answering, Keeping, base.Estimator):
@@ -68,9 +70,13 @@ class BayesNet(Answering, Keeping, base.Estimator):
     step
         Of stepwise EM: the t-th event moves the tables by (t + 2)^-step, the first one wholly. None is 1/t, which on
         complete events is counting.
-    window, every
-        Of EM over a window: how many of the newest events it takes, and after how many it is run again; None is a tenth
-        of them. Until then the tables stay; `research` runs it now.
+    window
+        Keep so many of the newest events: for a search over `recent`, to count the families that another structure has,
+        and for EM over a window, where None is 2,000. What is counted then depends on the order of events, and is not
+        merged.
+    every
+        Of EM over a window: after how many events it is run again; None is a tenth of the window. Until then the tables
+        stay; `research` runs it now.
     seed
         Of the tables that EM over a window begins with where nothing is known.
 
@@ -114,7 +120,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         network: DiscreteNetwork | None = None,
         network_weight: float = 1.0,
         step: float | None = 0.7,
-        window: int = 2000,
+        window: int | None = None,
         every: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -143,19 +149,24 @@ class BayesNet(Answering, Keeping, base.Estimator):
                 "method": "quantile", "bins": None, "after": 1, "window": 1, "declared": cuts
             }  # fmt: skip
         if self.missing == "stepwise-em":
-            return StepwiseCounts(encoder, self._structure, self._network_of, step=self.step, **settings)
+            return StepwiseCounts(
+                encoder, self._structure, self._network_of, step=self.step, window=self.window, **settings
+            )
         if self.missing == "window-em":
-            every = max(self.window // 10, 1) if self.every is None else self.every
+            window = WINDOW if self.window is None else self.window
+            every = max(window // 10, 1) if self.every is None else self.every
             return WindowCounts(
                 encoder,
                 self._structure,
                 self._network_of,
-                window=self.window,
+                window=window,
                 every=every,
                 chance=partial(np.random.default_rng, self.seed),
                 **settings,
             )
-        return FamilyCounts(encoder, self._structure, half_life=self.half_life, **settings)
+        return FamilyCounts(
+            encoder, self._structure, half_life=self.half_life, window=self.window, **settings
+        )
 
     def _check(self) -> None:
         check_number("strength", self.strength)
@@ -169,15 +180,12 @@ class BayesNet(Answering, Keeping, base.Estimator):
             check_number("step", self.step, above=True)
             if self.step > 1.0:
                 raise BadValue(f"step lies above 0 and is at most 1, not {self.step!r}")
-        check_count("window", self.window)
-        if self.every is not None:
-            check_count("every", self.every)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise BadValue(f"seed is a whole number of at least 0, not {shown(self.seed)}")
         check_number("network_weight", self.network_weight)
         if self.half_life is not None:
             check_number("half_life", self.half_life, above=True)
-        for name in ("max_values", "memory_budget"):
+        for name in ("max_values", "memory_budget", "window", "every"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         if self.schema is not None and not isinstance(self.schema, Schema):
@@ -223,8 +231,8 @@ class BayesNet(Answering, Keeping, base.Estimator):
 
     @property
     def structure(self) -> Structure:
-        """The parents of each variable. Families that another structure has, too, keep their counts when it is set;
-        those of the others begin at that time.
+        """The parents of each variable. Families that another structure has, too, keep their counts when it is set; the
+        others are counted from the window, or, where there is none, begin at that time.
         """
         return self._structure
 
@@ -239,6 +247,39 @@ class BayesNet(Answering, Keeping, base.Estimator):
         self._store.change_structure(wanted)
         self._structure = wanted
         self._begin_anew()
+
+    def recent(self) -> Sample:
+        """The newest events, for a search to read.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> from stream_bayes.core.hill_climbing import HillClimbing
+        >>> model = BayesNet({"rain": [], "lawn": []}, window=100)
+        >>> for rain, lawn in 20 * [("yes", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> found = HillClimbing().search(model.recent())
+        >>> model.structure = found.structure
+        >>> found.structure.edges, round(model.query("lawn", {"rain": "yes"})["wet"], 2)
+        ((('lawn', 'rain'),), 0.98)
+
+        Raises
+        ------
+        NotSupported
+            If no window is kept.
+        """
+        store = self._store
+        if store.window is None:
+            raise NotSupported(
+                "no events are kept to search over; make the BayesNet with window=, so many of them"
+            )
+        events = store.window.freeze()
+        names = self._structure.variables
+        return Sample(
+            {name: events.codes[store.slot_of(name)] for name in names},
+            {name: max(len(store.values_of(name)), 1) for name in names},
+            events.weights,
+        )
 
     # -- learning -----------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Numeric, Schema, Structure, read_bif, write_bif
+from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import (
     BadState,
     BadStructure,
@@ -26,6 +27,7 @@ from stream_bayes.errors import (
     ImpossibleEvidence,
     KindChanged,
     NotLearned,
+    NotSupported,
     SchemaError,
     UnknownFeature,
 )
@@ -407,6 +409,33 @@ def test_another_structure_keeps_the_families_they_share():
     only.learn_one({"a": "x", "d": "u"})
     assert model.cpt("d")["x",]["u"] == pytest.approx((1 + 0.5) / (1 + 1))
     assert BayesNet.from_state(model.state()).structure == model.structure
+
+
+def test_what_a_search_over_the_recent_events_found_is_counted_from_them():
+    rng = np.random.default_rng(3)
+    model = BayesNet({"rain": [], "lawn": [], "coin": []}, window=200)
+    events = []
+    for rain, flip, coin in rng.random((300, 3)).tolist():
+        wet = (rain < 0.3) == (flip < 0.9)
+        events.append(
+            {"rain": rain < 0.3, "lawn": "wet" if wet else "dry", "coin": None if coin < 0.1 else coin < 0.5}
+        )
+        model.learn_one(events[-1])
+    sample = model.recent()
+    assert (len(sample), sample.variables) == (200, ("coin", "lawn", "rain"))
+    found = HillClimbing().search(sample)
+    assert set(map(frozenset, found.structure.edges)) == {frozenset({"rain", "lawn"})}
+    model.structure = found.structure
+    below = found.structure.edges[0][1]
+    last = BayesNet(found.structure)
+    for x in events[-200:]:
+        last.learn_one(x)
+    assert dict(model.cpt(below)) == dict(last.cpt(below))
+    with pytest.raises(NotSupported, match="window"):
+        last.recent()
+    with pytest.raises(CannotMerge):
+        model.merge(BayesNet(found.structure, window=200))
+    assert BayesNet.from_state(model.state()).cpt(below).intervals() == model.cpt(below).intervals()
 
 
 def test_other_learners_are_not_merged():
