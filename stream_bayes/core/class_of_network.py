@@ -169,7 +169,7 @@ class ClassOfNetwork(NetworkReading):
         """What P(y) is a share of, in fresh samples; None where it was given."""
         if self.class_prior != "counted":
             return None
-        add = self.prior_strength / (len(labels) if self.spread else 1)
+        add = self.prior_strength / (max(len(labels), 1) if self.spread else 1)
         weights: NDArray[np.float64] = np.asarray(self.tables.class_weight)[labels] / self.tables.unit + add
         return weights
 

@@ -120,7 +120,6 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"schema": CUT},
         {"structure": DEPENDENT},
         {"structure": DEPENDENT, "strength": 0.0},
-        {"structure": DEPENDENT, "unlabelled": "em"},
         {"structure": DEPENDENT, "half_life": 50.0, "max_values": 3},
         {"structure": OF_PAIRED, "schema": PAIRED, "prior": "laplace"},
         {"structure": OF_CUT, "schema": CUT, "class_prior": GIVEN},

@@ -18,6 +18,7 @@ from stream_bayes.errors import (
     BadValue,
     BudgetExceeded,
     NotLearned,
+    StreamBayesError,
     UnknownFeature,
 )
 from tests.oracles import bayes_net as oracle
@@ -245,6 +246,13 @@ def test_intervals_hold_what_they_promise(named, missing):
     drawn = posterior_draws(model, x, rng)
     assert float(((drawn > low) & (drawn < high)).mean()) > 0.92
     assert high - low < 1.25 * float(np.quantile(drawn, 0.975) - np.quantile(drawn, 0.025))
+
+
+def test_before_any_learning_nothing_is_told():
+    model = BayesNetClassifier(STRUCTURES["chain"])
+    assert model.predict_proba_one({"a": "x"}) == model.predict_interval_one({"a": "x"}) == {}
+    with pytest.raises(StreamBayesError):
+        model.conditional("a")
 
 
 def test_a_given_prior_counts_as_given():
