@@ -364,11 +364,6 @@ class FamilyTables:
         if not self.exact:
             counted.reshape(shape)[places, :values, :classes] += samples[:, :values, :classes]
 
-    @property
-    def is_of_all(self):
-        """Whether every family counts all events there ever were, which `since` 0 says, and so numbers by new cuts."""
-        return len(self.since) > 0 and not np.asarray(self.since).any()
-
     def touching(self, chosen):
         """Which families have a member among the slots chosen, both as masks."""
         touched = [any(chosen[slot] for slot in (child, *parents)) for child, parents in self.families]

@@ -123,9 +123,9 @@ class Tables:
     def clear(self, chosen):
         """Hold nothing of the features chosen, a mask over slots; what is held of classes and other features stays.
 
-        Families are dropped, and whoever chose them chooses anew, unless they count all events.
+        Families counted from a window are dropped, and whoever chose them chooses anew.
         """
-        if self.families is not None and self.families.is_of_all:
+        if self.families is not None and self.window is None:
             self.families.clear(chosen)
         else:
             self.families = None

@@ -253,7 +253,7 @@ class CountStore:
         if self.window is not None:
             self.window.make_room()
         if tables.families is not None:
-            tables.families.grow(self._codes_of(tables.families), tables.labels)
+            tables.families.grow(self._codes_of_families(), tables.labels)
 
     def _fits(self, columns: int) -> bool:
         """Whether new codes have room where they are; looks only at what is new."""
@@ -328,10 +328,10 @@ class CountStore:
         kept = [most if feature.measured else 0 for feature in self.encoder.nominal]
         return np.array(kept, np.longlong)
 
-    def _codes_of(self, families: Any) -> Array:
+    def _codes_of_families(self) -> Array:
         """How many codes families must have room for: where new cuts fill them anew, those of all bins there may be."""
         used, _ = sizes(self.encoder)
-        return np.maximum(used, self._reserved()) if families.is_of_all else used
+        return np.maximum(used, self._reserved()) if self.window is None else used
 
     def _columns(self) -> int:
         """How many tables stand for a table of weights: 2 with samples beside it."""
@@ -355,7 +355,7 @@ class CountStore:
             return
         need = self._most_bytes(layout, more, columns, numeric) + self._more
         if self.tables.families is not None:
-            codes = self._codes_of(self.tables.families)
+            codes = self._codes_of_families()
             need += self.tables.families.bytes_for(codes, len(self.encoder.labels), columns)
         if need > self.memory_budget:
             raise BudgetExceeded(

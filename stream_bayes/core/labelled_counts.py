@@ -82,8 +82,8 @@ class LabelledCounts(CountStore):
             follow()
 
     def change_structure(self, structure: Structure | None) -> None:
-        """Count the families of another structure. Those of both keep their counts; the others begin now, and cuts stay
-        as they are.
+        """Count the families of another structure. Those of both keep their counts; the others begin now, and cuts that
+        are set stay as they are.
 
         Raises `BudgetExceeded` with nothing changed.
         """
@@ -97,7 +97,13 @@ class LabelledCounts(CountStore):
             self.structure, self.tables.families = before, families
             raise
         if self.discretizer is not None:
-            self.discretizer.settle()  # what begins now could not be counted anew by other cuts
+            # What begins now could not be counted anew by other cuts. Where there are no cuts yet, the first ones count
+            # every event, those before this one too.
+            self.discretizer.settle()
+            made = self.tables.families
+            for f, (child, above) in enumerate(made.families if made is not None else ()):
+                if any(slot in self.discretizer.due for slot in (child, *above)):
+                    made.since[f] = 0
         self._tell()
 
     def learn_shares(self, x: Mapping[Any, Any], weights: Mapping[Any, float]) -> None:
@@ -145,5 +151,5 @@ class LabelledCounts(CountStore):
             told = [] if families is None else families.families
             expect(told == self.wanted_families(), "its families are not those of its structure")
             if families is not None:
-                families.grow(self._codes_of(families), max(len(self.encoder.labels), 1))
+                families.grow(self._codes_of_families(), max(len(self.encoder.labels), 1))
         self._tell()

@@ -183,7 +183,7 @@ class Discretizer:
         self._let_go()
 
     def settle(self) -> None:
-        """Keep the cuts that are set as they are from now on."""
+        """Keep the cuts that are set as they are from now on; those of features that have none yet stay open."""
         for slot in self.bins.cuts:
             self.due.pop(slot, None)
         self._let_go()

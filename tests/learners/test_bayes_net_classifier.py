@@ -183,6 +183,46 @@ def test_another_structure_takes_over():
     assert again.predict_proba_one({"a": "1"}) == model.predict_proba_one({"a": "1"})
 
 
+def test_numbers_met_before_or_after_a_structure_was_set_are_counted_once_they_have_cuts():
+    rng = np.random.default_rng(5)
+    structure = {
+        "class": [],
+        "a": ["class"],
+        "early": ["class", "a"],
+        "few": ["class", "a"],
+        "late": ["class", "a"],
+    }
+    model = BayesNetClassifier(bin_after=8, bin_window=64)
+    events = []
+
+    def learn(times: int, *numbers: str) -> None:
+        for _ in range(times):
+            y = bool(rng.random() < 0.5)
+            x = {"a": "p" if rng.random() < 0.5 else "q", **{name: rng.normal(y) for name in numbers}}
+            events.append((x, y))
+            model.learn_one(x, y)
+
+    learn(30, "early")
+    learn(4, "early", "few")
+    model.structure = structure
+    counted = model._store.tables.families
+    begun = [int(since) for since in counted.since]
+    learn(40, "early", "few", "late")
+    slots = {name: int(feature.slot) for name, feature in model._store.encoder.features.items()}
+    families: Any = model._store.tables.families
+    held = {
+        child: float(np.asarray(families.rows_of(f)[1]).sum())
+        for f, (child, _) in enumerate(families.families)
+    }
+    assert begun[[child for child, _ in counted.families].index(slots["early"])] == 35
+    assert held[slots["early"]] == 40.0  # from the structure on
+    assert held[slots["few"]] == 44.0  # all: they had no cuts then
+    assert held[slots["late"]] == 40.0
+    for x, y in reversed(events):
+        model.unlearn_one(x, y, at=model.clock - len(events) + events.index((x, y)) + 1)
+    assert not np.asarray(model._store.tables.families.weight).any()
+
+
 def test_bad_structures_are_refused():
     with pytest.raises(BadStructure, match="target"):
         BayesNetClassifier({"a": []})
