@@ -105,10 +105,8 @@ def test_a_learner_says_what_it_takes(model: BayesClassifier) -> None:
 
 
 MAIL = (*(SpamFilter(**given) for given in SpamFilter._unit_test_params()), EmailTokens())
-MAIL_CHECKS = {
-    SpamFilter: 28,
-    EmailTokens: 14,
-}  # that River has for such a classifier, and for a transformer of texts
+# So many has River for such a classifier, and for a transformer of texts.
+MAIL_CHECKS: dict[type, int] = {SpamFilter: 28, EmailTokens: 14}
 MAIL_CASES = [
     pytest.param(model, check, id=f"{type(model).__name__}{place}-{check.__name__}-{number}")
     for place, model in enumerate(MAIL)
@@ -125,7 +123,7 @@ def test_river_finds_nothing_wrong_with_mail(model: Any, check: Any) -> None:
 @pytest.mark.parametrize("model", MAIL, ids=lambda model: type(model).__name__)
 def test_of_rivers_checks_one_does_not_hold_for_the_filter_and_all_for_tokens(model: Any) -> None:
     names = {check.__name__ for check in checks.yield_checks(model)}
-    assert len(names) == MAIL_CHECKS[type(model).__name__], sorted(names)
+    assert len(names) == MAIL_CHECKS[type(model)], sorted(names)
     assert model._unit_test_skips() == ({"check_predict_proba_one_binary"} if model in MAIL[:2] else set())
 
 
