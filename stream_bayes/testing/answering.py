@@ -48,7 +48,7 @@ def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifie
 
 def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
     """Predicting, and reading the model, leaves the state and the pickle byte-identical."""
-    probes = streams.probes()
+    probes = streams.probes(6)
     frame = coded(streams, [Sample(streams.features(0), streams.labels[0]) for _ in range(4)])
     for model in (learner.clone(), learn_all(learner.clone(), streams.samples(40))):
         untouched = pickle.loads(pickle.dumps(model))  # noqa: S301  # one's own pickle
