@@ -2,7 +2,7 @@ from stream_bayes.core._configurations cimport Configurations
 from stream_bayes.core._family_counts cimport FamilyTables
 from stream_bayes.core._kernels cimport log_of
 from stream_bayes.core._layout cimport Layout
-from stream_bayes.core._rows cimport Row
+from stream_bayes.core._rows cimport Batch, Row
 from stream_bayes.core._value_counts cimport ValueCounts
 from stream_bayes.core._value_kernels cimport ValueReading
 
@@ -18,8 +18,9 @@ cdef class NetworkReading(ValueReading):
     cdef int[::1] code
     cdef double[::1] own
     cdef double[::1] whole
-    cdef note(self, Row row)
-    cdef forget_codes(self, Row row)
+    cdef reserve_codes(self)
+    cdef void note(self, int[::1] feature, int[::1] code, Py_ssize_t first, Py_ssize_t end) noexcept
+    cdef void forget_codes(self, int[::1] feature, Py_ssize_t first, Py_ssize_t end) noexcept
     cdef bint judge_blanket(self)
     cdef judge_child(self, Py_ssize_t k)
     cdef judge_class(self)

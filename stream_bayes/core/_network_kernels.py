@@ -18,7 +18,7 @@ if not cython.compiled:
     from stream_bayes.core._family_counts import FamilyTables
     from stream_bayes.core._kernels import log_of
     from stream_bayes.core._layout import Layout
-    from stream_bayes.core._rows import Row
+    from stream_bayes.core._rows import Batch, Row
     from stream_bayes.core._value_counts import ValueCounts
     from stream_bayes.core._value_kernels import ValueReading
 
@@ -54,35 +54,82 @@ class NetworkReading(ValueReading):
         raise NotImplementedError
 
     @cython.cfunc
-    def note(self, row: Row):
+    def reserve_codes(self):
+        """Make room for the code of each feature, and for a share of each class."""
+        features: cython.Py_ssize_t = self.tables.values.layout.features
+        classes: cython.Py_ssize_t = self.tables.labels
+        if self.code.shape[0] < features:
+            self.code = np.full(features, -1, np.int32)
+        if self.own.shape[0] < classes:
+            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def note(
+        self,
+        feature: cython.int[::1],
+        code: cython.int[::1],
+        first: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+    ) -> cython.void:
         """Note the code of each entry of the blanket whose value holds samples or was declared."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
         k: cython.Py_ssize_t
         slot: cython.Py_ssize_t
-        classes: cython.Py_ssize_t = self.tables.labels
-        if self.code.shape[0] < layout.features:
-            self.code = np.full(layout.features, -1, np.int32)
-        if self.own.shape[0] < classes:
-            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
-        for k in range(row.entries):
-            slot = row.feature[k]
-            if self.blanket[slot] and values.held[layout.start[slot] + row.code[k]]:
-                self.code[slot] = row.code[k]
+        for k in range(first, end):
+            slot = feature[k]
+            if self.blanket[slot] and values.held[layout.start[slot] + code[k]]:
+                self.code[slot] = code[k]
 
     @cython.cfunc
-    def forget_codes(self, row: Row):
+    @cython.exceptval(check=False)
+    def forget_codes(
+        self, feature: cython.int[::1], first: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.void:
         k: cython.Py_ssize_t
-        for k in range(row.entries):
-            self.code[row.feature[k]] = -1
+        for k in range(first, end):
+            self.code[feature[k]] = -1
 
     @cython.cfunc
     def add_evidence(self, row: Row):
-        self.note(row)
+        self.reserve_codes()
+        self.note(row.feature, row.code, 0, row.entries)
         known: cython.bint = self.judge_blanket()
-        self.forget_codes(row)
+        self.forget_codes(row.feature, 0, row.entries)
         if not known:
             self.infer(row)
+
+    def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
+        """Write the probabilities of each row into a row of `out`; zeros before any learning.
+
+        Nothing is learned meanwhile, so the class prior is worked out once. Without numbers, only rows that lack something
+        are copied.
+        """
+        r: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        known: cython.bint
+        first: cython.Py_ssize_t = 0
+        end: cython.Py_ssize_t
+        if batch.numbers or self.begin() == 0:
+            ValueReading.predict_batch(self, batch, out)
+            return
+        self.reserve_codes()
+        prior: cython.double[::1] = np.array(self.score)
+        for r in range(batch.rows):
+            end = batch.entry_end[r]
+            for y in range(self.tables.labels):
+                self.score[y] = prior[y]
+            self.note(batch.feature, batch.code, first, end)
+            known = self.judge_blanket()
+            self.forget_codes(batch.feature, first, end)
+            if not known:
+                self.load(batch, r)
+                self.begin()
+                self.infer(self.row)
+            self.settle_impossible()
+            self.write_shares(out, r)
+            first = end
 
     @cython.cfunc
     def judge_blanket(self) -> cython.bint:
@@ -243,7 +290,8 @@ class NetworkReading(ValueReading):
         answer: list = [[] for _ in range(self.tables.labels)]
         if self.begin() == 0:
             return answer
-        self.note(row)
+        self.reserve_codes()
+        self.note(row.feature, row.code, 0, row.entries)
         if not self.judge_blanket():
             answer = None
         elif self.above.shape[0]:
@@ -254,7 +302,7 @@ class NetworkReading(ValueReading):
                 if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
                     self.judge_child(k)
                     self.tell_shares(answer)
-        self.forget_codes(row)
+        self.forget_codes(row.feature, 0, row.entries)
         return answer
 
     @cython.cfunc
