@@ -21,6 +21,7 @@ import stream_bayes
 from benchmarks import (
     accuracy,
     batches,
+    engine,
     kafka,
     live_networks,
     named,
@@ -36,7 +37,7 @@ from benchmarks.picture import svg_of
 
 __all__ = ["all_cases", "main"]
 
-FAMILIES = (text, named, batches, pairs, networks, live_networks, structures, state, snapshots, kafka)
+FAMILIES = (text, named, batches, pairs, networks, live_networks, structures, state, snapshots, engine, kafka)
 PACKAGES = ("numpy", "river", "scikit-learn", "pandas", "kafka-python", "confluent-kafka")
 
 
@@ -141,7 +142,7 @@ def main(given: Sequence[str] | None = None) -> int:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         if cases:
-            task = progress.add_task("", total=len(cases) * (options.rounds + 1))
+            task = progress.add_task("", total=sum(1 if case.once else options.rounds + 1 for case in cases))
             for case in cases:
                 progress.update(task, description=case.work)
                 results.append(measure(case, options.rounds, lambda: progress.advance(task)))

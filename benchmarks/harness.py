@@ -86,9 +86,11 @@ class Case:
     target
         How many times as fast as the peer ours must be; None reports only.
     limit
-        With the unit "MB": what ours may take at most.
+        In this unit: what ours may take at most.
     unit
-        What a number of the report stands for. For "MB", `run` returns bytes.
+        What a number of the report stands for. For "MB", `run` returns bytes, for "%" a share.
+    once
+        One pass is all: it takes long, and tells as much as ten.
     """
 
     work: str
@@ -97,9 +99,10 @@ class Case:
     target: float | None = None
     limit: float | None = None
     unit: str = "us/event"
+    once: bool = False
 
 
-SCALE = {"us/event": 1e6, "ms": 1e3, "MB": 1e-6}
+SCALE = {"us/event": 1e6, "ms": 1e3, "MB": 1e-6, "%": 1e2}
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ class Result:
 
 
 def measure(case: Case, rounds: int, after_round: Callable[[], None] = lambda: None) -> Result:
-    """Run a case: peer, ours, peer, ours, ...; the first pass of each warms up and does not count."""
+    """Run a case: peer, ours, peer, ours, ...; the first pass of each warms up and does not count, unless it is all."""
     contest = case.prepare()
     raw = itertools.cycle(contest.raw)
     sides = [side for side in (contest.peer, contest.ours) if side is not None]
@@ -150,10 +153,10 @@ def measure(case: Case, rounds: int, after_round: Callable[[], None] = lambda: N
     gc.collect()
     gc.freeze()  # the collector stays on, as it is for users, but what was prepared here is not searched every time
     try:
-        for number in range(rounds + 1):
+        for number in range(1 if case.once else rounds + 1):
             for side in sides:
                 figure = SCALE[case.unit] * side.one_pass(raw)
-                if number:
+                if number or case.once:
                     taken[id(side)].append(figure)
             after_round()
     finally:

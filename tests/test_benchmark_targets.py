@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from benchmarks import batches, named, state, text
+from benchmarks import batches, engine, named, state, text
 from benchmarks.__main__ import all_cases, goal
 
 TARGETS = {  # the work: its peer and its target
@@ -42,8 +42,16 @@ TARGETS = {  # the work: its peer and its target
     "snapshot: load, AODE, 800 features, 10 classes (102 MB)": ("", "<= 500 ms"),
     "snapshot: pause, MultinomialNB, 1.1 million tokens, 10 classes (98 MB)": ("", "<= 60 ms"),
     "snapshot: load, MultinomialNB, 1.1 million tokens, 10 classes (98 MB)": ("", "<= 500 ms"),
+    "engine: CSV of 20 nominal to JSON lines, NaiveBayes": ("", "<= 6.66667 us/event"),
+    "engine: CSV of 20 nominal to JSON lines, NaiveBayes, against a loop of River's": (
+        "River progressive_val_score, OneHotEncoder | MultinomialNB",
+        ">= 30x",
+    ),
+    "engine: 20 nominal in memory, NaiveBayes": ("predict_learn_one in a bare loop", ">= 0.769231x"),
+    "engine: growth of memory over 10 million events, after the first": ("", "<= 1 %"),
 }
 REPORTED = {  # the work that is measured against a peer, without a target
+    "engine: 20 nominal in memory, NaiveBayes, to JSON lines": "predict_learn_one in a bare loop",
     "MultinomialNB learn, Counter, 60 words of 20k": "River MultinomialNB",
     "MultinomialNB predict, Counter, 60 words of 20k": "River MultinomialNB",
     "ComplementNB learn, 60 words of 20k": "River ComplementNB",
@@ -83,5 +91,6 @@ def test_the_work_is_as_large_as_its_name_says() -> None:
     assert (text.WORDS, text.VOCABULARY) == (60, 20_000)
     assert (len(named.FEATURES), len(named.VALUES), len(named.CLASS_NAMES)) == (20, 8, 10)
     assert (batches.ROWS, state.TOKENS) == (1_000, 100_000)
+    assert (engine.LONG, engine.SETTLED, engine.PER_SECOND) == (10_000_000, 1_000_000, 150_000)
     x, _ = named.decoded(named.nominal_lines(1, 2, 0))[0]
     assert len(x) == 20 and set(x.values()) <= set(named.VALUES)

@@ -15,8 +15,10 @@ import pytest
 pytest.importorskip("sklearn")
 
 import stream_bayes
+from benchmarks import engine
 from benchmarks.__main__ import all_cases, main
 from benchmarks.harness import Case, Contest, Result, Side, measure
+from stream_bayes.streams.step import Step
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,6 +47,29 @@ def test_the_sides_run_in_turn_over_raw_events_taken_in_turn_and_the_first_passe
     assert result.ours == pytest.approx((1.0, 1.0))
     assert result.peer == pytest.approx((8.0, 8.0))
     assert result.ratio == pytest.approx(8.0)
+
+
+def test_what_takes_long_is_measured_once() -> None:
+    log: list[str] = []
+    contest = Contest([1, 2, 3], side("ours", log, 0.02))
+    result = measure(case(lambda: contest, once=True, unit="%"), rounds=10)
+    assert log == ["ours [1, 2]", "ours [3]"]
+    assert result.ours == pytest.approx((2.0,))
+
+
+def test_memory_that_grows_with_the_stream_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    hoard: list[bytes] = []
+    take = Step.take
+
+    def leaking(step: Step, records: Any) -> None:
+        hoard.append(bytes(1 << 20))
+        take(step, records)
+
+    first, last = engine.peaks(40_000, settled=10_000)
+    assert 0 < first <= last
+    monkeypatch.setattr(Step, "take", leaking)
+    before, after = engine.peaks(60_000, settled=10_000)
+    assert after - before > 20 * 1024  # kilobytes, of 50 that were kept
 
 
 def never() -> Contest:
