@@ -176,6 +176,7 @@ river_state.transformers
 river_state.metrics
 river_state.detectors
 river_state.pipelines
+river_state.catalogue
 streams.file_system
 streams.source
 streams.sink
@@ -231,13 +232,14 @@ streams.spam_home
 streams.spam_server
 streams.saving
 streams.background
-streams.ops
 streams.answers
 streams.served_filter
 streams.served
 streams.step
 streams.signals
 streams.engine
+streams.ops
+streams.logs
 streams.config
 streams.kafka.assembly
 streams.pipeline

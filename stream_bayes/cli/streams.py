@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json as json_text
-from contextlib import closing
+import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ from stream_bayes.streams.config import PipelineConfig, checked, load_config
 from stream_bayes.streams.csv_types import inferred_schema
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields, seconds_from
+from stream_bayes.streams.logs import logging_json
+from stream_bayes.streams.ops import serving
 from stream_bayes.streams.pipeline import build, make_source, warm_start
 from stream_bayes.streams.replay import Paced
 from stream_bayes.streams.signals import stopping_on_signals
@@ -178,6 +181,9 @@ def run(
         bool, typer.Option("--accept-gap", help="Go on though records of a topic expired unread.")
     ] = False,
     most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log to stderr as JSON lines, with times in UTC.")
+    ] = False,
     json: JSON = False,
 ) -> None:
     """Run what a pipeline file describes, until the source ends or a signal comes."""
@@ -195,7 +201,12 @@ def run(
             if warm is not None:
                 warm_start(engine, warm)
             size = None if config.source.kind == "kafka" else _size(file.parent / config.source.path)
-            _run(engine, size, most, json, rebuild=rebuild)
+            with ExitStack() as around:
+                if log_json:
+                    around.enter_context(logging_json(sys.stderr))
+                if config.ops is not None:
+                    around.enter_context(serving(engine, config.ops.host, config.ops.port))
+                _run(engine, size, most, json, quiet=json or log_json, rebuild=rebuild)
 
 
 def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
@@ -246,8 +257,16 @@ def _size(file: Path) -> int | None:
     return None if file.suffix == ".gz" else file.stat().st_size
 
 
-def _run(engine: Engine, total: int | None, most: int | None, json: bool, *, rebuild: bool = False) -> None:
-    with stopping_on_signals(engine.stop), bar_over(engine, total, quiet=json):
+def _run(
+    engine: Engine,
+    total: int | None,
+    most: int | None,
+    json: bool,
+    *,
+    quiet: bool | None = None,
+    rebuild: bool = False,
+) -> None:
+    with stopping_on_signals(engine.stop), bar_over(engine, total, quiet=json if quiet is None else quiet):
         engine.run(most, rebuild=rebuild)
     print_summary(engine, json)
 

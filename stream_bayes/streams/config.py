@@ -37,10 +37,11 @@ from pydantic import (
     model_validator,
 )
 
-from stream_bayes.errors import BadConfig
+from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.features import Nominal, Numeric
 from stream_bayes.learners.catalogue import LEARNERS, closest
 from stream_bayes.mail.making import FILTER
+from stream_bayes.river_state.catalogue import make_transformer
 from stream_bayes.schema import Schema
 from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
@@ -51,8 +52,10 @@ __all__ = [
     "JSONLinesConfig",
     "LabelsConfig",
     "ModelConfig",
+    "OpsConfig",
     "PipelineConfig",
     "SnapshotsConfig",
+    "TransformerConfig",
     "load_config",
     "parse_config",
 ]
@@ -134,6 +137,21 @@ class ModelConfig(Part):
         return self
 
 
+class TransformerConfig(Part):
+    """What is done to the features before the model sees them: a registered name, and its arguments."""
+
+    kind: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> Self:
+        try:
+            make_transformer(self.kind, self.arguments)
+        except BadValue as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
 class FileSinkConfig(Part):
     """A file of results."""
 
@@ -172,18 +190,27 @@ class SnapshotsConfig(Part):
     key: Secret | None = None
 
 
+class OpsConfig(Part):
+    """Where metrics and health are served."""
+
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int = Field(ge=0, le=65535)
+
+
 class PipelineConfig(Part):
     """A pipeline file."""
 
     name: str = Field(pattern=NAME)
     source: SourceConfig
     model: ModelConfig
+    transformers: list[TransformerConfig] = Field(default_factory=list)
     record: SchemaConfig | None = Field(None, alias="schema")
     labels: LabelsConfig | None = None
     predictions: SinkConfig | None = None
     dead_letters: SinkConfig | None = None
     kafka: KafkaConfig | None = None
     snapshots: SnapshotsConfig | None = None
+    ops: OpsConfig | None = None
     batch: int = Field(1000, ge=1)
     most_dead: float = Field(0.5, gt=0, le=1)
 
@@ -235,6 +262,8 @@ class PipelineConfig(Part):
     def settings(self) -> dict[str, Any]:
         """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
         kept = self.model_dump(mode="json", by_alias=True, include={"name", "model", "record", "labels"})
+        if self.transformers:
+            kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
         fields = set(FieldsConfig.model_fields) | {"kind", "decoder"}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 

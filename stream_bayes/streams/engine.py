@@ -9,6 +9,7 @@ happens in between, every event counts once, in the model and in the outputs.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,13 @@ from stream_bayes.streams.journal import Journal, Kept
 from stream_bayes.streams.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.served import digest
 from stream_bayes.streams.sink import Sink
-from stream_bayes.streams.source import Record, Source
+from stream_bayes.streams.source import KnowsEnds, Record, Source
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 
 __all__ = ["Engine", "Progress"]
+
+logger = logging.getLogger(__name__)
 
 BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
@@ -119,6 +122,7 @@ class Engine:
         self._writer: SnapshotWriter | None = None
         self._pruned: int | None = None  # after which snapshot
         self._stopping = False
+        self._running = False
         self._began = (0, 0.0)
 
     @property
@@ -126,6 +130,32 @@ class Engine:
         """How often an event has a result: `"exactly once"` or `"at least once"`."""
         media = {sink.medium for sink in self._sinks if sink.medium != "none"}
         return "exactly once" if media <= {self.source.medium} else "at least once"
+
+    @property
+    def running(self) -> bool:
+        """Whether a run has begun, and not ended. May be read by other threads."""
+        return self._running
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it runs, can read, and its snapshots are being written. May be read by other threads."""
+        writer = self._writer
+        connected = not isinstance(self.source, KnowsEnds) or self.source.connected
+        return self._running and connected and (writer is None or writer.healthy)
+
+    @property
+    def lag(self) -> dict[Partition, int]:
+        """How many positions lie between where the model stands and the end of a partition, where that is known."""
+        ends = self.source.ends if isinstance(self.source, KnowsEnds) else {}
+        return {
+            part: max(0, ends[part] - position) for part, position in self.positions.items() if part in ends
+        }
+
+    @property
+    def snapshots(self) -> tuple[int, int]:
+        """How many snapshots this run has written, and how many could not be written."""
+        writer = self._writer
+        return (0, 0) if writer is None else (writer.written, writer.failures)
 
     def stop(self) -> None:
         """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
@@ -151,6 +181,8 @@ class Engine:
         """
         try:
             self._start(rebuild)
+            self._running = True
+            logger.info("starts after %d records", self.step.taken)
             until = None if most is None else self.step.taken + most
             while not self._stopping and self.step.taken != until:
                 room = self.batch if until is None else min(self.batch, until - self.step.taken)
@@ -166,7 +198,9 @@ class Engine:
                     self.journal.tend(self.positions)
                 self._save_when_due()
             self._finish()
+            logger.info("ends after %d records", self.step.taken)
         finally:
+            self._running = False
             self._close()
         return self.progress
 

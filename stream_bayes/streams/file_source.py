@@ -77,6 +77,7 @@ class FileSource(ABC):
 
     medium = "local"
     may_skip = False
+    connected = True
 
     _lines_of_heading = 0  # at least
     _ready: list[Record]  # read, and not yet given away
@@ -118,6 +119,11 @@ class FileSource(ABC):
     @property
     def positions(self) -> Mapping[Partition, Position]:
         return {self._given_partition: self._given_position}
+
+    @property
+    def ends(self) -> Mapping[Partition, Position]:
+        """Where the file ends now; nothing of one that is compressed."""
+        return {} if self._file.compressed else {self._given_partition: self._file.size}
 
     def poll(self, limit: int) -> list[Record]:
         if not self._ready:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice, repeat
 from typing import Any, TypeAlias, cast
 
@@ -50,6 +50,7 @@ class IterableSource:
 
     medium = "local"
     may_skip = False
+    connected = True
 
     def __init__(
         self,
@@ -81,6 +82,13 @@ class IterableSource:
     def positions(self) -> Mapping[Partition, Position]:
         return {self._partition: self._position}
 
+    @property
+    def ends(self) -> Mapping[Partition, Position]:
+        """How many items there are; nothing where only reading them would tell."""
+        if not isinstance(self.items, Sized):
+            return {}
+        return {self._partition: len(self.items) if self.limit is None else min(len(self.items), self.limit)}
+
     def poll(self, limit: int) -> list[Record]:
         if self._iterator is None:
             self._iterator = self._begin()
@@ -93,7 +101,7 @@ class IterableSource:
         self._position += len(items)
         if not _are_pairs(items):
             return list(map(self._record, items, positions))
-        xs, ys = zip(*items, strict=True)
+        xs, ys = zip(*cast("list[tuple[Mapping[Any, Any], Any]]", items), strict=True)
         nothing, one, here = repeat(None), repeat(ONE), repeat(self._partition)
         return list(map(Event, xs, ys, nothing, nothing, positions, one, repeat(SAMPLE), here))
 

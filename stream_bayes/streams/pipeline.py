@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from river import compose
+
 from stream_bayes.core.pending import Pending
 from stream_bayes.core.stream_time import EventCount, StreamTime
 from stream_bayes.errors import BadConfig, BadState, SchemaError
-from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.making import FILTER, make_filter
+from stream_bayes.river_state.catalogue import make_transformer
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.config import (
@@ -92,9 +94,17 @@ def build(
     )
 
 
-def _model(config: PipelineConfig, schema: Schema | None) -> BayesClassifier | SpamFilter:
+def _model(config: PipelineConfig, schema: Schema | None) -> Any:
+    """What learns, behind its transformers; these make features that the stream's schema knows nothing of."""
     own = config.model
-    return make_filter(own.arguments) if own.kind == FILTER else make_learner(own.kind, own.arguments, schema)
+    steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
+    if own.kind == FILTER:
+        if steps:
+            raise BadConfig(f"transformers: {FILTER} takes mails apart itself, and has none before it")
+        return make_filter(own.arguments)
+    if not steps:
+        return make_learner(own.kind, own.arguments, schema)
+    return compose.Pipeline(*steps, make_learner(own.kind, own.arguments))
 
 
 def _read_mails(source: KafkaSource, model: SpamFilter) -> None:

@@ -7,11 +7,11 @@ together with the positions after the last event in it can seek there after a cr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from stream_bayes.core.event import BadRecord, Event, Partition, Position
 
-__all__ = ["Record", "Source"]
+__all__ = ["KnowsEnds", "Record", "Source"]
 
 Record: TypeAlias = Event | BadRecord
 
@@ -63,4 +63,22 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+        ...
+
+
+@runtime_checkable
+class KnowsEnds(Protocol):
+    """A source that also knows how far there is something to read, so that its lag can be told.
+
+    Attributes
+    ----------
+    connected
+        Whether it can be read now. Read by other threads.
+    """
+
+    connected: bool
+
+    @property
+    def ends(self) -> Mapping[Partition, Position]:
+        """The position after the last record of each partition, as far as it is known without waiting."""
         ...

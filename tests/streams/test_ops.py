@@ -1,0 +1,209 @@
+"""What is served of a running engine: figures after each commit, and whether it is ready; GET only, nothing of data."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.core.event import Event
+from stream_bayes.errors import BadConfig
+from stream_bayes.streams.csv_source import CSVSource
+from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.iterables import IterableSource
+from stream_bayes.streams.logs import logging_json
+from stream_bayes.streams.ops import serving
+from stream_bayes.streams.served import served
+from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
+
+
+def asked(port: int, path: str, verb: str = "GET") -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request(verb, path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def engine_of(items: object, **settings: object) -> Engine:
+    source = IterableSource(items, name="days")  # type: ignore[arg-type]
+    return Engine(Step(served(NaiveBayes()), "weather"), source, batch=10, **settings)  # type: ignore[arg-type]
+
+
+def values(text: str) -> dict[str, float]:
+    return {
+        line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line[0] != "#"
+    }
+
+
+SAMPLES = [({"sky": "grey"}, "rain")] * 25 + [({"sky": float("inf")}, "rain")]
+
+
+def test_the_figures_are_those_of_the_last_commit(tmp_path: Path) -> None:
+    engine = engine_of(SAMPLES, store=SnapshotStore(tmp_path))
+    seen: list[dict[str, float]] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.run()
+    name = 'pipeline="weather"'
+    place = f'{{{name},source="days",partition="0"}}'
+    assert [figures[f"stream_bayes_records_total{{{name}}}"] for figures in seen] == [10, 20, 26]
+    assert [figures[f"stream_bayes_position{place}"] for figures in seen] == [10, 20, 26]
+    assert [figures[f"stream_bayes_lag{place}"] for figures in seen] == [16, 6, 0]
+    assert seen[-1][f"stream_bayes_samples_learned_total{{{name}}}"] == 25
+    assert seen[-1][f'stream_bayes_dead_letters_total{{{name},reason="refused"}}'] == 1
+    assert seen[-1][f"stream_bayes_snapshots_written{{{name}}}"] == 1
+    assert 0.8 < seen[-1][f"stream_bayes_accuracy{{{name}}}"] < 1.0
+
+
+def test_the_lag_of_a_file_is_in_bytes_and_its_model_s_not_its_reader_s(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("sky,rain\n" + "grey,yes\n" * 40)
+    engine = Engine(Step(served(NaiveBayes())), CSVSource(path, Fields(target="rain")), batch=10)
+    lags: list[int] = []
+    engine.watch(lambda _: lags.extend(engine.lag.values()))
+    engine.run()
+    assert lags == [270, 180, 90, 0]  # though the whole file was in memory after the first batch
+
+
+def test_it_is_ready_while_it_runs_and_alive_all_the_time() -> None:
+    engine = engine_of(SAMPLES)
+    seen: list[tuple[int, int]] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+
+        def ask(_: Progress | None = None) -> None:
+            seen.append((asked(port, "/livez")[0], asked(port, "/readyz")[0]))
+
+        ask()
+        engine.watch(ask)
+        engine.run(most=10)
+        ask()
+    assert seen == [(200, 503), (200, 200), (200, 503)]
+
+
+def test_it_is_not_ready_while_its_source_cannot_be_read() -> None:
+    engine = engine_of(SAMPLES)
+    seen: list[int] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+
+        def ask(progress: Progress) -> None:
+            engine.source.connected = progress.taken != 20  # type: ignore[attr-defined]
+            seen.append(asked(port, "/readyz")[0])
+
+        engine.watch(ask)
+        engine.run()
+    assert seen == [200, 503, 200]
+
+
+@pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])
+def test_nothing_but_get_is_answered(verb: str) -> None:
+    with serving(engine_of(SAMPLES), "127.0.0.1", 0) as port:
+        assert asked(port, "/metrics", verb)[0] == 405
+        assert asked(port, "/else")[0] == 404
+
+
+def test_no_label_holds_anything_of_an_event() -> None:
+    secret = "s3cret"
+    engine = engine_of([Event({secret: secret}, secret, key=secret)] * 20 + [{secret: [secret]}])
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.run()
+        text = asked(port, "/metrics")[1]
+    assert 'dead_letters_total{pipeline="weather",reason=' in text
+    assert secret not in text
+
+
+def test_a_port_that_is_taken_is_refused_in_a_line() -> None:
+    with (
+        serving(engine_of(SAMPLES), "127.0.0.1", 0) as port,
+        pytest.raises(BadConfig, match=str(port)),
+        serving(engine_of(SAMPLES), "127.0.0.1", port),
+    ):
+        pass
+
+
+def test_logs_are_json_with_times_in_utc_and_without_the_text_of_errors() -> None:
+    text = io.StringIO()
+    logger = logging.getLogger("stream_bayes.test")
+    with logging_json(text):
+        logger.warning("%d of %d failed", 2, 3)
+        try:
+            raise ValueError("s3cret")
+        except ValueError:
+            logger.exception("one failed")
+    logger.warning("not written")
+    first, second = map(json.loads, text.getvalue().splitlines())
+    assert first["time"].endswith("Z") and abs(time.time() - _seconds(first["time"])) < 60
+    assert (first["level"], first["logger"], first["message"]) == (
+        "warning",
+        "stream_bayes.test",
+        "2 of 3 failed",
+    )
+    assert second["error"] == "ValueError" and "s3cret" not in text.getvalue()
+
+
+def _seconds(moment: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment).timestamp()
+
+
+PIPELINE = """
+name = "days"
+source = {{ kind = "csv", path = "days.csv", target = "rain", follow = true }}
+model = {{ kind = "nb" }}
+predictions = {{ kind = "jsonl", path = "answers.jsonl" }}
+snapshots = {{ directory = "state" }}
+ops = {{ port = {port} }}
+"""
+
+
+def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "days.csv").write_text("sky,rain\n" + "grey,yes\n" * 30)
+    (tmp_path / "pipeline.toml").write_text(PIPELINE.format(port=port))
+    command = [sys.executable, "-m", "stream_bayes", "run", str(tmp_path / "pipeline.toml"), "--log-json"]
+    process = subprocess.Popen(
+        command, env=os.environ | {"PYTHONPATH": str(Path.cwd())}, stderr=subprocess.PIPE
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                text = asked(port, "/metrics")[1]
+            except OSError:
+                text = ""
+            if values(text or "#").get('stream_bayes_records_total{pipeline="days"}') == 30:
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("it took no records")
+        assert asked(port, "/readyz")[0] == 200
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert len((tmp_path / "answers.jsonl").read_bytes().splitlines()) == 30
+    newest = SnapshotStore(tmp_path / "state").latest()
+    assert newest is not None and newest.snapshot.clock == 30
+    logged = list(map(json.loads, told.splitlines()))
+    assert [line["message"] for line in logged] == ["starts after 0 records", "ends after 30 records"]
+    assert all(line["time"].endswith("Z") for line in logged)
