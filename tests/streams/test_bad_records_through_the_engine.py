@@ -1,0 +1,88 @@
+"""Whatever stands in a file, the stream goes on: bad records are dead letters, counted, and learned by nobody."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+from stream_bayes.streams.config import parse_config
+from stream_bayes.streams.pipeline import build
+
+PIPELINE = """
+name = "days"
+source = {{ kind = "{kind}", path = "days.{kind}", target = "rain" }}
+model = {{ kind = "nb" }}
+predictions = {{ kind = "jsonl", path = "answers" }}
+dead_letters = {{ kind = "jsonl", path = "dead" }}
+snapshots = {{ directory = "state" }}
+most_dead = 1.0
+"""
+GOOD = 20
+HUGE = 100_000_000
+
+
+def reasons(directory: Path, kind: str) -> Counter[str]:
+    """Run the pipeline: why records were refused, once all the good ones were answered and learned."""
+    engine = build(parse_config(PIPELINE.format(kind=kind)), directory)
+    engine.run()
+    assert (engine.step.learned, engine.step.model.clock) == (GOOD, GOOD)
+    assert len((directory / "answers").read_bytes().splitlines()) == GOOD
+    letters = [json.loads(line) for line in (directory / "dead").read_bytes().splitlines()]
+    told = Counter(letter["reason"] for letter in letters)
+    assert told == Counter(engine.step.dead)
+    assert all(letter["source"] == "days" and letter["detail"] for letter in letters)
+    assert len({letter["position"] for letter in letters}) == len(letters)
+    return told
+
+
+def test_bad_json_lines_are_dead_letters_and_the_stream_goes_on(tmp_path: Path) -> None:
+    good = b'{"sky": "grey", "rain": "yes"}'
+    nested = b'{"sky": ' + b"[" * 100_000 + b"]" * 100_000 + b', "rain": "yes"}'
+    bad = [
+        nested,
+        b'{"sky": {"a": {"b": 1}}, "rain": "yes"}',
+        b'{"sky": "gr\x00ey", "rain": "yes"}',
+        b'{"sky": "\xff\xfe", "rain": "yes"}',
+        b'["no", "object"]',
+        b'{"sky": "grey", "rain": ["yes"]}',
+        b"nothing",
+    ]
+    lines = [good] * GOOD
+    for place, line in enumerate(bad):
+        lines.insert(2 * place + 1, line)
+    (tmp_path / "days.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    told = reasons(tmp_path, "jsonl")
+    assert told.total() == len(bad)
+    assert (told["too_deep"], told["not_utf8"]) == (1, 1)
+    assert told["not_json"] + told["wrong_type"] == 5
+
+
+def test_a_record_of_100_megabytes_is_a_dead_letter_that_was_never_in_memory(tmp_path: Path) -> None:
+    with (tmp_path / "days.jsonl").open("wb") as file:
+        file.write(b'{"sky": "grey", "rain": "yes"}\n' * 10)
+        file.write(b'{"sky": "')
+        for _ in range(HUGE // 10**6):
+            file.write(b"x" * 10**6)
+        file.write(b'", "rain": "yes"}\n' + b'{"sky": "grey", "rain": "yes"}\n' * 10)
+    tracemalloc.start()
+    try:
+        assert reasons(tmp_path, "jsonl") == {"too_long": 1}
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < HUGE / 10
+    (letter,) = map(json.loads, (tmp_path / "dead").read_bytes().splitlines())
+    assert len(letter["raw"]) < 10_000
+
+
+def test_bad_rows_are_dead_letters_and_the_stream_goes_on(tmp_path: Path) -> None:
+    good = b"grey,yes"
+    bad = [b"grey,yes,more", b"grey", b"\xff,yes", b'"never closed,yes']
+    lines = [b"sky,rain", *[good] * GOOD]
+    for place, line in enumerate(bad):
+        lines.insert(3 * place + 2, line)
+    (tmp_path / "days.csv").write_bytes(b"\n".join(lines) + b"\n")
+    told = reasons(tmp_path, "csv")
+    assert told == {"ragged": 2, "not_utf8": 1, "unclosed_quote": 1}
