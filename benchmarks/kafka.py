@@ -13,7 +13,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
@@ -24,6 +24,8 @@ from river import compose, naive_bayes, preprocessing
 
 from benchmarks.harness import Case, Contest, Side
 from stream_bayes import NaiveBayes, Nominal, Schema
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.streams.answers import Answers
 from stream_bayes.streams.engine import Engine, Progress
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.json_decoder import JSONDecoder
@@ -97,14 +99,19 @@ def schema() -> Schema:
 
 
 class Nothing(ServedLearner):
-    """A model that takes no time: what is left is the loop."""
+    """A model that sees no feature and learns nothing: what is left is the loop."""
 
-    ANSWER: Mapping[Any, float] = {"no": 0.5, "yes": 0.5}
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        return super().take([{}] * len(xs), [None] * len(xs), ws)
 
-    def _serve(self, learner: Any) -> None:
-        super()._serve(learner)
-        self.learn = lambda x, y, w: None
-        self.answer = self.answer_and_learn = lambda *sample: dict(self.ANSWER)
+
+def nothing() -> Nothing:
+    model = NaiveBayes()
+    for label in ("no", "yes"):
+        model.learn_one({}, label)
+    return Nothing(model)
 
 
 def pipeline(client: str, model: Callable[[], Any], directory: Path | None = None, name: str = "") -> Engine:
@@ -209,7 +216,7 @@ def cases() -> list[Case]:
         print(f"benchmarks: Kafka is left out: {reason}", file=sys.stderr)
         return []
     fast, plain = (partial(live, client, learner) for client in (CONFLUENT, PYTHON))
-    bare = partial(live, CONFLUENT, lambda: Nothing(NaiveBayes(schema=schema())))
+    bare = partial(live, CONFLUENT, nothing)
     usual = "River, kafka-python, json"
     return [
         Case("Kafka to Kafka, confluent-kafka", partial(contest, fast, None), limit=1e6 / 30_000),

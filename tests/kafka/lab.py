@@ -8,6 +8,7 @@ import signal
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,12 @@ class Lab:
         self.servers = servers
         self.admin = KafkaAdminClient(bootstrap_servers=servers.split(","))
 
+    def begin_anew(self) -> None:
+        """Ask with a new client: one that has lost a broker may go on asking it for minutes."""
+        new = KafkaAdminClient(bootstrap_servers=self.servers.split(","))
+        self.admin.close()
+        self.admin = new
+
     def close(self) -> None:
         self.admin.close()
 
@@ -64,6 +71,7 @@ class Lab:
 
         def answers() -> bool:
             try:
+                self.begin_anew()
                 return bool(self.admin.describe_cluster())
             except KafkaError:
                 return False
@@ -123,6 +131,8 @@ class Lab:
             try:
                 return [self.admin.list_group_offsets(group).get(group, {})]
             except KafkaError:
+                with suppress(KafkaError):
+                    self.begin_anew()
                 return []
 
         (stored,) = until(f"the positions of {group}", look)

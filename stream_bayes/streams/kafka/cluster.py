@@ -190,7 +190,8 @@ class Cluster:
         BrokerError
             If there is none, or this may not be asked.
         """
-        deadline = time.monotonic() + (self.connection.seconds if seconds is None else seconds)
+        patience = self.connection.seconds if seconds is None else seconds
+        deadline = time.monotonic() + patience
         while True:
             try:
                 with asking(self.connection):
@@ -201,10 +202,9 @@ class Cluster:
                 cause = error.__cause__
                 if isinstance(cause, kafka_errors.TopicAlreadyExistsError):
                     raise _AlreadyThere from error
-                if isinstance(cause, (kafka_errors.KafkaConnectionError, kafka_errors.KafkaTimeoutError)):
-                    self.close()
+                self.close()  # it may hold on to a broker that is gone, and ask it again and again
                 if time.monotonic() + PAUSE > deadline:
-                    raise unreachable(self.connection, error) from error
+                    raise unreachable(self.connection, error, patience) from error
             time.sleep(PAUSE)
 
     def _connected(self, deadline: float) -> KafkaAdminClient:

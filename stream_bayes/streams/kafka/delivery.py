@@ -335,6 +335,8 @@ class Transactions(Delivery):
             self._give_up_after(failures, interruption)
 
     def _give_up_after(self, failures: int, error: Exception) -> None:
+        if failures > 1:
+            self._leave_if_interrupted(error)
         if failures >= MOST_FAILURES:
             raise SinkError(
                 f"{self.name}: a batch was not taken in {failures} attempts, though Kafka at {self.connection} "

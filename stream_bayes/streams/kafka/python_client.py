@@ -325,10 +325,10 @@ def refused(connection: Connection, why: str) -> BrokerError:
     )
 
 
-def unreachable(connection: Connection, error: Exception) -> BrokerAway:
+def unreachable(connection: Connection, error: Exception, seconds: float | None = None) -> BrokerAway:
     """The error for a cluster of which no broker answers."""
     return BrokerAway(
-        f"no Kafka broker answered at {connection} in {connection.seconds:g} seconds ({error}); "
+        f"no Kafka broker answered at {connection} in {seconds or connection.seconds:g} seconds ({error}); "
         "check the addresses, TLS, and who asks"
     )
 
