@@ -330,6 +330,7 @@ def unreachable(connection: Connection, error: Exception, seconds: float | None 
     return BrokerAway(
         f"no Kafka broker answered at {connection} in {seconds or connection.seconds:g} seconds ({error}); "
         "check the addresses, TLS, and who asks"
+        + (": a broker closes the connection of whom it refuses" if connection.mechanism else "")
     )
 
 
