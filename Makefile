@@ -31,8 +31,8 @@ help:  ## show this list
 setup: $(READY)  ## make .venv, compile the kernels, install everything needed to develop
 
 .PHONY: demo
-demo: $(READY)  ## models side by side on a stream: a table, a picture, a snapshot
-	$(call say,demo: predict each event$(comma) then learn it)
+demo: $(READY)  ## a spam filter on made-up mails, then models side by side on a stream
+	$(call say,demo: judge each mail and predict each event$(comma) then learn it)
 	@$(BIN)/python -m stream_bayes.demo
 
 .PHONY: test

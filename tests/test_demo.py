@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.spam_home import SpamHome
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,7 +27,7 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_demo_compares_models_and_leaves_a_picture_and_a_snapshot(tmp_path: Path) -> None:
-    done = demo("phishing", "--into", str(tmp_path))
+    done = demo("phishing", "--into", str(tmp_path), "--mails", "600")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.strip()]
     right = {
@@ -38,6 +39,12 @@ def test_the_demo_compares_models_and_leaves_a_picture_and_a_snapshot(tmp_path: 
     assert "<svg" in (tmp_path / "compare.svg").read_text("utf-8")
     assert json.loads((tmp_path / "compare.jsonl").read_text("utf-8").splitlines()[-1])["events"] == 1250
     assert Snapshot.from_bytes((tmp_path / "best.zip").read_bytes()).clock == 1250
+    (filtering,) = (row for row in rows if row[0] == "SpamFilter")
+    lost, caught = float(filtering[1]), float(filtering[3])
+    assert lost < 1.0 and caught > 60.0
+    assert "exactly what it scored before" in done.stdout and "P(spam) = " in done.stdout
+    assert SpamHome(tmp_path / "spam").load().clock == 600
+    assert b"Subject:" in (tmp_path / "mail.eml").read_bytes()
 
 
 def test_the_demo_names_its_streams_where_there_is_no_such_one() -> None:

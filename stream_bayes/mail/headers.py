@@ -61,6 +61,7 @@ _MARKS: Final = (
 _MOST: Final = 16  # words of a header that nothing more is known of
 
 
+@lru_cache(maxsize=1024)
 def is_verdict(name: str) -> bool:
     """Whether a header is one in which filters write what they think of a message."""
     return _VERDICT.match(name) is not None

@@ -1,0 +1,102 @@
+"""Mails that nobody wrote: ham and spam made up on the spot, with headers, HTML and parts as real ones have.
+
+The words of a topic come again in its mails, spammers change their campaign every few hundred mails, and some ham looks
+like spam: newsletters, receipts. It is easier than real mail, and shows how things work, not how well.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+__all__ = ["made_up_mails"]
+
+TOPICS: Final = tuple(
+    words.split()
+    for words in (
+        "meeting agenda minutes thursday room slides project plan review deadline budget draft",
+        "compiler patch kernel thread branch merge failing test build release branch pointer",
+        "dinner weekend train tickets kids photos grandma birthday lake walk recipe garden",
+        "invoice order receipt delivery parcel tracking number customer account thanks payment",
+        "newsletter edition articles read online subscribers editor opinion this week unsubscribe",
+    )
+)
+CAMPAIGNS: Final = tuple(
+    words.split()
+    for words in (
+        "cheap pills pharmacy discount prescription overnight shipping guarantee men order now",
+        "winner lottery prize claim transfer million beneficiary urgent confidential bank reply",
+        "mortgage refinance rates approved credit apply today lowest offer limited debt free",
+        "casino bonus spins jackpot deposit play instantly cash exclusive players free",
+        "account suspended verify password security alert click immediately login confirm payment",
+    )
+)
+COMMON: Final = (
+    "the and for you that with this have from your are not was will can all has more one our out about please"
+    " would there their which when time been how some also into than them only new other could what here"
+).split()
+PEOPLE: Final = "ann bob carla dan eva finn greta hugo ida jon karla lars".split()
+CAMPAIGN: Final = 300  # mails after which spammers think of another
+
+
+def made_up_mails(number: int, seed: int = 0) -> Iterator[tuple[bytes, str]]:
+    """So many mails with their labels, `"ham"` or `"spam"`; the same ones for the same seed.
+
+    Examples
+    --------
+    >>> raw, label = next(made_up_mails(1))
+    >>> raw.splitlines()[0][:9], label
+    (b'Received:', 'ham')
+    """
+    rng = np.random.default_rng(seed)
+    for place in range(number):
+        spam = bool(rng.random() < 0.4)
+        if spam:
+            campaign = (place // CAMPAIGN + int(rng.random() < 0.3)) % len(CAMPAIGNS)
+            own = CAMPAIGNS[campaign]
+        else:
+            own = TOPICS[int(rng.integers(len(TOPICS)))]
+        yield _mail(rng, place, spam, own), "spam" if spam else "ham"
+
+
+def _words(rng: np.random.Generator, own: list[str], number: int) -> list[str]:
+    pools = rng.choice(3, number, p=[0.2, 0.6, 0.2])
+    strange = [*TOPICS[int(rng.integers(len(TOPICS)))], *CAMPAIGNS[int(rng.integers(len(CAMPAIGNS)))]]
+    return [str(rng.choice((own, COMMON, strange)[pool])) for pool in pools]
+
+
+def _mail(rng: np.random.Generator, place: int, spam: bool, own: list[str]) -> bytes:
+    name = str(rng.choice(PEOPLE))
+    # A third of the spam comes through the hosts of honest people.
+    hidden = not spam or rng.random() < 0.35
+    host = (
+        f"{rng.choice(PEOPLE[:6])}.example.net"
+        if hidden
+        else f"{rng.choice(own)}{rng.integers(40)}.example.net"
+    )
+    relay = f"mx.{host}" if hidden or rng.random() < 0.5 else f"dsl-{rng.integers(200)}.example.net"
+    subject = " ".join(_words(rng, own, int(rng.integers(2, 7))))
+    if spam and rng.random() < 0.4:
+        subject = subject.upper() + "!"
+    text = " ".join(_words(rng, own, int(rng.integers(20, 120))))
+    lines = [
+        f"Received: from {relay} ([192.0.2.{rng.integers(250)}]) by in.example.com with ESMTP",
+        f"From: {name.title()} <{name}@{host}>",
+        "To: you@example.com",
+        f"Subject: {subject}",
+        f"Date: Mon, 5 Feb 2024 {place // 60 % 24:02}:{place % 60:02}:00 +0100",
+        f"Message-ID: <{place}.{rng.integers(10**6)}@{host}>",
+    ]
+    if (spam and rng.random() < 0.6) or (not spam and rng.random() < 0.15):
+        link = f'<a href="http://{host}/{rng.choice(own)}">{rng.choice(own)}</a>'
+        text = f'<html><body><p>{text}</p><font color="#{"ff0000" if spam else "336699"}">{link}</font></body></html>'
+        lines.append("Content-Type: text/html; charset=utf-8")
+    elif not spam and rng.random() < 0.1:
+        lines.append('Content-Type: multipart/mixed; boundary="=_parts"')
+        notes = base64.b64encode(" ".join(_words(rng, own, 30)).encode()).decode()
+        part = "--=_parts\nContent-Type: text/plain; charset=utf-8\n"
+        text = f"{part}\n{text}\n{part}Content-Transfer-Encoding: base64\n\n{notes}\n--=_parts--"
+    return "\n".join([*lines, "MIME-Version: 1.0", "", text, ""]).encode()
