@@ -1,0 +1,65 @@
+"""Mails in one topic, what people say of them in another: each is judged once, and corrections are exact."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.mail import SpamFilter
+from stream_bayes.streams.config import parse_config
+from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.served_filter import ServedFilter
+from stream_bayes.streams.store import SnapshotStore
+from tests.kafka.lab import Lab
+from tests.mail.making import stream
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "spam_kafka.toml"
+MAILS = list(stream(60))
+
+
+def engine_over(lab: Lab, told: dict[str, str], directory: Path) -> Any:
+    """The example's pipeline over topics of its own."""
+    text = EXAMPLE.read_text("utf-8").replace("localhost:9092", lab.servers)
+    for name, topic in told.items():
+        key = "name" if name == "spam" else "topic"
+        assert f'{key} = "{name}"' in text
+        text = text.replace(f'{key} = "{name}"', f'{key} = "{topic}"')
+    return build(parse_config(text), directory)
+
+
+def test_the_example_judges_mails_and_learns_what_people_say_of_them(lab: Lab, tmp_path: Path) -> None:
+    names = ("mail", "mail-labels", "mail-verdicts", "mail-dead", "spam")
+    told = {name: lab.topic() if name != "spam" else lab.topic() + "-pipeline" for name in names}
+    keys = [f"id-{place}".encode() for place in range(len(MAILS))]
+    lab.put(told["mail"], [(0, key, raw) for key, (raw, _) in zip(keys, MAILS, strict=True)])
+    wrong = [json.dumps({"label": "ham" if place == 3 else label}) for place, (_, label) in enumerate(MAILS)]
+    lab.put(told["mail-labels"], [(0, key, said.encode()) for key, said in zip(keys, wrong, strict=True)])
+    for most in (50, 70):
+        engine = engine_over(lab, told, tmp_path)
+        engine.run(most)
+        engine.source.close()
+    right = json.dumps({"label": MAILS[3][1]}).encode()
+    lab.put(told["mail-labels"], [(0, keys[3], right)])
+    lab.put(told["mail"], [(0, keys[4], None)])
+    engine = engine_over(lab, told, tmp_path)
+    engine.run(2)
+    engine.source.close()
+
+    assert not engine.step.dead
+    served = engine.step.model
+    assert isinstance(served, ServedFilter)
+    model, alone = served.model, SpamFilter()
+    for place, (raw, label) in enumerate(MAILS):
+        if place != 4:
+            alone.learn_one(raw, label, id=f"id-{place}")
+    assert sorted(model.ids()) == sorted(alone.ids())
+    assert model.export_counts()["tokens"] == alone.export_counts()["tokens"]
+    verdicts = lab.get(told["mail-verdicts"])
+    assert sorted(record.key for record in verdicts) == sorted(keys)
+    assert {json.loads(record.value)["prediction"] for record in verdicts} <= {None, "ham", "unsure", "spam"}
+    kept = SnapshotStore(tmp_path / "spam-state").latest()
+    assert kept is not None
+    state = SpamFilter.from_state(kept.snapshot.sections["model"]).state()
+    assert checksum(text_of(state), state["arrays"]) == model.state()["checksum"]
