@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_bayes
-from benchmarks.spam import Corpus, Run, main, measures, ratio_interval, roca
+from benchmarks.spam import Corpus, Run, main, mean_ratio, measures, ratio_interval, roca
 from tests.mail.making import stream
 
 
@@ -79,3 +80,31 @@ def test_a_run_prints_its_measures(corpus: Path, capsys: pytest.CaptureFixture[s
     for part in ("1-ROCA%", "ham lost %", "spam missed %", "messages/s", "memory", "seed:1"):
         assert part in printed
     assert len(json.loads(kept.read_text())["seed:1"]["SpamFilter"]["score"]) == 200
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_others_stand_beside_it_and_orders_are_summed_up(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = corpus.with_name("few.jsonl.gz")
+    with gzip.open(corpus, "rb") as file:
+        few.write_bytes(gzip.compress(b"".join(file.readlines()[:60])))
+    assert main([str(few), "--order", "seed:1", "--order", "time"]) == 0
+    printed = capsys.readouterr().out
+    others = ["River MultinomialNB", *(["bogofilter"] if shutil.which("bogofilter") else [])]
+    for other in others:
+        assert f"mean 1-ROCA over {other}'s, 2 orders: " in printed
+        assert printed.count(other.split()[0]) >= 3  # at the head of a column for each order
+    assert ("bogofilter is not installed" in printed) == (len(others) == 1)
+
+
+def test_a_mean_over_orders_draws_each_message_as_often_in_each() -> None:
+    rng, spam = np.random.default_rng(2), np.arange(80) % 2 == 0
+    better, worse = spam + rng.normal(0, 0.4, 80), spam + rng.normal(0, 1.0, 80)
+    orders = [rng.permutation(80).tolist() for _ in range(3)]
+    ratio, low, high = mean_ratio([(better[order], worse[order], order) for order in orders], spam)
+    assert ratio == pytest.approx(roca(better, spam) / roca(worse, spam))
+    assert low < ratio < high
+    alone = mean_ratio([(better, worse, list(range(80)))], spam)
+    assert (ratio, low, high) == pytest.approx(alone)  # the same messages, so the same draws
+    assert mean_ratio([(worse, worse, orders[0])], spam) == (1.0, 1.0, 1.0)
