@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from stream_bayes.streams.store import SnapshotStore
 from tests.mail.making import stream
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "spam_kafka.toml"
+README = Path(__file__).parents[2] / "README.md"
 MAILS = list(stream(150))
 FILE = """
 name = "spam"
@@ -252,3 +254,10 @@ def test_arguments_of_files_make_a_filter() -> None:
     ):
         with pytest.raises(ValueError, match=r".+"):
             make_filter(wrong)
+
+
+def test_the_pipeline_that_the_readme_shows_can_be_built() -> None:
+    (shown,) = re.findall(r"^```toml\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
+    source = build(parse_config(shown)).source
+    assert isinstance(source, KafkaSource)
+    assert isinstance(source.decoders["mail"], MailDecoder)
