@@ -103,8 +103,8 @@ class NetworkReading(ValueReading):
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
         """Write the probabilities of each row into a row of `out`; zeros before any learning.
 
-        Nothing is learned meanwhile, so the class prior is worked out once. Without numbers, only rows that lack something
-        are copied.
+        Nothing is learned meanwhile, so the class prior is worked out once. Without numbers, only rows that lack
+        something are copied.
         """
         r: cython.Py_ssize_t
         y: cython.Py_ssize_t
