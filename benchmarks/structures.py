@@ -22,7 +22,7 @@ from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.inference import Inference
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.scores import BIC
-from stream_bayes.core.tree_search import tree_augmented
+from stream_bayes.core.tree_search import chow_liu_tree, tree_augmented
 
 __all__ = ["cases"]
 
@@ -130,6 +130,17 @@ def climbs(search: HillClimbing) -> Callable[[], object]:
     return lambda: search.search(sample.collapsed(), rng=np.random.default_rng(1))
 
 
+def climbs_from_a_tree(search: HillClimbing) -> Callable[[], object]:
+    """The tree is found within the timed part."""
+    sample = sample_of(rows()[:ROWS])
+
+    def work() -> object:
+        together = sample.collapsed()
+        return search.search(together, chow_liu_tree(together), rng=np.random.default_rng(1))
+
+    return work
+
+
 def climbs_again() -> Contest:
     """A search some rows later, from what the last one found and counted."""
     first, new = sample_of(rows()[:ROWS]).collapsed(), sample_of(rows()[ROWS:])
@@ -158,6 +169,14 @@ def cases() -> list[Case]:
         Case(
             f"hill climbing, {named}",
             lambda: contest(climbs(greedy), pybnesian_climbs if pybnesian else None),
+            "pybnesian hc" if pybnesian else "",
+            unit="ms",
+        ),
+        Case(
+            f"hill climbing from a tree, 2 restarts, {named}",
+            lambda: contest(
+                climbs_from_a_tree(HillClimbing(restarts=2)), pybnesian_climbs if pybnesian else None
+            ),
             "pybnesian hc" if pybnesian else "",
             unit="ms",
         ),
