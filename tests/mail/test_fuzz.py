@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from stream_bayes.mail.parsing import fast_parser_is_installed
 
 ROOT = Path(__file__).parents[2]
@@ -33,3 +35,9 @@ def compare(seed: int, count: int) -> None:
 
 def test_mutated_messages_are_read_alike_by_both_parsers() -> None:
     compare(seed=1, count=SHORT)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_many_mutated_messages_are_read_alike_by_both_parsers(seed: int) -> None:
+    compare(seed, count=2_000)
