@@ -1,6 +1,9 @@
 """A pipeline from a file to a file, in a process of its own, that kills itself where it is told to.
 
-python killed_worker.py DIRECTORY KILL_AT     KILL_AT is the sample that is not learned any more; 0 for none
+python killed_worker.py DIRECTORY KILL_AT held|together
+
+KILL_AT is the sample that is not learned any more; 0 for none. Samples are held until their labels come, or all that
+come are taken together.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,13 @@ class Killed(ServedLearner):
         self.learn = self._dying(learner.learn_one)
         self.answer_and_learn = self._dying(learner.predict_learn_one)
 
+    def take(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /) -> Any:
+        if 0 < self.left <= len(xs):
+            super().take(xs[: self.left - 1], ys[: self.left - 1], ws[: self.left - 1])
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= len(xs)
+        return super().take(xs, ys, ws)
+
     def _dying(self, verb: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*sample: Any) -> Any:
             self.left -= 1
@@ -47,11 +57,11 @@ class Killed(ServedLearner):
         return counted
 
 
-def main(directory: Path, kill_at: int) -> None:
+def main(directory: Path, kill_at: int, held: bool) -> None:
     fields = Fields(target="rain", key="id", time="at", kind="kind")
     model = Killed(AODE(half_life=300), kill_at)
     engine = Engine(
-        Step(model, pending=Pending(wait_for=20, on_expiry="assume", assumed="no")),
+        Step(model, pending=Pending(wait_for=20, on_expiry="assume", assumed="no") if held else None),
         JSONLinesSource(directory / "events.jsonl", JSONDecoder(fields), name="events"),
         predictions=JSONLinesSink(directory / "answers.jsonl"),
         dead_letters=JSONLinesSink(directory / "dead.jsonl"),
@@ -63,4 +73,4 @@ def main(directory: Path, kill_at: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "held")

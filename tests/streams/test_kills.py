@@ -44,9 +44,9 @@ def write_events(path: Path, seed: int = 11) -> None:
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def run(directory: Path, kill_at: int, hash_seed: int) -> int:
+def run(directory: Path, kill_at: int, hash_seed: int, how: str) -> int:
     environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", str(WORKER), str(directory), str(kill_at)]
+    command = [sys.executable, "-W", "error", str(WORKER), str(directory), str(kill_at), how]
     done = subprocess.run(
         command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
@@ -61,30 +61,36 @@ def left(directory: Path) -> dict[str, bytes]:
     return files | {"state": found.snapshot.to_bytes()}
 
 
-def check_kills(tmp_path: Path, kills: int, seed: int) -> None:
+def check_kills(tmp_path: Path, kills: int, seed: int, how: str) -> None:
     rng = random.Random(seed)
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
         write_events(tmp_path / name / "events.jsonl")
-    assert run(tmp_path / "whole", 0, hash_seed=0) == 0
+    assert run(tmp_path / "whole", 0, hash_seed=0, how=how) == 0
     killed = 0
     while killed < kills:  # a start takes up where the snapshot was, so every kill is somewhere else
-        killed += run(tmp_path / "killed", rng.randrange(1, 60), rng.randrange(1000)) != 0
+        killed += run(tmp_path / "killed", rng.randrange(1, 60), rng.randrange(1000), how) != 0
         if left(tmp_path / "killed")["state"] == left(tmp_path / "whole")["state"]:
             for path in [*(tmp_path / "killed").glob("*.jsonl"), *(tmp_path / "killed" / "state").iterdir()]:
                 if path.name != "events.jsonl":
                     path.unlink()
-    run(tmp_path / "killed", 0, rng.randrange(1000))
+    run(tmp_path / "killed", 0, rng.randrange(1000), how)
     assert left(tmp_path / "killed") == left(tmp_path / "whole"), f"with seed {seed}"
     answers = [json.loads(line) for line in left(tmp_path / "whole")["answers.jsonl"].splitlines()]
     assert [answer["key"] for answer in answers] == [f"k{number}" for number in range(SAMPLES)]
 
 
-def test_a_worker_killed_ten_times_leaves_what_an_undisturbed_one_does(tmp_path: Path) -> None:
-    check_kills(tmp_path, 10, seed=20)
+@pytest.mark.parametrize(("how", "kills"), [("held", 10), ("together", 4)])
+def test_a_worker_killed_many_times_leaves_what_an_undisturbed_one_does(
+    tmp_path: Path, how: str, kills: int
+) -> None:
+    check_kills(tmp_path, kills, seed=20, how=how)
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("how", ["held", "together"])
 @pytest.mark.parametrize("seed", range(10))
-def test_workers_killed_a_hundred_times_leave_what_undisturbed_ones_do(tmp_path: Path, seed: int) -> None:
-    check_kills(tmp_path, 10, seed=1000 + seed)
+def test_workers_killed_a_hundred_times_leave_what_undisturbed_ones_do(
+    tmp_path: Path, seed: int, how: str
+) -> None:
+    check_kills(tmp_path, 10, seed=1000 + seed, how=how)
