@@ -219,14 +219,14 @@ def cases() -> list[Case]:
     bare = partial(live, CONFLUENT, nothing)
     usual = "River, kafka-python, json"
     return [
-        Case("Kafka to Kafka, confluent-kafka", partial(contest, fast, None), limit=1e6 / 30_000),
+        Case("Kafka to Kafka, confluent-kafka", partial(contest, fast, None), limit=33.3),
         Case(
             "Kafka to Kafka, confluent-kafka, beside its loop",
             partial(contest, fast, bare),
             "without the model",
             0.7,
         ),
-        Case("Kafka to Kafka, kafka-python", partial(contest, plain, None), limit=1e6 / 15_000),
+        Case("Kafka to Kafka, kafka-python", partial(contest, plain, None), limit=66.7),
         Case("Kafka to Kafka, confluent-kafka, beside River", partial(contest, fast, river), usual, 10.0),
         Case(
             "Kafka: replay after a snapshot", partial(contest, partial(replay, CONFLUENT), fast), "live", 1.3
