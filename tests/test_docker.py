@@ -101,3 +101,10 @@ def test_state_outlives_the_container_where_its_user_may_write() -> None:
     assert str(snapshots.directory) in mounted
     after = DOCKERFILE[DOCKERFILE.index("USER ") :]
     assert f"RUN mkdir {snapshots.directory.name}" in after  # so the volume begins with this owner
+
+
+def test_prometheus_asks_where_the_worker_answers() -> None:
+    ops = load_config(DOCKER / "weather.toml").ops
+    scraped = yaml.safe_load((DOCKER / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
+    assert ops is not None and ops.host == "0.0.0.0"
+    assert scraped[0]["static_configs"][0]["targets"] == [f"worker:{ops.port}"]

@@ -141,6 +141,7 @@ class Engine:
         """Whether it runs, can read, and its snapshots are being written. May be read by other threads."""
         writer = self._writer
         connected = not isinstance(self.source, KnowsEnds) or self.source.connected
+        connected = connected and (self.journal is None or self.journal.ready)
         return self._running and connected and (writer is None or writer.healthy)
 
     @property

@@ -51,6 +51,11 @@ class Journal(Protocol):
     name: str
 
     @property
+    def ready(self) -> bool:
+        """Whether entries are taken, as far as is known. May be read by other threads."""
+        ...
+
+    @property
     def length(self) -> int | None:
         """How far it goes, for a snapshot: up to the last entry that was written, or replayed."""
         ...

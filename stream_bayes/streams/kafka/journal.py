@@ -134,7 +134,7 @@ class KafkaLog:
     @property
     def ready(self) -> bool:
         """Whether the cluster answers, as far as is known: records come, and results are taken."""
-        return self.source.ready and not (self._delivery is not None and self._delivery.waiting)
+        return self.source.connected and not (self._delivery is not None and self._delivery.waiting)
 
     def _found(self) -> Found:
         source = self.source

@@ -75,7 +75,7 @@ class KafkaSource:
 
     Attributes
     ----------
-    ready
+    connected
         Whether the cluster answered when it was asked last.
     reseeks
         How often reading began anew because nothing came of a partition.
@@ -111,7 +111,7 @@ class KafkaSource:
         self.tombstones = tombstones
         self.most_bytes = most_bytes
         self.stuck_seconds = stuck_seconds
-        self.ready = False
+        self.connected = False
         self.reseeks = 0
         self._clock = clock
         self._reader: Reader | None = None
@@ -139,7 +139,7 @@ class KafkaSource:
         else:
             self._reader.assign(self._next)
             self._moved.clear()
-        self.ready = True
+        self.connected = True
 
     def poll(self, limit: int) -> list[Record]:
         if not self._next:
@@ -151,7 +151,7 @@ class KafkaSource:
             self._away(error)
             return []
         if messages:
-            self.ready = True
+            self.connected = True
         return self.decoded(messages)
 
     def close(self) -> None:
@@ -225,9 +225,10 @@ class KafkaSource:
             return self.cluster.ends(partitions)
         return self.cluster.since(partitions, float(self.start))
 
-    def lag(self, positions: Mapping[Partition, Position]) -> dict[Partition, int]:
-        """How many positions there are after these, as far as is known: of the model's, how far it is behind."""
-        return {part: max(0, end - positions.get(part, 0)) for part, end in self._ends.items()}
+    @property
+    def ends(self) -> Mapping[Partition, Position]:
+        """The position after the last record of each partition, when the cluster was asked last."""
+        return self._ends
 
     # -- while it reads -----------------------------------------------------------------------------------------------
 
@@ -242,16 +243,16 @@ class KafkaSource:
                 self._add_partitions()
             self._ends = self.cluster.ends(self._next, LOOK_PATIENCE)
             self._leave_stuck(now)
-            self.ready = True
+            self.connected = True
         except (BrokerAway, Interrupted) as error:
             self._away(error)
         finally:
             self._looked = self._clock()
 
     def _away(self, error: Exception) -> None:
-        if self.ready:
+        if self.connected:
             logger.warning("nothing can be read of %s until a broker answers: %s", self.name, error)
-        self.ready = False
+        self.connected = False
 
     def _add_partitions(self) -> None:
         new = [partition for partition in self.partitions() if partition not in self._next]
