@@ -8,10 +8,11 @@ import os
 import signal
 import sys
 import tempfile
+import threading
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from tests.kafka.broker import die_with_parent
 from tests.kafka.waiting import PATIENCE, until
 
 FORKING = multiprocessing.get_context(
@@ -83,9 +84,17 @@ def work(told: dict[str, Any], said: str, wrong: str) -> None:
     """Be a worker."""
     from tests.kafka.worker import main
 
-    die_with_parent()
+    threading.Thread(target=_end_with_tests, daemon=True).start()
     for stream, path in ((sys.stdout, said), (sys.stderr, wrong)):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(file, stream.fileno())
         os.close(file)
     main(told)
+
+
+def _end_with_tests() -> None:
+    """End at once when the process of the tests has, however it did; the one that forks outlives it."""
+    tests = multiprocessing.parent_process()
+    assert tests is not None
+    wait([tests.sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
