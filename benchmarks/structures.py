@@ -98,12 +98,13 @@ def _template(pyagrum: Any) -> Any:
 
 
 def pyagrum_tree() -> Callable[[], object]:
+    from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
     from pyagrum.skbn import BNClassifier
 
-    data = frame().astype(str)
+    data = "is " + frame().astype(str)  # plain TRUE and FALSE it would read as booleans, and then not find
 
     def work() -> object:
-        classifier = BNClassifier(learningMethod="TAN")
+        classifier = BNClassifier(type_processor=DiscreteTypeProcessor(), learningMethod="TAN")
         classifier.fit(data.drop(columns=CLASS), data[CLASS])
         return classifier
 

@@ -372,7 +372,8 @@ def _read_structure(structure: Any, network: DiscreteNetwork | None) -> Structur
         return network.structure
     if not isinstance(structure, Mapping):
         raise BadValue(
-            f"structure must be a Structure or a dict {{variable: [parent, ...]}}, not {shown(structure)}"
+            f"structure must be a Structure or a dict {{variable: [parent, ...]}}, not {shown(structure)}; for edges "
+            "there is Structure.from_edges, for a graph Structure.from_networkx"
         )
     return Structure(structure)
 
