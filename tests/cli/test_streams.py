@@ -189,13 +189,15 @@ def test_a_signal_ends_a_run_with_a_snapshot_and_0(pipeline: Path, number: int) 
     )
     try:
         deadline = time.monotonic() + 60
-        while not (pipeline.parent / "answers.jsonl").exists() or len(answers(pipeline)) < ROWS:
+        written = pipeline.parent / "answers.jsonl"
+        while not written.exists() or written.read_bytes().count(b"\n") < ROWS:
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.05)
         process.send_signal(number)
         out, _ = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 0
     assert json.loads(out)["records"] == ROWS
     found = SnapshotStore(pipeline.parent / "state").latest()
