@@ -115,6 +115,8 @@ def labels_of(labels: Native, called: str = "labels") -> list[object]:
         raise SchemaError(
             f"expected a series, an array or a list of {called}, got {type(labels).__name__}: {shown(labels)}"
         )
+    if hasattr(labels, "to_pylist"):  # an array of pyarrow, whose elements are scalars of its own
+        return list(labels.to_pylist())
     return list(labels)
 
 

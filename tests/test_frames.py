@@ -134,7 +134,8 @@ def test_labels_survive_a_series_with_their_types(library, labels):
 
 
 def test_labels_of_arrays_series_and_lists_are_python_objects():
-    for labels in (np.array([1, 2]), pd.Series([1, 2]), pl.Series([1, 2]), [1, 2], (1, 2), range(1, 3)):
+    arrays = np.array([1, 2]), pa.array([1, 2]), pa.chunked_array([[1], [2]])
+    for labels in (*arrays, pd.Series([1, 2]), pl.Series([1, 2]), [1, 2], (1, 2), range(1, 3)):
         back = labels_of(labels)
         assert back == [1, 2]
         assert {type(label) for label in back} == {int}

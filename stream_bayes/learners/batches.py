@@ -237,7 +237,8 @@ def _rows(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
         ):
             raise KindChanged(
-                f"column {shown(name)} is nominal but holds numbers; declare it in the learner's schema"
+                f"column {shown(name)} is nominal but holds numbers; declare it in the learner's schema, as "
+                f"Schema({{{name!r}: Nominal()}})"
             )
         if learning and feature.vocabulary.closed:
             _refuse_undeclared(f"feature {shown(name)}:", column, values, feature.vocabulary, BadValue)

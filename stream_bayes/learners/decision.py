@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
 
+from stream_bayes.core.values import shown
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
 
 __all__ = ["Costs", "Rule", "Thresholds"]
@@ -79,6 +80,11 @@ class Costs:
     rows: tuple[tuple[float, ...], ...]  # lambda: a row for each decision, a column for each label
 
     def __init__(self, matrix: Mapping[Any, Mapping[Any, float]]) -> None:
+        if not isinstance(matrix, Mapping):
+            raise BadValue(
+                f"costs are {{decision: {{label: cost}}}}, as in Costs({{'spam': {{'spam': 0, 'ham': 9}}, "
+                f"'ham': {{'spam': 1, 'ham': 0}}}}); got {type(matrix).__name__}: {shown(matrix)}"
+            )
         for decision, row in matrix.items():
             if not isinstance(row, Mapping):
                 raise BadValue(f"the costs of deciding {decision!r} must be {{label: cost}}; got {row!r}")

@@ -268,6 +268,12 @@ def test_a_matrix_without_cells_is_refused(matrix):
         Costs(matrix)
 
 
+@pytest.mark.parametrize("matrix", [[[0, 1], [5, 0]], None, "spam", 3])
+def test_a_matrix_that_is_no_mapping_is_refused_with_one_that_is(matrix):
+    with pytest.raises(BadValue, match=r"costs are \{decision: \{label: cost\}\}"):
+        Costs(matrix)
+
+
 def test_a_row_that_is_no_mapping_is_refused():
     with pytest.raises(BadValue, match="deciding 'a'"):
         Costs({"a": [0, 1]})  # type: ignore[dict-item]
