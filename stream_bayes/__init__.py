@@ -24,6 +24,7 @@ from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
@@ -50,6 +51,7 @@ __all__ = [
     "Nominal",
     "Numeric",
     "Schema",
+    "SlidingWindow",
     "StreamBayesError",
     "Structure",
     "Thresholds",

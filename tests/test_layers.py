@@ -61,6 +61,7 @@ core._average_kernels
 core._triple_kernels
 core._super_parent_kernels
 core._choice_kernels
+core._sliding_kernels
 core._answers
 core._evidence
 core._information
@@ -155,6 +156,7 @@ learners.bayes_net
 learners.bayes_net_classifier
 learners.live_choice
 learners.catalogue
+learners.sliding_window
 learners.drift_log
 learners.adaptive
 learners.decision

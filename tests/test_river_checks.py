@@ -26,6 +26,7 @@ from stream_bayes import (
     LiveChoice,
     MultinomialNB,
     NaiveBayes,
+    SlidingWindow,
 )
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.mail import EmailTokens, SpamFilter
@@ -52,6 +53,8 @@ MODELS: tuple[BayesClassifier, ...] = (
     LiveChoice(combine="best", binning="equal-width"),
     BayesNetClassifier(),
     BayesNetClassifier({"class": [], "x0": ["class"], "x1": ["class", "x0"]}),
+    SlidingWindow(NaiveBayes(), 50),
+    SlidingWindow(AODE(), 50),
 )
 if not stream_bayes.compiled:  # many times as slow: one setting of each class
     MODELS = tuple({type(model): model for model in reversed(MODELS)}.values())[::-1]

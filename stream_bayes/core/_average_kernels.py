@@ -299,6 +299,8 @@ class AverageReading(PairReading):
             return
         self.tables.tick(1)
         self.tables.put_singles(row, 1.0)
+        if self.tables.window is not None:
+            self.tables.window.push(row, self.tables.clock)
         if row.numbers and self.tables.discretizer is not None:
             self.tables.discretizer.keep(row)
         if self.tables.clock >= self.due:

@@ -120,12 +120,12 @@ class Tables:
         if self.families is not None:
             self.families.add(row, unit)
 
-    def clear(self, chosen):
+    def clear(self, chosen, windowed: cython.bint = False):
         """Hold nothing of the features chosen, a mask over slots; what is held of classes and other features stays.
 
-        Families counted from a window are dropped, and whoever chose them chooses anew.
+        Families that were `windowed`, counted from some of the events, are dropped: whoever chose them chooses anew.
         """
-        if self.families is not None and self.window is None:
+        if self.families is not None and not windowed:
             self.families.clear(chosen)
         else:
             self.families = None

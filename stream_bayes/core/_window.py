@@ -58,14 +58,14 @@ class Ring:
         known: cython.Py_ssize_t = self.codes.shape[0]
         if codes > known:
             grown = np.zeros((codes, self.codes.shape[1]), np.int32)
-            grown[:known, : self.held] = np.asarray(self.codes)[:, : self.held]
-            grown[known:, : self.held] = MISSING
+            grown[:known] = self.codes
+            grown[known:] = MISSING
             self.codes = grown
         known = self.numbers.shape[0]
         if numbers > known:
             grown = np.zeros((numbers, self.numbers.shape[1]))
-            grown[:known, : self.held] = np.asarray(self.numbers)[:, : self.held]
-            grown[known:, : self.held] = np.nan
+            grown[:known] = self.numbers
+            grown[known:] = np.nan
             self.numbers = grown
 
     @cython.ccall

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._layout import Layout
+from stream_bayes.core._rows import Row
 from stream_bayes.core._tables import Tables
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts_state import (
@@ -123,6 +124,8 @@ class CountStore:
             self.tables.discretizer = self.discretizer
         self.window = None if window is None else Window(encoder, window)
         self.tables.window = None if self.window is None else self.window.ring
+        self.slides = False  # whether an event that leaves the window is taken back
+        self._oldest = Row()
         self._more = 0  # bytes that rows about to be learned need besides those that names need
         self._rebuild(*sizes(self.encoder), self._columns())
         if self.window is not None:
@@ -220,6 +223,32 @@ class CountStore:
             raise BadWeight(f"a fading factor lies between 0 and 1, not {factor!r}")
         self.tables.leave_exact()
         self.tables.scale(factor)
+
+    # -- the newest events --------------------------------------------------------------------------------------------
+
+    def keep_newest(self, size: int) -> None:
+        """Keep so many of the newest events, encoded; to be asked of a store that holds nothing yet."""
+        self.window = Window(self.encoder, size)
+        self._check_budget(self.tables.values.layout, 0, self._columns())
+        self.window.make_room()
+        self.tables.window = self.window.ring
+
+    def slide(self, size: int) -> None:
+        """Hold the newest events alone: `forget_older` takes back what is older than so many."""
+        self.keep_newest(size + 1)  # the one that is to go is there until it is taken back
+        self.slides = True
+        if self.discretizer is not None:
+            self.discretizer.slides = True
+
+    def forget_older(self) -> None:
+        """Take back the oldest event where there is one more than are to be held."""
+        window = self.window
+        if window is None or len(window) < window.size:
+            return
+        row = window.row(0, self._oldest)
+        if row.weight > 0.0:  # or it was unlearned
+            self.forget(row, window.clock_of(0))
+        window.drop_oldest()
 
     # -- room -------------------------------------------------------------------------------------------------------
 
@@ -331,7 +360,7 @@ class CountStore:
     def _codes_of_families(self) -> Array:
         """How many codes families must have room for: where new cuts fill them anew, those of all bins there may be."""
         used, _ = sizes(self.encoder)
-        return np.maximum(used, self._reserved()) if self.window is None else used
+        return np.maximum(used, self._reserved()) if self.window is None or self.slides else used
 
     def _columns(self) -> int:
         """How many tables stand for a table of weights: 2 with samples beside it."""
@@ -458,6 +487,7 @@ class CountStore:
         if self.window is None:
             return set()
         self.window.load(arrays, int(self.tables.clock))
+        expect(not self.slides or len(self.window) < self.window.size, "it holds more events than it may")
         return set(self.window.arrays())
 
     def _load_families(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> set[str]:

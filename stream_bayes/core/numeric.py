@@ -87,6 +87,7 @@ class Discretizer:
         self.due: dict[
             int, int
         ] = {}  # by slot, for features whose cuts are open: at how many numbers they are set
+        self.slides = False  # whether what is held is exactly what a window holds
         self._row = Row()
         self._met = 0  # features of the encoder that were looked at
 
@@ -149,7 +150,10 @@ class Discretizer:
         if not self._waiting(row):
             return -1
         sought = self._kept(row, -1)
-        for place in range(len(self.kept) - 1, -1, -1):
+        places = range(len(self.kept))
+        for place in (
+            reversed(places) if at is None else places
+        ):  # what is taken back by its time is mostly old
             kept = self.kept[place]
             if kept[:2] == sought[:2] and kept[3:] == sought[3:] and at in (None, kept.clock):
                 return place
@@ -166,7 +170,7 @@ class Discretizer:
         rows = [self._numbers_of(event) for event in kept]
         labels = np.array([event.label for event in kept], np.int32)
         weights = np.array([event.weight for event in kept])
-        tables.clear(chosen.astype(bool))
+        tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
         for slot in slots:
             having = np.array([slot in row for row in rows], bool)
             values = np.array([row[slot] for row in rows if slot in row])

@@ -276,7 +276,9 @@ class BayesClassifier(Keeping, base.MiniBatchClassifier):
         else:
             self._reading.predict_batch(batch, values)
         labels = self._store.encoder.labels.values
-        live = [code for code in range(len(labels)) if self._is_live(code)] if values.any() else []
+        # What was a class when a row was predicted may have left with the samples that were too old.
+        live = [code for code in range(len(labels)) if self._is_live(code) or values[:, code].any()]
+        live = live if values.any() else []
         if isinstance(xs, CodedColumns):
             return Probabilities(tuple(labels[code] for code in live), np.ascontiguousarray(values[:, live]))
         if is_frame(xs):

@@ -17,6 +17,7 @@ from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.saving import may_be_within
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Schema
@@ -38,6 +39,8 @@ LEARNERS: dict[str, type[BayesClassifier]] = {
     "bayes-net": BayesNetClassifier,
     "live-choice": LiveChoice,
 }
+for _made in LEARNERS.values():
+    may_be_within(_made)
 
 
 def make_learner(

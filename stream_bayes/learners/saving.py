@@ -16,7 +16,16 @@ from stream_bayes.core.values import tagged, untagged
 from stream_bayes.errors import BadState
 from stream_bayes.schema import Schema
 
-__all__ = ["FORMAT", "Content", "checksum", "loaded_parameter", "saved_parameter", "text_of", "verified"]
+__all__ = [
+    "FORMAT",
+    "Content",
+    "checksum",
+    "loaded_parameter",
+    "may_be_within",
+    "saved_parameter",
+    "text_of",
+    "verified",
+]
 
 FORMAT = 1
 
@@ -92,10 +101,24 @@ def verified(state: object, learner: str) -> Mapping[str, Any]:
     return state
 
 
+_WITHIN: dict[str, type] = {}  # the learners that others may have within, by the names of their classes
+
+
+def may_be_within(kind: type) -> None:
+    """Let a learner be an argument of another: a state names it, and never anything to import."""
+    _WITHIN[kind.__name__] = kind
+
+
 def saved_parameter(value: Any) -> Any:  # JSON in both directions
-    """A constructor argument as JSON."""
+    """A constructor argument as JSON. A learner is its class with its own arguments, as River has it."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, tuple) and value and isinstance(value[0], type):
+        kind: type = value[0]
+        if _WITHIN.get(kind.__name__) is not kind:
+            raise BadState(f"a {kind.__name__} within another learner cannot be saved")
+        saved = {name: saved_parameter(argument) for name, argument in value[1].items()}
+        return {"learner": [kind.__name__, saved]}
     if isinstance(value, Schema):
         return {"schema": value.to_json()}
     if isinstance(value, Structure):
@@ -114,6 +137,11 @@ def loaded_parameter(saved: Any) -> Any:
     """The inverse of `saved_parameter`."""
     if not isinstance(saved, Mapping):
         return saved
+    if set(saved) == {"learner"}:
+        name, arguments = saved["learner"]
+        if name not in _WITHIN:
+            raise BadState(f"a learner {name!r} within another is not known")
+        return _WITHIN[name](**{key: loaded_parameter(argument) for key, argument in arguments.items()})
     if set(saved) == {"schema"}:
         return Schema.from_json(saved["schema"])
     if set(saved) == {"structure"}:

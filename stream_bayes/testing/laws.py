@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.base import BayesClassifier, Promise
+from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.schema import Nominal
 from stream_bayes.testing.answering import (
     answers_are_probabilities,
@@ -16,6 +17,7 @@ from stream_bayes.testing.answering import (
     missing_is_missing,
     predicting_changes_nothing,
 )
+from stream_bayes.testing.forgetting import a_window_holds_the_newest_events
 from stream_bayes.testing.grouping import (
     batches_of_coded_columns,
     counts_form_a_group,
@@ -40,6 +42,9 @@ from stream_bayes.testing.refusing import (
 from stream_bayes.testing.streams import Streams
 
 __all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of"]
+
+
+LONG = 1000  # events: more than any law teaches a learner that it then has taken back
 
 
 class Law(NamedTuple):
@@ -74,6 +79,15 @@ def _is_mergeable(learner: BayesClassifier) -> bool:
     return not _is_bounded(learner)
 
 
+def _slides(learner: BayesClassifier) -> bool:
+    return isinstance(learner, SlidingWindow) and not _is_bounded(learner)
+
+
+def _holds_all(learner: BayesClassifier) -> bool:
+    """Whether an event that a law has taught can be taken back."""
+    return not isinstance(learner, SlidingWindow) or learner.size >= LONG
+
+
 def _meets_classes(learner: BayesClassifier) -> bool:
     return not Streams(learner).declares_classes
 
@@ -82,11 +96,14 @@ def _can_grow(learner: BayesClassifier) -> bool:
     return learner.meets_features and not ("bag" in learner.inputs and _is_bounded(learner))
 
 
+def _argument(learner: BayesClassifier, name: str) -> Any:
+    """An argument of a learner, or of the one within it; None where it takes none of that name."""
+    return getattr(getattr(learner, "learner", learner), name, None)
+
+
 def _names_features(learner: BayesClassifier) -> bool:
     """Whether its arguments name features, so that others would not do."""
-    return any(
-        getattr(learner, name, None) is not None for name in ("parent", "parents", "root", "structure")
-    )
+    return any(_argument(learner, name) is not None for name in ("parent", "parents", "root", "structure"))
 
 
 def _meets_values(learner: BayesClassifier) -> bool:
@@ -96,7 +113,8 @@ def _meets_values(learner: BayesClassifier) -> bool:
 
 def _learns_numbers(learner: BayesClassifier) -> bool:
     # Of a number that went into a bin only the bin is known.
-    return bool(Streams(learner).numeric) and getattr(learner, "binning", None) is None
+    numeric = bool(Streams(learner).numeric) and _argument(learner, "binning") is None
+    return numeric and _holds_all(learner)
 
 
 def _is_a_sum(learner: BayesClassifier) -> bool:
@@ -107,7 +125,7 @@ def _is_a_sum(learner: BayesClassifier) -> bool:
 LAWS: tuple[Law, ...] = (
     Law(predicting_changes_nothing, None, _everyone),
     Law(answers_are_probabilities, None, _everyone),
-    Law(missing_is_missing, None, _everyone),
+    Law(missing_is_missing, None, _holds_all),
     Law(many_are_one_by_one, None, _everyone),
     Law(batches_of_coded_columns, None, _everyone),
     Law(explanations_add_up, None, _is_a_sum),
@@ -115,6 +133,7 @@ LAWS: tuple[Law, ...] = (
     Law(fractions_form_a_group, Promise.FLOATS, _is_a_group),
     Law(fading_has_its_closed_form, Promise.FLOATS, _everyone),
     Law(shards_share_a_clock, Promise.FLOATS, _is_mergeable),
+    Law(a_window_holds_the_newest_events, Promise.ORDERED, _slides),
     Law(saving_loses_nothing, None, _everyone),
     Law(replay_gives_the_same_bytes, Promise.ORDERED, _everyone),
     Law(labels_keep_their_types, None, _meets_classes),
@@ -134,6 +153,7 @@ REORDERING = (
     fractions_form_a_group,
     fading_has_its_closed_form,
     shards_share_a_clock,
+    a_window_holds_the_newest_events,
 )
 
 

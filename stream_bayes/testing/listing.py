@@ -11,6 +11,7 @@ from stream_bayes.learners.dependence import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
@@ -138,6 +139,25 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
     },
 }
 
+# What is put behind a window, and its size: less than the laws teach, or more.
+SLIDING: list[tuple[type[BayesClassifier], dict[str, Any], int]] = [
+    (NaiveBayes, {}, 12),
+    (NaiveBayes, {}, 1000),
+    (NaiveBayes, {"half_life": 20.0, "prior": "m-estimate"}, 25),
+    (NaiveBayes, {"schema": CLOSED}, 1),
+    (GaussianNB, {"variance": "both"}, 25),
+    (AODE, {"min_count": 1.0}, 25),
+    (AODE, {"schema": CUT, "half_life": 50.0}, 25),
+    (A2DE, {"schema": CUT}, 25),
+    (SPODE, {"max_values": 3}, 25),
+    (TAN, {}, 25),
+    (KDB, {"k": 2}, 25),
+    (KDB, {"k": 2, "schema": CUT}, 1000),
+    (LiveChoice, {}, 25),
+    (BayesNetClassifier, {"structure": DEPENDENT}, 25),
+    (BayesNetClassifier, {"structure": OF_CUT, "schema": CUT}, 25),
+]
+
 
 def learners() -> dict[str, BayesClassifier]:
     """Every public learner, new, in each setting worth testing, under a name that says which.
@@ -156,6 +176,9 @@ def _named_learners() -> Iterator[tuple[str, BayesClassifier]]:
             told = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
             yield f"{kind.__name__}({told})" if told else kind.__name__, kind(**arguments)
     yield "BernoulliNB(true_threshold=1)", BernoulliNB(true_threshold=1)
+    for kind, arguments, size in SLIDING:
+        told = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
+        yield f"SlidingWindow({kind.__name__}({told}), {size})", SlidingWindow(kind(**arguments), size)
 
 
 def _shown(value: object) -> str:

@@ -1,0 +1,192 @@
+"""The newest events alone: what has become too old is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from stream_bayes.core._kernels import Reading
+from stream_bayes.core._sliding_kernels import SlidingReading
+from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.counts import CountStore
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue
+from stream_bayes.learners import catalogue  # noqa: F401  # it says which learners may be within another
+from stream_bayes.learners.arguments import check_count
+from stream_bayes.learners.base import BayesClassifier, Promise, X
+from stream_bayes.learners.intervals import Cumulants
+from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.schema import Schema
+
+__all__ = ["SlidingWindow"]
+
+LARGEST_WINDOW = 100_000_000  # so that no forged state asks for a window beyond any memory
+
+
+class SlidingWindow(BayesClassifier):
+    """A learner of the newest events alone: with each one that it learns, it takes back the one that is now too old.
+
+    Parameters
+    ----------
+    learner
+        A learner of this package over named features, which has not learned anything. What it has derived can be read
+        from it; whatever is learned is to be learned here.
+    size
+        How many of the newest events are held. One of weight 0 does not count.
+
+    Notes
+    -----
+    The counts are those of a learner that was taught these events and no others: exactly, where all weights are whole
+    and nothing fades, and to 1e-9 of the largest magnitude held otherwise. What is derived from them comes at its own
+    time, as ever, or with `research()`. Where numbers get cut points, these were set from earlier events, and
+    with `max_values` earlier events have decided which values share a code. `KDB` counts what is beside its
+    parents from the whole of this window, and not from one of its own.
+
+    Promises: the same events from the same state give the same bytes. It cannot be merged. An event that is held can be
+    unlearned; an older one is not there any more. `clone` and what it is given reach the learner within.
+
+    Learning costs what the learner takes to learn an event and to unlearn another. Memory: the learner's, 4 bytes for
+    each event held and nominal feature, 8 for each event and numeric one, and 20 for each event.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, SlidingWindow
+    >>> model = SlidingWindow(NaiveBayes(), size=2)
+    >>> for sky, weather in [("grey", "rain"), ("grey", "dry"), ("blue", "dry")]:
+    ...     model.learn_one({"sky": sky}, weather)
+    >>> model.predict_proba_one({"sky": "grey"})
+    {'dry': 1.0}
+    """
+
+    promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
+
+    def __init__(self, learner: BayesClassifier, size: int) -> None:
+        self.learner = learner
+        self.size = size
+        if not isinstance(learner, BayesClassifier) or isinstance(learner, SlidingWindow):
+            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+        if "bag" in learner.inputs:
+            raise BadValue(
+                f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
+            )
+        if learner.clock or learner._store.slides:
+            raise BadValue(
+                f"the {type(learner).__name__} has learned before, or is another's; give one that is new"
+            )
+        check_count("size", size)
+        if size > LARGEST_WINDOW:
+            raise BadValue(f"size must be at most {LARGEST_WINDOW}, not {size}")
+        self._begin()
+
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        store = self.learner._store
+        store.slide(self.size)
+        return store
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        return SlidingReading(self.learner._reading, store)
+
+    # -- what the learner within says of itself -----------------------------------------------------------------------
+
+    @property
+    def inputs(self) -> frozenset[str]:  # type: ignore[override]  # the learner's
+        """What it learns from."""
+        return self.learner.inputs
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]  # the learner's
+        """Whether log P(y, x) is a sum over features."""
+        return self.learner.additive
+
+    @property
+    def class_prior(self) -> Any:
+        """The learner's."""
+        return self.learner.class_prior
+
+    @property
+    def half_life(self) -> float | None:  # type: ignore[override]  # the learner's
+        """The learner's."""
+        return self.learner.half_life
+
+    @property
+    def schema(self) -> Schema | None:  # type: ignore[override]  # the learner's
+        """The learner's."""
+        return self.learner.schema
+
+    @property
+    def max_values(self) -> int | None:  # type: ignore[override]  # the learner's
+        """The learner's."""
+        return self.learner.max_values
+
+    @property
+    def memory_budget(self) -> int | None:  # type: ignore[override]  # the learner's
+        """The learner's; the window counts."""
+        return self.learner.memory_budget
+
+    @property
+    def follows_order(self) -> bool:
+        return self.learner.follows_order
+
+    @property
+    def can_merge(self) -> bool:
+        return False
+
+    @property
+    def takes_numbers(self) -> bool:
+        return self.learner.takes_numbers
+
+    @property
+    def finds_cuts(self) -> bool:
+        return self.learner.finds_cuts
+
+    @property
+    def meets_features(self) -> bool:
+        return self.learner.meets_features
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
+        """A new one with the same arguments, but for those that are given; what is not its own is its learner's.
+
+        Examples
+        --------
+        >>> from stream_bayes import AODE
+        >>> SlidingWindow(AODE(), 100).clone({"size": 50, "half_life": 20.0}).half_life
+        20.0
+        """
+        given = dict(new_params or {})
+        size, learner = given.pop("size", self.size), given.pop("learner", None)
+        if isinstance(learner, tuple):  # a class and arguments, as River hands on what is within
+            learner = learner[0](**(learner[1] | given))
+        return type(self)(self.learner.clone(given) if learner is None else learner, size)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"learner": NaiveBayes(), "size": 50}
+
+    # -- what the learner within knows --------------------------------------------------------------------------------
+
+    def research(self) -> None:
+        self.learner.research()
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        return self.learner.conditional(feature, given)
+
+    @property
+    def _target(self) -> str:
+        return self.learner._target
+
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        return self.learner._log_odds(x)
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        return self.learner._log_joint_cumulants(x, codes)
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        return self.learner._log_likelihood_cumulants(x, label)
+
+    # -- keeping ------------------------------------------------------------------------------------------------------
+
+    def _derived(self) -> dict[str, Any]:
+        return self.learner._derived()
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        self.learner._load_derived(derived)

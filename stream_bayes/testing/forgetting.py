@@ -1,0 +1,55 @@
+"""Laws of forgetting: a window is what a learner of its events alone would be."""
+
+from __future__ import annotations
+
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.sliding_window import SlidingWindow
+from stream_bayes.testing.answering import learn_all
+from stream_bayes.testing.comparing import demand, same_bytes, same_knowledge
+from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams
+
+__all__ = ["a_window_holds_the_newest_events"]
+
+EVENTS = 60
+
+
+def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams) -> None:
+    """The counts are those of a learner that was taught the newest events alone."""
+    if not isinstance(learner, SlidingWindow):
+        raise TypeError(f"a {type(learner).__name__} has no window")
+    for weights in (WHOLE, FRACTIONAL):
+        exact = weights is WHOLE and learner.half_life is None
+        samples = [*streams.samples(EVENTS // 2, weights), *streams.extras(EVENTS // 2, weights)]
+        samples.insert(EVENTS - 3, Sample(samples[0].x, samples[0].y, 0.0))
+        for number in (1, learner.size, learner.size + 1, len(samples)):
+            _demand_the_newest(learner, streams, samples[:number], exact=exact)
+    samples = streams.samples(EVENTS)
+    together = learner.clone()
+    together.learn_many(*map(list, zip(*samples, strict=True)))
+    one_by_one = learn_all(learner.clone(), samples)
+    same_bytes(one_by_one, together, "learning more events together than are held")
+
+
+def _demand_the_newest(
+    learner: SlidingWindow, streams: Streams, samples: list[Sample], *, exact: bool
+) -> None:
+    """Also after the newest of them was unlearned, and once it would have left the window."""
+    model, fresh = learn_all(learner.clone(), samples), learner.learner.clone()
+    weighty = [place for place, sample in enumerate(samples) if sample.w > 0.0]
+    learn_all(fresh, samples[weighty[-learner.size :][0] :])  # those of weight 0 let time pass
+    probes = streams.probes()
+    same_knowledge(model, fresh, probes, f"the newest of {len(samples)} events", exact=exact)
+    demand(model.clock == len(samples), f"after {len(samples)} events the clock is at {model.clock}")
+    for one in (model, fresh):
+        one.unlearn_one(*samples[-1])
+    same_knowledge(model, fresh, probes, "the newest events but one", exact=exact)
+    if learner.size <= EVENTS:
+        rest = streams.samples(learner.size)
+        learn_all(model, rest)
+        same_knowledge(
+            model,
+            learn_all(learner.learner.clone(), rest),
+            probes,
+            "the newest events after that",
+            exact=exact,
+        )
