@@ -21,6 +21,7 @@ from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.decision import Costs, Thresholds
 from stream_bayes.learners.dependence import KDB
+from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
@@ -45,6 +46,7 @@ __all__ = [
     "DecidingClassifier",
     "DiscreteNetwork",
     "GaussianNB",
+    "HalfLifeChoice",
     "LiveChoice",
     "MultinomialNB",
     "NaiveBayes",

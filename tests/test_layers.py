@@ -157,6 +157,7 @@ learners.bayes_net_classifier
 learners.live_choice
 learners.catalogue
 learners.sliding_window
+learners.half_life_choice
 learners.drift_log
 learners.adaptive
 learners.decision
@@ -177,6 +178,7 @@ river_state.statistics
 river_state.transformers
 river_state.metrics
 river_state.detectors
+river_state.drifting
 river_state.pipelines
 river_state.catalogue
 streams.file_system

@@ -148,8 +148,8 @@ class SlidingWindow(BayesClassifier):
 
         Examples
         --------
-        >>> from stream_bayes import AODE
-        >>> SlidingWindow(AODE(), 100).clone({"size": 50, "half_life": 20.0}).half_life
+        >>> from stream_bayes import TAN
+        >>> SlidingWindow(TAN(), 100).clone({"size": 50, "half_life": 20.0}).half_life
         20.0
         """
         given = dict(new_params or {})

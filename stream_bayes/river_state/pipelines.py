@@ -27,7 +27,7 @@ from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.decision import Costs, Thresholds
 from stream_bayes.learners.saving import Content, saved_parameter
-from stream_bayes.river_state import detectors, metrics, statistics, transformers  # noqa: F401  # they register
+from stream_bayes.river_state import detectors, drifting, metrics, statistics, transformers  # noqa: F401  # they register
 from stream_bayes.river_state.parameters import written_parameter
 from stream_bayes.river_state.place import Place
 from stream_bayes.river_state.registry import (

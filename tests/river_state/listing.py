@@ -10,7 +10,16 @@ from typing import Any
 from river import compose, drift, feature_extraction, metrics, preprocessing, stats, utils
 from river.drift import binary
 
-from stream_bayes import AODE, Costs, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes, Thresholds
+from stream_bayes import (
+    AODE,
+    Costs,
+    DecidingClassifier,
+    GaussianNB,
+    HalfLifeChoice,
+    MultinomialNB,
+    NaiveBayes,
+    Thresholds,
+)
 from stream_bayes.mail import EmailTokens, Limits
 from tests.river_state.driving import (
     LABELS,
@@ -254,6 +263,7 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
             lambda: drift.DriftRetrainingClassifier(NaiveBayes(), binary.EDDM(), train_in_background=False),
             nominals,
         ),
+        (lambda: HalfLifeChoice(NaiveBayes(), (None, 5.0), "mixture"), nominals),
     ):
         yield make, classifying(events)
     yield (

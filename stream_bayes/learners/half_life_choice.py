@@ -1,0 +1,170 @@
+"""The same learner with several half-lives: the one that has predicted best answers, or all of them by weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from river import base
+
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.arguments import check_choice, check_number
+from stream_bayes.learners.base import BayesClassifier, X, most_probable
+from stream_bayes.learners.naive_bayes import NaiveBayes
+
+__all__ = ["HalfLifeChoice", "HalfLifeLeader", "log_loss"]
+
+LEAST = 1e-12  # no probability counts as less, lest one event decide for good
+
+
+def log_loss(answer: Mapping[Any, float], y: Any) -> float:
+    """Minus the logarithm of what an answer gives a label, in nats.
+
+    Examples
+    --------
+    >>> log_loss({"rain": 1.0}, "rain"), round(log_loss({}, "rain"), 2)
+    (-0.0, 27.63)
+    """
+    return -math.log(max(answer.get(y, 0.0), LEAST))
+
+
+class HalfLifeLeader(NamedTuple):
+    """The half-life that answers, and since which event."""
+
+    half_life: float | None
+    since: int
+
+
+class HalfLifeChoice(base.Classifier):
+    """A learner once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
+
+    Each event is predicted by all before they learn it, and minus the logarithm of what one gave the true class is
+    added to its loss, which fades.
+
+    Parameters
+    ----------
+    learner
+        A learner of this package, as it is to be made for each half-life; it learns nothing itself.
+    half_lives
+        The half-lives, in events; None forgets nothing. Of equal losses the first leads.
+    combine
+        `"best"`: the one with the least loss answers. `"mixture"`: all answer, weighted by exp(-rate * loss).
+    loss_half_life
+        The number of learned events after which a loss counts half.
+    rate
+        How fast a mixture turns to the one that loses least, as in `LiveChoice`.
+
+    Notes
+    -----
+    Promises: the same events from the same state give the same answers. Time and memory are those of as many learners.
+    It cannot unlearn.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> model = HalfLifeChoice(NaiveBayes(), [None, 10.0])
+    >>> for number in range(200):
+    ...     model.learn_one({"light": "on"}, "day" if number < 150 else "night")
+    >>> model.leader_.half_life, model.predict_one({"light": "on"})
+    (10.0, 'night')
+    """
+
+    def __init__(
+        self,
+        learner: BayesClassifier,
+        half_lives: Sequence[float | None] = (None, 10_000.0, 1_000.0),
+        combine: str = "best",
+        loss_half_life: float = 500.0,
+        rate: float = 0.1,
+    ) -> None:
+        self.learner = learner
+        self.half_lives = half_lives
+        self.combine = combine
+        self.loss_half_life = loss_half_life
+        self.rate = rate
+        if not isinstance(learner, BayesClassifier):
+            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+        if learner.half_life is not None or learner.memory_budget is not None:
+            raise BadValue("the learner must have no half_life and no memory_budget of its own")
+        if (
+            not isinstance(half_lives, (list, tuple))
+            or not half_lives
+            or len(set(half_lives)) < len(half_lives)
+        ):
+            raise BadValue(
+                f"half_lives must be a list of numbers of events, or None, each once, not {half_lives!r}"
+            )
+        for half_life in half_lives:
+            if half_life is not None:
+                check_number("half_lives", half_life, above=True)
+        check_choice("combine", combine, ("best", "mixture"))
+        check_number("loss_half_life", loss_half_life, above=True)
+        check_number("rate", rate, above=True)
+        self._members = [learner.clone({"half_life": half_life}) for half_life in half_lives]
+        self._losses = [0.0] * len(self._members)
+        self._leader = 0
+        self._since = 0
+
+    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or, where anything is refused, nothing."""
+        self.predict_learn_one(x, y, w)
+
+    def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
+        """The probabilities of a sample before it is learned; then learn it."""
+        # What one refuses all refuse, the first before any has learned it.
+        answers = [member.predict_learn_one(x, y, w) for member in self._members]
+        answer = self._combined(answers)
+        left = 2.0 ** (-1.0 / self.loss_half_life)
+        self._losses = [
+            loss * left + w * log_loss(given, y) for loss, given in zip(self._losses, answers, strict=True)
+        ]
+        best = min(range(len(self._losses)), key=self._losses.__getitem__)
+        if best != self._leader:
+            self._leader, self._since = best, self.clock
+        return answer
+
+    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
+        """P(y | x) of each class, empty before any learning."""
+        if self.combine == "best":
+            return self._members[self._leader].predict_proba_one(x)
+        return self._combined([member.predict_proba_one(x) for member in self._members])
+
+    def predict_one(self, x: X, **kwargs: Any) -> Any:
+        """The most probable class, None before any learning; a tie goes to the first by name."""
+        return most_probable(self.predict_proba_one(x))
+
+    def _combined(self, answers: Sequence[dict[Any, float]]) -> dict[Any, float]:
+        if self.combine == "best":
+            return answers[self._leader]
+        least = self._losses[self._leader]
+        weights = [math.exp(self.rate * (least - loss)) for loss in self._losses]
+        total = math.fsum(weights)
+        return {
+            label: math.fsum(w * answer[label] for w, answer in zip(weights, answers, strict=True)) / total
+            for label in answers[0]
+        }
+
+    @property
+    def clock(self) -> int:
+        """How many events have been learned."""
+        return self._members[0].clock
+
+    @property
+    def leader_(self) -> HalfLifeLeader:
+        """The half-life with the least loss, and the event since which it has led."""
+        return HalfLifeLeader(self.half_lives[self._leader], self._since)
+
+    @property
+    def losses_(self) -> dict[float | None, float]:
+        """The fading loss of each half-life, in nats."""
+        return dict(zip(self.half_lives, self._losses, strict=True))
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"learner": NaiveBayes(), "half_lives": (None, 50.0)}

@@ -1,0 +1,134 @@
+"""Of several half-lives the one that predicts best answers, and a drift changes which one that is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks
+
+from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
+from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
+from stream_bayes.learners.half_life_choice import LEAST
+from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
+from stream_bayes.streams.served import served
+
+Event = tuple[dict[str, str], int]
+HALF_LIVES = (None, 200.0, 20.0)
+
+
+def drifting(seed: int, lengths: tuple[int, ...] = (1500, 300)) -> list[Event]:
+    """A class that follows one feature, and after each length its opposite."""
+    rng, stream = np.random.default_rng(seed), list[Event]()
+    for turn, length in enumerate(lengths):
+        for _ in range(length):
+            a, b = (int(rng.random() < 0.5) for _ in range(2))
+            stream.append(({"a": str(a), "b": str(b)}, (a + turn + int(rng.random() < 0.1)) % 2))
+    return stream
+
+
+def test_the_answers_and_losses_are_those_of_separate_learners() -> None:
+    for combine in ("best", "mixture"):
+        model = HalfLifeChoice(AODE(min_count=1.0), HALF_LIVES, combine, loss_half_life=50.0, rate=0.2)
+        alone: list[Any] = [AODE(min_count=1.0, half_life=half_life) for half_life in HALF_LIVES]
+        losses = [0.0] * 3
+        for x, y in drifting(1, (200, 100)):
+            given = [one.predict_proba_one(x) for one in alone]
+            leader = losses.index(min(losses))
+            weights = [math.exp(0.2 * (min(losses) - loss)) for loss in losses]
+            if combine == "best":
+                weights = [float(place == leader) for place in range(3)]
+            expected = {
+                label: sum(w * answer[label] for w, answer in zip(weights, given, strict=True)) / sum(weights)
+                for label in given[0]
+            }
+            assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+            assert model.predict_learn_one(x, y, 2.0) == pytest.approx(expected, abs=1e-12)
+            for place, (one, answer) in enumerate(zip(alone, given, strict=True)):
+                one.learn_one(x, y, 2.0)
+                loss = -math.log(max(answer.get(y, 0.0), LEAST))
+                losses[place] = losses[place] * 2 ** (-1 / 50) + 2.0 * loss
+        assert list(model.losses_.values()) == pytest.approx(losses)
+
+
+@pytest.mark.parametrize("combine", ["best", "mixture"])
+def test_after_a_drift_it_loses_little_more_than_the_best_half_life_would_have(combine: str) -> None:
+    for seed in range(3):
+        stream = drifting(seed)
+        models: dict[Any, Any] = {half_life: NaiveBayes(half_life=half_life) for half_life in HALF_LIVES}
+        models["choice"] = HalfLifeChoice(NaiveBayes(), HALF_LIVES, combine, loss_half_life=100.0)
+        lost = dict.fromkeys(models, 0.0)
+        for number, (x, y) in enumerate(stream):
+            for name, model in models.items():
+                answer = model.predict_learn_one(x, y)
+                lost[name] += -math.log(max(answer.get(y, 0.0), LEAST)) if number >= 1500 else 0.0
+        best = min(lost[half_life] for half_life in HALF_LIVES)
+        assert lost["choice"] < 1.15 * best
+        assert lost["choice"] < 0.6 * lost[None]
+
+
+def test_the_leader_changes_with_the_world_and_says_since_when() -> None:
+    model = HalfLifeChoice(NaiveBayes(), HALF_LIVES, loss_half_life=100.0)
+    stream = drifting(0)
+    for x, y in stream[:1500]:
+        model.learn_one(x, y)
+    assert model.leader_.half_life in (None, 200.0)
+    for x, y in stream[1500:]:
+        model.learn_one(x, y)
+    assert model.leader_.half_life == 20.0
+    assert 1500 < model.leader_.since <= model.clock == 1800
+
+
+def test_a_refused_sample_is_learned_by_none() -> None:
+    model = HalfLifeChoice(SlidingWindow(NaiveBayes(), 100), HALF_LIVES)
+    model.learn_one({"a": "x"}, "yes")
+    before = repr(pipeline_state(model))
+    with pytest.raises(BadLabel):
+        model.learn_one({"b": "new"}, 1j)
+    assert repr(pipeline_state(model)) == before
+
+
+def test_it_serves_in_a_pipeline_and_goes_on_from_its_state() -> None:
+    one, other = (served(HalfLifeChoice(AODE(min_count=1.0), HALF_LIVES, "mixture")) for _ in range(2))
+    stream = drifting(2, (100, 100))
+    for x, y in stream[:120]:
+        one.answer_and_learn(x, y, 1.0)
+    other.load(one.freeze()())
+    for x, y in stream[120:]:
+        assert one.answer_and_learn(x, y, 1.0) == other.answer_and_learn(x, y, 1.0)
+    assert repr(one.freeze()()) == repr(other.freeze()())
+
+
+def test_a_state_of_other_half_lives_is_refused() -> None:
+    state = pipeline_state(HalfLifeChoice(NaiveBayes(), (None, 5.0)))
+    with pytest.raises(OtherConfiguration):
+        restore_pipeline(HalfLifeChoice(NaiveBayes(), (None, 6.0)), state)
+
+
+def test_bad_arguments_are_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"learner": "nb"},
+        {"learner": NaiveBayes(half_life=5.0)},
+        {"learner": NaiveBayes(memory_budget=10**6)},
+        {"half_lives": ()},
+        {"half_lives": (5.0, 5.0)},
+        {"half_lives": 5.0},
+        {"half_lives": (None, 0.0)},
+        {"half_lives": (None, math.nan)},
+        {"combine": "worst"},
+        {"loss_half_life": 0.0},
+        {"rate": -1.0},
+    ]
+    for arguments in wrong:
+        with pytest.raises(BadValue):
+            HalfLifeChoice(**({"learner": NaiveBayes()} | arguments))
+
+
+CHECKS = list(enumerate(checks.yield_checks(HalfLifeChoice(NaiveBayes(), (None, 50.0)))))
+
+
+@pytest.mark.parametrize("number", range(len(CHECKS)), ids=[f"{n}-{c.__name__}" for n, c in CHECKS])
+def test_river_finds_nothing_wrong(number: int) -> None:
+    CHECKS[number][1](HalfLifeChoice(NaiveBayes(), (None, 50.0)))
