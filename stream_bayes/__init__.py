@@ -16,6 +16,7 @@ from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.formats.bif import read_bif, write_bif
+from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.bayes_net import BayesNet
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
@@ -45,6 +46,7 @@ __all__ = [
     "Costs",
     "DecidingClassifier",
     "DiscreteNetwork",
+    "DriftAdaptive",
     "GaussianNB",
     "HalfLifeChoice",
     "LiveChoice",

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from stream_bayes.core.values import JSONValue
+from stream_bayes.learners.adaptive import DriftAdaptive, Trial
+from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.drift_log import DriftLog
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
-from stream_bayes.river_state.kinds import COUNT, WEIGHT, Listed
-from stream_bayes.river_state.registry import OBJECTS, register
+from stream_bayes.river_state.kinds import COUNT, PLAIN, WEIGHT, Kind, Leaf, Listed, Optional
+from stream_bayes.river_state.place import Place
+from stream_bayes.river_state.registry import OBJECT, OBJECTS, register, restored_object, saved_object
 
 __all__: list[str] = []
 
@@ -22,3 +31,103 @@ register(
     {"_members": OBJECTS, "_losses": Listed(WEIGHT), "_leader": COUNT, "_since": COUNT},
     fits=_choice_fits,
 )
+
+
+# -- trials -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Candidate(Kind):
+    """A learner like another one, or None."""
+
+    learner: BayesClassifier
+
+    def saved(self, held: Any, place: Place) -> JSONValue:
+        return None if held is None else saved_object(held, place)
+
+    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+        return None if saved is None else restored_object(self.learner.clone(), saved, place)
+
+
+class _Trial(Kind):
+    """[begun, since, length, events, gain, squares]."""
+
+    def saved(self, held: Any, place: Place) -> JSONValue:
+        return Leaf("a trial", _is_trial).saved(list(held), place)
+
+    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+        return Trial(*Leaf("a trial", _is_trial).loaded(saved, made, place))
+
+
+def _is_trial(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 6:
+        return False
+    counts, sums = value[:4], value[4:]
+    return (
+        all(type(count) is int and 0 <= count < 2**62 for count in counts)
+        and all(type(number) is float and math.isfinite(number) for number in sums)
+        and counts[3] < counts[2]
+        and 0 < counts[1] <= counts[0]
+        and sums[1] >= 0.0
+    )
+
+
+class _Log(Kind):
+    """The entries of a log."""
+
+    def saved(self, held: Any, place: Place) -> JSONValue:
+        return Listed(PLAIN).saved(held.entries, place)
+
+    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+        entries = Listed(PLAIN).loaded(saved, None, place)
+        if not all(
+            isinstance(entry, Mapping) and all(isinstance(key, str) for key in entry) for entry in entries
+        ):
+            raise place.wrong("entries of a log", saved)
+        return DriftLog(entries)
+
+
+@dataclass(frozen=True)
+class _Recent(Kind):
+    """The newest events, at most so many: features, label, weight and signal of each."""
+
+    most: int
+
+    def saved(self, held: Any, place: Place) -> JSONValue:
+        return Listed(PLAIN).saved(held, place)
+
+    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+        events = Listed(Leaf("an event", _is_event)).loaded(saved, None, place)
+        if len(events) > self.most:
+            raise place.wrong(f"at most {self.most} events", len(events))
+        return deque(events, self.most)
+
+
+def _is_event(value: object) -> bool:
+    if not isinstance(value, tuple) or len(value) != 4:
+        return False
+    x, _, weight, signal = value
+    numbers = all(type(number) is float and math.isfinite(number) for number in (weight, signal))
+    return isinstance(x, dict) and numbers and weight > 0.0 and 0.0 <= signal <= 1.0
+
+
+def _adaptive(held: DriftAdaptive) -> dict[str, Kind]:
+    return {
+        "_model": OBJECT,
+        "_detector": OBJECT,
+        "_candidate": _Candidate(held.learner),
+        "_trial": Optional(_Trial()),
+        "_warned": Optional(COUNT),
+        "_recent": _Recent(held.window),
+        "_clock": COUNT,
+        "generation": COUNT,
+        "log": _Log(),
+    }
+
+
+def _adaptive_fits(held: DriftAdaptive) -> bool:
+    """A candidate is on trial, and a trial has a candidate."""
+    return (held._trial is None) == (held._candidate is None) and (held._warned or 0) <= held._clock
+
+
+register(DriftAdaptive, _adaptive, fits=_adaptive_fits)

@@ -12,8 +12,10 @@ from river.drift import binary
 
 from stream_bayes import (
     AODE,
+    TAN,
     Costs,
     DecidingClassifier,
+    DriftAdaptive,
     GaussianNB,
     HalfLifeChoice,
     MultinomialNB,
@@ -263,6 +265,8 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
             lambda: drift.DriftRetrainingClassifier(NaiveBayes(), binary.EDDM(), train_in_background=False),
             nominals,
         ),
+        (lambda: DriftAdaptive(NaiveBayes(), binary.DDM(warm_start=5), "error", judge_after=4), nominals),
+        (lambda: DriftAdaptive(TAN(), drift.PageHinkley(min_instances=3, threshold=0.1), window=9), nominals),
         (lambda: HalfLifeChoice(NaiveBayes(), (None, 5.0), "mixture"), nominals),
     ):
         yield make, classifying(events)
