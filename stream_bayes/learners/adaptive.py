@@ -81,7 +81,8 @@ class DriftAdaptive(base.Classifier):
     judge_after
         After how many events a candidate is judged.
     trials
-        How often a trial may be extended to twice as many events before the candidate is refused.
+        How many trials a candidate has, each twice as long as the one before, until it is refused. The first is short,
+        as after a real change every event that the present model answers is dear.
     margin
         By how much the candidate's log-loss is to be less, in nats an event, beyond two standard errors.
 
@@ -111,8 +112,8 @@ class DriftAdaptive(base.Classifier):
         signal: str = "log-loss",
         policy: str = "both",
         window: int = 2000,
-        judge_after: int = 250,
-        trials: int = 3,
+        judge_after: int = 25,
+        trials: int = 6,
         margin: float = 0.0,
     ) -> None:
         self.learner = learner

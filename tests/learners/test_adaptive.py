@@ -68,6 +68,24 @@ def test_after_a_drift_it_is_as_good_as_a_learner_of_the_new_world_alone(name: s
     assert sum(lost[3000:]) < 0.9 * sum(of_stale[3000:])
 
 
+def test_through_a_drift_it_loses_less_than_one_that_never_changes_and_one_that_begins_anew() -> None:
+    lost = {"adaptive": 0.0, "static": 0.0, "reset": 0.0}
+    for seed in (11, 12, 13):
+        before = drawn_network(20, seed)
+        target = max(before.structure, key=lambda name: len(before.structure.markov_blanket(name)))
+        parts = [(before, 2000), (with_new_tables(before, seed + 1000), 1500)]
+        stream = list(stream_of(parts, target, seed))
+        lost["adaptive"] += sum(losses(DriftAdaptive(TAN()), stream))
+        lost["static"] += sum(losses(TAN(), stream))
+        detector: Any = drift.ADWIN()
+        reset = drift.DriftRetrainingClassifier(TAN(), detector, train_in_background=False)
+        for x, y in stream:
+            lost["reset"] += log_loss(reset.predict_proba_one(x), y)
+            reset.learn_one(x, y)
+    assert lost["adaptive"] < 0.95 * lost["reset"] < lost["static"]
+    assert lost["adaptive"] < 0.8 * lost["static"]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_where_nothing_changes_nothing_is_swapped_for_the_worse(seed: int) -> None:
     before, _ = concepts(seed)
