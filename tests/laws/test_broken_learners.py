@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
-from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes
+from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes, SlidingWindow
+from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.counts import CountStore
 from stream_bayes.errors import BadState, CannotMerge, NotLearned
 from stream_bayes.learners.base import BayesClassifier, Promise
 from stream_bayes.learners.explanation import Explanation
@@ -167,6 +169,15 @@ class IgnoresItsBudget(NaiveBayes):
         self._store.memory_budget = None
 
 
+class ForgetsTooLate(SlidingWindow):
+    """Holds one event more than it says."""
+
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        store = self.learner._store
+        store.slide(self.size + 1)
+        return store
+
+
 BROKEN: list[tuple[BayesClassifier, str]] = [
     (PredictingLearns(), "predicting changes nothing"),
     (PredictingMeetsNames(), "predicting changes nothing"),
@@ -192,6 +203,7 @@ BROKEN: list[tuple[BayesClassifier, str]] = [
     (LearnsNoNames(), "values keep their types"),
     (FractionsBecomeWhole(), "fractions form a group"),
     (IgnoresItsBudget(), "a budget holds"),
+    (ForgetsTooLate(NaiveBayes(), 20), "a window holds the newest events"),
 ]
 
 
