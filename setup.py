@@ -12,7 +12,9 @@ A kernel that does not compile fails the install: a silent fall-back would be a 
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -25,6 +27,12 @@ def is_set(variable: str) -> bool:
 
 PURE = is_set("STREAM_BAYES_PURE")
 CHECKED = is_set("STREAM_BAYES_BOUNDS")
+
+# What every typed memoryview needs, compiled once for all kernels: in each it would be most of the code.
+VIEWS = "stream_bayes.core._memoryviews"
+
+# Other ways of starting processes run this file once more in each of them.
+FORKS = sys.platform == "linux" and multiprocessing.get_start_method() == "fork"
 
 DIRECTIVES = {
     "language_level": 3,
@@ -65,10 +73,12 @@ class BuildKernels(build_ext):
                 self.extensions,
                 build_dir=str(Path(self.build_temp) / "cython"),
                 compiler_directives=DIRECTIVES,
+                shared_utility_qualified_name=VIEWS,
+                nthreads=self.parallel if FORKS else 0,
                 force=True,
                 quiet=True,
             )
-        except CompileError as error:  # Cython has said what and where; a traceback would bury it
+        except CompileError as error:  # Cython has said what and where; our traceback would bury it
             raise SystemExit(f"stream_bayes is not built: {error} does not compile, see above") from None
         c_files = {extension.name: extension.sources for extension in generated}
         flags = MSVC_FLAGS if self.compiler.compiler_type == "msvc" else UNIX_FLAGS
@@ -78,13 +88,16 @@ class BuildKernels(build_ext):
         for extension in self.extensions:
             extension.sources = c_files[extension.name]
             extension.extra_compile_args = flags
+        # The longest first, so that none is left over when everything else is done.
+        self.extensions.sort(key=lambda extension: -Path(extension.sources[0]).stat().st_size)
         super().build_extensions()
 
 
 def kernels() -> list[Extension]:
-    """One extension for each `core/_name.py`."""
+    """One extension for each `core/_name.py`, and the one that all share, of which Cython writes the source."""
     sources = sorted(Path("stream_bayes/core").glob("_[!_]*.py"))
-    return [Extension(".".join(source.with_suffix("").parts), [source.as_posix()]) for source in sources]
+    found = [Extension(".".join(source.with_suffix("").parts), [source.as_posix()]) for source in sources]
+    return [*found, Extension(VIEWS, [f"{VIEWS.replace('.', '/')}.c"])]
 
 
 setup(ext_modules=[] if PURE else kernels(), cmdclass={"build_ext": BuildKernels})
