@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,21 +17,53 @@ MOST_ENTRIES = 1000
 class DriftLog:
     """Entries, the newest last; past a thousand the oldest go.
 
+    Parameters
+    ----------
+    entries
+        Those it begins with.
+    counts
+        How many of each kind there have been, with those that went; None: there were no others.
+
     Examples
     --------
     >>> log = DriftLog()
     >>> log.add("drift", 120, signal=0.5)
     >>> print(log.json_lines())
     {"what": "drift", "event": 120, "signal": 0.5}
+    >>> log.counts
+    {'drift': 1}
     """
 
-    def __init__(self, entries: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self, entries: Iterable[Mapping[str, Any]] = (), counts: Mapping[str, int] | None = None
+    ) -> None:
         self.entries: list[dict[str, Any]] = [dict(entry) for entry in entries]
+        kinds = Counter(entry["what"] for entry in self.entries)
+        self.counts: dict[str, int] = dict(kinds if counts is None else counts)
+
+    @property
+    def added(self) -> int:
+        """How many entries there have been."""
+        return sum(self.counts.values())
 
     def add(self, what: str, event: int, **told: Any) -> None:
         """Note what happened, and after which event."""
         self.entries.append({"what": what, "event": event, **told})
+        self.counts[what] = self.counts.get(what, 0) + 1
         del self.entries[:-MOST_ENTRIES]
+
+    def newest(self, number: int) -> list[dict[str, Any]]:
+        """The last so many entries, to be read or told more of.
+
+        Examples
+        --------
+        >>> log = DriftLog([{"what": "drift", "event": 120}])
+        >>> for entry in log.newest(1):
+        ...     entry["time"] = 12.5
+        >>> log.entries
+        [{'what': 'drift', 'event': 120, 'time': 12.5}]
+        """
+        return self.entries[len(self.entries) - min(number, len(self.entries)) :]
 
     def json_lines(self) -> str:
         """An object a line."""

@@ -73,18 +73,33 @@ def _is_trial(value: object) -> bool:
 
 
 class _Log(Kind):
-    """The entries of a log."""
+    """The entries of a log, and how many there were of each kind."""
 
     def saved(self, held: Any, place: Place) -> JSONValue:
-        return Listed(PLAIN).saved(held.entries, place)
+        return {"entries": Listed(PLAIN).saved(held.entries, place), "counts": dict(held.counts)}
 
     def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        entries = Listed(PLAIN).loaded(saved, None, place)
-        if not all(
-            isinstance(entry, Mapping) and all(isinstance(key, str) for key in entry) for entry in entries
-        ):
+        written, counts = place.fields(saved, "entries", "counts")
+        entries = Listed(PLAIN).loaded(written, None, place)
+        if not all(map(_is_entry, entries)):
             raise place.wrong("entries of a log", saved)
-        return DriftLog(entries)
+        if not isinstance(counts, Mapping) or not all(
+            type(n) is int and 0 < n < 2**62 for n in counts.values()
+        ):
+            raise place.wrong("how many entries there were of each kind", counts)
+        log = DriftLog(entries)
+        if any(counts.get(what, 0) < number for what, number in log.counts.items()):
+            raise place.wrong("at least as many entries of each kind as there are", counts)
+        return DriftLog(entries, counts)
+
+
+def _is_entry(value: object) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and all(isinstance(key, str) for key in value)
+        and isinstance(value.get("what"), str)
+        and type(value.get("event")) is int
+    )
 
 
 @dataclass(frozen=True)

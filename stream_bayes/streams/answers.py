@@ -126,12 +126,15 @@ def taken_one_by_one(
     xs: Sequence[Any],
     ys: Sequence[Any],
     ws: Sequence[float],
+    enough: Callable[[], bool] = lambda: False,
 ) -> tuple[AnswerDicts, StreamBayesError | None]:
-    """Answer and learn samples, up to one that is refused; answer those without label."""
+    """Answer and learn samples, up to one that is refused or after which it is enough; answer those without label."""
     answers: list[Answer] = []
     try:
         for x, y, w in zip(xs, ys, ws, strict=True):
             answers.append(answer(x) if y is None else answer_and_learn(x, y, w))
+            if enough():
+                break
     except StreamBayesError as error:
         return AnswerDicts(answers), error
     return AnswerDicts(answers), None

@@ -164,7 +164,7 @@ def warm_start(engine: Engine, path: Path) -> None:
     snapshot = Snapshot.from_bytes(path.read_bytes())
     if "model" not in snapshot.sections:
         raise BadState(f"{path} holds no model, but {sorted(snapshot.sections)}")
-    engine.step.model.load(snapshot.sections["model"])
+    engine.step.load_model(snapshot.sections["model"])
 
 
 def _pending(labels: LabelsConfig | None) -> Pending | None:

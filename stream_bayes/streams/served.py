@@ -3,6 +3,7 @@
 Served            what the engine asks for
 ServedLearner     a classifier of this package: a sample is encoded once for both, and can be taken back
 ServedRiver       a classifier or pipeline of River: what it can do depends on its last step
+ServedAdaptive    one whose last step swaps the model that answers, and keeps a log of it
 ServedFilter      the spam filter, in a file of its own
 """
 
@@ -19,8 +20,10 @@ from river import base, compose
 
 from stream_bayes.core.payloads import Payload, plain
 from stream_bayes.errors import BadState, BadValue, CannotSave, NotSupported, StreamBayesError
+from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier, most_probable
 from stream_bayes.learners.deciding import DecidingClassifier
+from stream_bayes.learners.drift_log import DriftLog
 from stream_bayes.learners.saving import saved_parameter
 from stream_bayes.learners.taking import take_samples
 from stream_bayes.mail.filter import SpamFilter
@@ -33,7 +36,7 @@ from stream_bayes.river_state.pipelines import (
 from stream_bayes.streams.answers import Answer, AnswerColumns, Answers, taken_one_by_one
 from stream_bayes.streams.served_filter import ServedFilter
 
-__all__ = ["Served", "ServedLearner", "ServedRiver", "digest", "served"]
+__all__ = ["Served", "ServedAdaptive", "ServedLearner", "ServedRiver", "digest", "served"]
 
 
 class Served(Protocol):
@@ -81,7 +84,12 @@ class Served(Protocol):
 
     @property
     def generation(self) -> int:
-        """How often its structure was swapped for another."""
+        """How often the model that answers was swapped for another."""
+        ...
+
+    @property
+    def drifts(self) -> DriftLog | None:
+        """What became of each drift; None of a model that looks for none."""
         ...
 
     def content(self, x: Any) -> Payload:
@@ -150,9 +158,8 @@ class ServedLearner:
     def clock(self) -> int | None:
         return self.learner.clock
 
-    @property
-    def generation(self) -> int:
-        return int(getattr(self.learner, "generation", 0))
+    drifts = None
+    generation = 0
 
     def content(self, x: Any) -> Payload:
         return plain(x)
@@ -202,6 +209,7 @@ class ServedRiver:
     """
 
     generation = 0
+    drifts: DriftLog | None = None
 
     def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
         self.name = type(model).__name__
@@ -279,6 +287,54 @@ class ServedRiver:
         self.model = restore_pipeline(self.model, state)
 
 
+class ServedAdaptive(ServedRiver):
+    """A classifier that follows drift, behind transformers or not.
+
+    Samples are taken together up to one that a drift was noticed at, or a model swapped: what comes after it is
+    answered by another model, and what is written of either says which.
+
+    Parameters
+    ----------
+    model, decide
+        As of `ServedRiver`.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> model = ServedAdaptive(DriftAdaptive(NaiveBayes()))
+    >>> model.answer_and_learn({"sky": "grey"}, "rain", 1.0), model.generation, model.drifts.entries
+    ({}, 0, [])
+    """
+
+    @property
+    def adaptive(self) -> DriftAdaptive:
+        """What notices drift."""
+        adaptive: DriftAdaptive = self._last
+        return adaptive
+
+    @property
+    def generation(self) -> int:  # type: ignore[override]  # others have one for good
+        return self.adaptive.generation
+
+    @property
+    def drifts(self) -> DriftLog:  # type: ignore[override]
+        return self.adaptive.log
+
+    def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
+        if self.model is not self.adaptive:
+            return super().answer_and_learn(x, y, w)
+        with _refusals(self.name):
+            answer: Answer = self.adaptive.predict_learn_one(x, y, w)
+        return answer
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        drifts = self.drifts
+        known = drifts.added
+        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws, lambda: drifts.added != known)
+
+
 @contextmanager
 def _refusals(name: str) -> Iterator[None]:
     """What River's classifiers raise for an event they cannot use, as a refusal of this event."""
@@ -309,6 +365,8 @@ def served(model: Any) -> Served:
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
+    if isinstance(last, DriftAdaptive):
+        return ServedAdaptive(model, decide)
     if isinstance(last, base.Classifier):
         return ServedRiver(model, decide)
     raise BadValue(f"expected a classifier, or a pipeline that ends in one, got {type(model).__name__}")

@@ -38,6 +38,7 @@ class ServedFilter:
 
     name = "SpamFilter"
     generation = 0
+    drifts = None  # it looks for none
     clock = None  # what was added by a message is taken back whatever came since
 
     def __init__(self, model: SpamFilter) -> None:

@@ -79,6 +79,8 @@ class Step:
         How many samples were learned.
     dead
         How many dead letters there were of each reason.
+    drifts
+        What was noted of drifts, and not forgotten, each with the place and time of the record that it came with.
 
     Examples
     --------
@@ -111,15 +113,19 @@ class Step:
         self.dead: dict[str, int] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
         self._dead_at = 0  # when it was worked out
+        self.drifts: list[dict[str, Any]] = []
         self._outputs: list[Output] = []
-        self._answered: list[tuple[list[Event], Answers]] = []  # no outputs yet: nobody may ask for them
+        self._answered: list[
+            tuple[list[Event], Answers, ModelVersion]
+        ] = []  # no outputs: nobody may ask for them
         self._names = _Names()
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
+        self._noted = _added(model)  # of the log of drifts
 
     @property
     def outputs(self) -> list[Output]:
         """What was answered and not forgotten."""
-        for events, answers in self._answered:
+        for events, answers, version in self._answered:
             places = [event.partition for event in events]
             self._outputs += map(
                 Output,
@@ -130,14 +136,14 @@ class Step:
                 [event.time for event in events],
                 answers.decided(self.model.decide),
                 answers.named(self._names.__getitem__),
-                repeat(self._version),
+                repeat(version),
             )
         self._answered.clear()
         return self._outputs
 
     def forget_results(self) -> None:
-        """Let go of outputs and dead letters, once they have been written."""
-        for results in (self._answered, self._outputs, self.letters):
+        """Let go of outputs, dead letters and what was noted of drifts, once they have been written."""
+        for results in (self._answered, self._outputs, self.letters, self.drifts):
             results.clear()
 
     # -- taking events ------------------------------------------------------------------------------------------------
@@ -169,12 +175,14 @@ class Step:
         weights = [event.weight for event in events]
         start = 0
         while start < len(events):
+            version = self._version_now()
             answers, refused = self.model.take(xs[start:], ys[start:], weights[start:])
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
                 answers.score(self.losses, labels, weights[start:stop])
-                self._answered.append((events[start:stop], answers))
+                self._answered.append((events[start:stop], answers, version))
+                self._place_drifts(events[stop - 1])
                 self.taken += stop - start
                 self.learned += stop - start - labels.count(None)
             if refused is not None:
@@ -183,8 +191,25 @@ class Step:
                 stop += 1
             start = stop
 
-    def _put_one(self, event: Event, answer: Answer) -> None:
-        self._answered.append(([event], AnswerDicts([answer])))
+    def _put_one(self, event: Event, answer: Answer, version: ModelVersion) -> None:
+        self._answered.append(([event], AnswerDicts([answer]), version))
+
+    def _version_now(self) -> ModelVersion:
+        """The model that answers now."""
+        if self._version.generation != self.model.generation:
+            self._version = ModelVersion(self.name, self.model.generation, self._version.configuration)
+        return self._version
+
+    def _place_drifts(self, cause: Event) -> None:
+        """Add to what the model noted just now, if anything, with which record it came."""
+        log = self.model.drifts
+        if log is None or log.added == self._noted:
+            return
+        source, number = cause.partition
+        for entry in log.newest(log.added - self._noted):
+            entry |= {"time": cause.time, "source": source, "partition": number, "position": cause.position}
+            self.drifts.append(dict(entry))
+        self._noted = log.added
 
     # -- holding events until their labels come -----------------------------------------------------------------------
 
@@ -211,21 +236,22 @@ class Step:
                 was = action.was
                 self.model.unlearn(was.content, was.label, was.weight, was.clock)
                 self.learned -= 1
+            self._place_drifts(cause)
         except StreamBayesError as error:
             self._refuse(cause, REFUSED, str(error))
 
     def _predict(self, action: Predict, pending: Pending) -> None:
-        event = action.event
+        event, version = action.event, self._version_now()
         if event.y is None:
             answer = self.model.answer(event.x)
             todo = pending.predicted(action, answer)
             if not any(isinstance(next_action, Refuse) for next_action in todo):
-                self._put_one(event, answer)
+                self._put_one(event, answer, version)
             for next_action in todo:
                 self._do(next_action, event, pending)
             return
         answer = self.model.answer_and_learn(event.x, event.y, event.weight)
-        self._put_one(event, answer)
+        self._put_one(event, answer, version)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
             self._note(learn, event.x, pending)
@@ -294,6 +320,11 @@ class Step:
 
         return sections
 
+    def load_model(self, state: Mapping[str, Any]) -> None:
+        """Go on from the state of a model, and from nothing else."""
+        self.model.load(state)
+        self._noted = _added(self.model)
+
     def load(self, sections: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from sections; `BadState` for whatever is wrong with them."""
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
@@ -307,12 +338,17 @@ class Step:
             for reason, count in dead.items():
                 sound = isinstance(reason, str) and type(count) is int and count > 0
                 expect(sound, f"it counts {count!r} dead letters of {reason!r}")
-        self.model.load(sections["model"])
+        self.load_model(sections["model"])
         self.losses.load(sections["losses"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
         self.taken, self.learned, self._dead_at = own["taken"], own["learned"], own["dead_at"]
         self._dead_weight, self.dead = weight, dict(dead)
+
+
+def _added(model: Served) -> int:
+    """How many entries there have been in its log of drifts."""
+    return 0 if model.drifts is None else model.drifts.added
 
 
 def _runs_of_samples(records: Iterable[Record]) -> Iterator[list[Event] | Record]:

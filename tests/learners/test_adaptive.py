@@ -298,6 +298,7 @@ def test_a_log_is_bounded_and_written_as_lines() -> None:
     for event in range(MOST_ENTRIES + 5):
         log.add("drift", event)
     assert [entry["event"] for entry in log.entries] == list(range(5, MOST_ENTRIES + 5))
+    assert log.counts == {"drift": MOST_ENTRIES + 5} and log.added == MOST_ENTRIES + 5
     assert [json.loads(line)["event"] for line in log.json_lines().splitlines()][:2] == [5, 6]
 
 
