@@ -23,6 +23,7 @@ __all__ = [
     "CannotMerge",
     "CannotResume",
     "CannotSave",
+    "CountsForgotten",
     "Exhausted",
     "Fenced",
     "ImpossibleEvidence",
@@ -31,6 +32,7 @@ __all__ = [
     "MissingPackage",
     "NeverEligible",
     "NoSnapshot",
+    "NoValueKnown",
     "NotDrawn",
     "NotLearned",
     "NotOwner",
@@ -44,6 +46,7 @@ __all__ = [
     "TooManyDeadLetters",
     "Undecodable",
     "UnknownFeature",
+    "UnknownRow",
 ]
 
 
@@ -71,6 +74,10 @@ class BadStructure(StreamBayesError, ValueError):
     """A network that contradicts itself: its graph has a cycle, say, or its tables do not fit its graph."""
 
 
+class NoValueKnown(BadStructure):
+    """A variable of a network of which no value is known yet: none was learned, and none declared."""
+
+
 class BadWeight(StreamBayesError, ValueError):
     """A sample weight that is negative, infinite or not a number."""
 
@@ -83,6 +90,13 @@ class UnknownFeature(StreamBayesError, KeyError):
     """A feature that the schema does not declare and so refuses, or a variable that a network does not have."""
 
     def __str__(self) -> str:  # KeyError would print the message's repr
+        return str(self.args[0]) if self.args else ""
+
+
+class UnknownRow(StreamBayesError, KeyError):
+    """Values of the parents that the table of a network has no row for, or that are no values of the parents."""
+
+    def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
@@ -204,6 +218,10 @@ class Undecodable(StreamBayesError, ValueError):
 
 class BrokenSnapshotWarning(UserWarning):
     """A snapshot that cannot be read was passed over, or an old one could not be deleted."""
+
+
+class CountsForgotten(UserWarning):
+    """Another structure was set, and of some of its families nothing is known any more."""
 
 
 class NeverEligible(UserWarning):

@@ -22,13 +22,15 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from stream_bayes.core.dot import spelled
 from stream_bayes.core.network import TOLERANCE, DiscreteNetwork
 from stream_bayes.core.structure import Structure
-from stream_bayes.errors import BadFormat, BadStructure
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadFormat, BadStructure, BadValue
 from stream_bayes.formats.bif_tables import Distribution, Row, table_of
 from stream_bayes.formats.bif_tokens import Scanner, Token, as_property, as_token, line_and_column
 
@@ -68,8 +70,16 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
     return parse_bif(text, source=source, tolerance=tolerance)
 
 
-def write_bif(network: DiscreteNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network to a file, compressed if its name ends in `.gz`; `read_bif` gives it back, to the last bit.
+class HandsOver(Protocol):
+    """What has a network to hand over, as a `BayesNet` has what it learned."""
+
+    def to_network(self) -> DiscreteNetwork:
+        """The network as numbers."""
+
+
+def write_bif(network: DiscreteNetwork | HandsOver, path: str | os.PathLike[str]) -> None:
+    """Write a network, or what a `BayesNet` has learned, to a file, compressed if its name ends in `.gz`; `read_bif`
+    gives it back, to the last bit.
 
     See `bif_text` for what is written, and for who can read it.
     """
@@ -120,7 +130,7 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
     return document.network(tolerance)
 
 
-def bif_text(network: DiscreteNetwork) -> str:
+def bif_text(network: DiscreteNetwork | HandsOver) -> str:
     """Write a network as a text in the Interchange Format, from which `parse_bif` makes it again, to the last bit.
 
     The format knows names and labels as texts only: what is no string is written as its `repr`, and is read as a
@@ -147,6 +157,12 @@ def bif_text(network: DiscreteNetwork) -> str:
     }
     <BLANKLINE>
     """
+    if not isinstance(network, DiscreteNetwork):
+        if not hasattr(network, "to_network"):
+            raise BadValue(
+                f"network: expected a DiscreteNetwork, or a BayesNet that has learned one, got {shown(network)}"
+            )
+        network = network.to_network()
     structure = network.structure
     variables = structure.variables
     name = dict(zip(variables, map(as_token, spelled(variables)), strict=True))

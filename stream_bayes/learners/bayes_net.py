@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
@@ -21,7 +22,7 @@ from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import shown
-from stream_bayes.errors import BadStructure, BadValue, BadWeight, NotSupported
+from stream_bayes.errors import BadStructure, BadValue, BadWeight, CountsForgotten, NotSupported
 from stream_bayes.frames import Native, labels_of
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.batches import encode_batch, row_count
@@ -232,7 +233,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
     @property
     def structure(self) -> Structure:
         """The parents of each variable. Families that another structure has, too, keep their counts when it is set; the
-        others are counted from the window, or, where there is none, begin at that time.
+        others are counted from the window, or, where there is none, begin at that time: `CountsForgotten` warns of it.
         """
         return self._structure
 
@@ -244,9 +245,18 @@ class BayesNet(Answering, Keeping, base.Estimator):
                 "the tables given beforehand are those of the present structure; make a BayesNet of the new one "
                 "without them"
             )
+        before, kept = self._structure, self._store.window is not None or self._store.weight == 0.0
         self._store.change_structure(wanted)
         self._structure = wanted
         self._begin_anew()
+        begun = [v for v in wanted if v not in before or wanted.parents(v) != before.parents(v)]
+        if begun and not kept:
+            warnings.warn(
+                f"no events are kept, so the tables of {shown(begun)} begin anew; a BayesNet with window= counts those "
+                "of another structure from so many of the newest events",
+                CountsForgotten,
+                stacklevel=2,
+            )
 
     def recent(self) -> Sample:
         """The newest events, for a search to read.

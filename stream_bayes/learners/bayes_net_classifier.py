@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Container, Mapping
 from typing import Any
 
 from stream_bayes.core._encoding import read_weight
@@ -11,7 +12,7 @@ from stream_bayes.core.class_of_network import ClassOfNetwork
 from stream_bayes.core.labelled_counts import LabelledCounts
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, canonical, shown
-from stream_bayes.errors import BadLabel, BadStructure, BadValue, UnknownFeature
+from stream_bayes.errors import BadLabel, BadStructure, BadValue, CountsForgotten, UnknownFeature
 from stream_bayes.learners.arguments import check_choice
 from stream_bayes.learners.base import X
 from stream_bayes.learners.intervals import Cumulants, log_share, log_weight
@@ -19,6 +20,16 @@ from stream_bayes.learners.pairs import PairClassifier
 from stream_bayes.schema import Schema
 
 __all__ = ["BayesNetClassifier"]
+
+
+class _AllBut:
+    """All names but one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __contains__(self, name: object) -> bool:
+        return name != self.name
 
 
 class BayesNetClassifier(PairClassifier):
@@ -30,7 +41,8 @@ class BayesNetClassifier(PairClassifier):
         The parents of each variable, the class among them: a `Structure`, or `{variable: [parent, ...]}`. Features that
         it does not know are ignored. None: every feature depends on the class alone, as in naive Bayes.
     target
-        What the class is called in the structure; None: as the schema calls it, or `"class"`.
+        What the class is called in the structure; None: as the schema calls it, or `"class"`. What an event holds under
+        that name is no feature, and is ignored: the label alone says which class it is.
     class_prior
         `"counted"`, `"uniform"`, or `{label: probability}`; a class that has parents is always counted.
     unlabelled
@@ -129,8 +141,8 @@ class BayesNetClassifier(PairClassifier):
         return super()._target if self.target is None else self.target
 
     def _store_of(self, encoder: Any, **settings: Any) -> LabelledCounts:
-        if self._structure is not None and self.schema is None:
-            encoder.wanted = frozenset(self._structure) - {self._target}
+        if self.schema is None:
+            encoder.wanted = self._features_of(self._structure)
         return LabelledCounts(encoder, self._structure, self._target, **settings)
 
     def _make_reading(self, store: Any, class_prior: str) -> Reading:
@@ -171,20 +183,35 @@ class BayesNetClassifier(PairClassifier):
     def structure(self) -> Structure | None:
         """The parents of each variable; None while every feature depends on the class alone.
 
-        When it is set, families that both structures have keep their counts, the others begin at that time, and the
-        cuts of numbers stay as they are. `unlearn_one` then needs to know, with `at`, when a sample was learned.
+        When it is set, families that both structures have keep their counts, the others begin at that time, which
+        `CountsForgotten` warns of, and the cuts of numbers stay as they are. `unlearn_one` then needs to know, with
+        `at`, when a sample was learned.
         """
         return self._structure
 
     @structure.setter
     def structure(self, structure: Any) -> None:
         wanted = self._checked(structure)
-        self._store.change_structure(wanted)
+        store = self._store
+        before = set(store.wanted_families())
+        store.change_structure(wanted)
         self._structure = wanted
         if self.schema is None:
-            names = None if wanted is None else frozenset(wanted) - {self._target}
-            encoder: Any = self._store.encoder
-            encoder.wanted = names
+            encoder: Any = store.encoder
+            encoder.wanted = self._features_of(wanted)
+        names: dict[int, Any] = {feature.slot: name for name, feature in store.encoder.features.items()}
+        begun = [names[child] for child, above in store.wanted_families() if (child, above) not in before]
+        if begun and any(store.tables.class_samples):
+            warnings.warn(
+                f"events are not kept, so the tables of {shown(begun)} beside their parents begin anew; a "
+                "BayesNetClassifier made with the structure counts all events in them",
+                CountsForgotten,
+                stacklevel=2,
+            )
+
+    def _features_of(self, structure: Structure | None) -> Container[Any]:
+        """What is learned of events, where nothing is declared."""
+        return _AllBut(self._target) if structure is None else frozenset(structure) - {self._target}
 
     # -- how sure it is -----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stream_bayes.core.values import Value, shown
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, UnknownRow
 from stream_bayes.learners.intervals import beta_interval
 
 __all__ = ["ConditionalTable"]
@@ -32,6 +32,10 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
     >>> table = ConditionalTable("lawn", ("rain",), {("yes",): {"wet": 0.75, "dry": 0.25}}, {("yes",): (3.0, 1.0)})
     >>> table["yes",]["wet"], table.interval({"rain": "yes"}, level=0.9)["dry"]
     (0.75, (0.0169..., 0.6315...))
+    >>> table["yes"]
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.UnknownRow: 'yes' is no row of P('lawn' | ...); a row is a tuple of values of ('rain',), ...
     """
 
     __slots__ = ("_rows", "_weights", "parents", "variable")
@@ -49,7 +53,16 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         self._weights = weights
 
     def __getitem__(self, values: Row) -> dict[Any, float]:
-        return self._rows[values]
+        try:
+            return self._rows[values]
+        except (KeyError, TypeError):
+            raise UnknownRow(
+                f"{shown(values)} is no row of P({shown(self.variable)} | ...); a row is a tuple of values of "
+                f"{shown(self.parents)}, as {shown(next(iter(self._rows)))}"
+            ) from None
+
+    def __contains__(self, values: object) -> bool:
+        return isinstance(values, tuple) and values in self._rows
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)

@@ -17,18 +17,21 @@ from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.posterior import MostProbable, Posterior
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import OTHER, Value, canonical, is_missing, shown
-from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
 from stream_bayes.learners.conditional_table import ConditionalTable
 
 __all__ = ["Answering"]
 
 X = Mapping[Any, Any]
+UNINFORMED = 0.5  # samples of each value: Jeffreys' prior
 
 
 class Answering:
     """A learner whose counts are a network. It says what these are, and calls `_changed` when they are others."""
 
     network: DiscreteNetwork | None
+    network_weight: float
+    strength: float
     _structure: Structure
     _store: FamilyCounts
 
@@ -67,24 +70,52 @@ class Answering:
         ------
         UnknownFeature
             If the structure has no such variable.
+        NoValueKnown
+            If no value of a target, or of what is evidence, was learned or declared so far.
         ImpossibleEvidence
             If the evidence has probability zero.
         """
-        return self._inference().query(targets, self._known(evidence), **settings)
+        engine, known = self._inference(), self._known(evidence)
+        for variable in targets if isinstance(targets, list) else [targets]:
+            if variable in self._structure:
+                _check_met(variable, self._now())
+        return engine.query(targets, known, **settings)
 
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
-        """The probabilities of every variable's values given evidence; for the arguments see `query`."""
+        """The probabilities of every variable's values given evidence; for the arguments see `query`. A variable of
+        which no value is known yet has None alone, which is missing.
+        """
         return self._inference().marginals(self._known(evidence), **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
-        """The most probable values of all variables together, given evidence."""
+        """The most probable values of all variables together, given evidence; None where no value is known yet."""
         return self._inference().most_probable(self._known(evidence))
 
     def log_likelihood_one(self, x: X) -> float:
-        """The logarithm of the probability of an event. What is missing is summed out, and so is a value that was never
-        met; what the structure does not know is ignored. -inf if it is impossible.
+        """The logarithm of the probability of an event; -inf if it is impossible.
+
+        What is missing is summed out, and so is a value that was never met: nothing is known of it, and so the event is
+        no less probable for it. What the structure does not know is ignored.
+
+        Raises
+        ------
+        UnknownFeature
+            If the event holds something, but none of the network's variables.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]}, strength=0)
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> [round(model.log_likelihood_one(x), 3) for x in ({"lawn": "wet"}, {"rain": "hail", "lawn": "wet"})]
+        [-0.693, -0.693]
         """
         engine, row = self._inference(), self._store.encoder.lookup(x)
+        if x and not any(name in self._structure for name in x):
+            raise UnknownFeature(
+                f"the event has none of the network's variables, {shown(list(self._structure))}: {shown(dict(x))}"
+            )
         return float(engine.log_likelihoods(self._now().codes_of(row))[0])
 
     def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
@@ -129,7 +160,10 @@ class Answering:
         return {variable: self._value(variable, known) for variable, known in evidence.items()}
 
     def _value(self, variable: Any, known: Any) -> Any:
-        if variable not in self._structure or isinstance(known, Mapping) or is_missing(known):
+        if variable not in self._structure or is_missing(known):
+            return known
+        _check_met(variable, self._now())
+        if isinstance(known, Mapping):
             return known
         feature = self._store.encoder.features[variable]
         values = feature.vocabulary
@@ -150,6 +184,9 @@ class Answering:
     def cpt(self, variable: Any) -> ConditionalTable:
         """P(variable | its parents), as `{(parents' values): {value: probability}}`, with credible intervals.
 
+        The smoothing is the prior of the intervals. Without any, and with no network given beforehand, they take half a
+        sample of each value for it, as Jeffreys did: a few equal samples do not make certain.
+
         Examples
         --------
         >>> from stream_bayes import BayesNet
@@ -160,20 +197,23 @@ class Answering:
         >>> table["no",], table.parents
         ({'wet': 0.25, 'dry': 0.75}, ('rain',))
         >>> table.interval({"rain": "no"})["dry"]
-        (0.2924..., 0.9915...)
+        (0.2837..., 0.9715...)
         """
         self._check_variable(variable)
         network = self._now()
+        _check_met(variable, network)
         parents = self._structure.parents(variable)
         values = network.states[variable]
         rows = list(product(*[network.states[parent] for parent in parents]))
         table = network.table(variable).reshape(-1, len(values)).tolist()
-        weights = network.weights(variable).reshape(-1, len(values)).tolist()
+        weights = network.weights(variable).reshape(-1, len(values))
+        if not self.strength and (self.network is None or not self.network_weight):
+            weights += UNINFORMED
         return ConditionalTable(
             variable,
             parents,
             {row: dict(zip(values, shares, strict=True)) for row, shares in zip(rows, table, strict=True)},
-            {row: tuple(own) for row, own in zip(rows, weights, strict=True)},
+            {row: tuple(own) for row, own in zip(rows, weights.tolist(), strict=True)},
         )
 
     def to_network(self) -> DiscreteNetwork:
@@ -181,17 +221,13 @@ class Answering:
 
         Raises
         ------
-        BadStructure
+        NoValueKnown
             If no value of a variable is known yet.
         """
         counted, given = self._now(), self.network
         states = {v: tuple(map(_label, values)) for v, values in self.states.items()}
-        for variable, labels in states.items():
-            if not labels:
-                raise BadStructure(
-                    f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values "
-                    "in a schema"
-                )
+        for variable in states:
+            _check_met(variable, counted)
         if given is None:
             return DiscreteNetwork(self._structure, states, counted.tables)
         return DiscreteNetwork(
@@ -209,6 +245,14 @@ class Answering:
             raise UnknownFeature(
                 f"the network has no variable {shown(variable)}; its variables: {shown(list(self._structure))}"
             )
+
+
+def _check_met(variable: Any, network: CountedNetwork) -> None:
+    """Refuse to speak of a variable of which nothing is known."""
+    if network.states[variable] == (None,):
+        raise NoValueKnown(
+            f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values in a schema"
+        )
 
 
 def _label(value: Any) -> Value:

@@ -17,6 +17,7 @@ from stream_bayes.errors import (
     BadStructure,
     BadValue,
     BudgetExceeded,
+    CountsForgotten,
     NotLearned,
     StreamBayesError,
     UnknownFeature,
@@ -164,6 +165,22 @@ def test_what_the_structure_does_not_know_is_ignored():
     assert model.predict_proba_one({}) == {}
 
 
+@pytest.mark.parametrize("structure", [{"rain": [], "lawn": ["rain"]}, None])
+def test_what_an_event_holds_under_the_name_of_the_class_is_no_feature(structure):
+    model, other = (BayesNetClassifier(structure, target="rain") for _ in range(2))
+    for told, lawn, label in [("no", "wet", "yes"), ("yes", "dry", "no"), ("yes", "wet", "yes")]:
+        model.learn_one({"rain": told, "lawn": lawn}, label)
+        other.learn_one({"lawn": lawn}, label)
+    assert model.state()["checksum"] == other.state()["checksum"]
+    for told in ("yes", "no"):
+        assert model.predict_proba_one({"rain": told, "lawn": "wet"}) == other.predict_proba_one(
+            {"lawn": "wet"}
+        )
+    model.learn_many([{"rain": "no", "lawn": "wet"}], ["yes"])
+    other.learn_many([{"lawn": "wet"}], ["yes"])
+    assert model.state()["checksum"] == other.state()["checksum"]
+
+
 def test_another_structure_takes_over():
     model = BayesNetClassifier()
     rng = np.random.default_rng(2)
@@ -175,7 +192,8 @@ def test_another_structure_takes_over():
 
     learn(400)
     assert max(model.predict_proba_one({"a": "1", "b": "0"}).values()) < 0.7
-    model.structure = {"class": [], "a": ["class"], "b": ["a", "class"]}
+    with pytest.warns(CountsForgotten, match=r"the tables of \['b'\] beside their parents begin anew"):
+        model.structure = {"class": [], "a": ["class"], "b": ["a", "class"]}
     learn(100)
     assert model.predict_proba_one({"a": "1", "b": "0"})["1"] > 0.95
     again = BayesNetClassifier.from_state(model.state())
@@ -204,7 +222,8 @@ def test_numbers_met_before_or_after_a_structure_was_set_are_counted_once_they_h
 
     learn(30, "early")
     learn(4, "early", "few")
-    model.structure = structure
+    with pytest.warns(CountsForgotten):
+        model.structure = structure
     counted = model._store.tables.families
     begun = [int(since) for since in counted.since]
     learn(40, "early", "few", "late")
