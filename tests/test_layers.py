@@ -34,6 +34,7 @@ core._binning
 core._encoding
 core._bag_encoding
 core._words
+core._plain_cells
 core._tallying
 core._histogram
 core._gaussians

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 from stream_bayes.core.event import Kind
@@ -42,7 +41,7 @@ class Cells(ABC):
         self.name = name
         self._missing = missing
 
-    def values(self, cells: Sequence[str]) -> Sequence[Any]:
+    def values(self, cells: list[str]) -> list[Any]:
         """The values of the cells.
 
         Raises
@@ -56,7 +55,7 @@ class Cells(ABC):
         present = iter(self.present([cell for cell in cells if cell not in missing]))
         return [absent if cell in missing else next(present) for cell in cells]
 
-    def present(self, cells: Sequence[str]) -> Sequence[Any]:
+    def present(self, cells: list[str]) -> list[Any]:
         """The values of cells of which none is missing."""
         return [self.one(cell) for cell in cells]
 
@@ -68,7 +67,7 @@ class Cells(ABC):
 class TextCells(Cells):
     """Text that stays text."""
 
-    def values(self, cells: Sequence[str]) -> Sequence[Any]:
+    def values(self, cells: list[str]) -> list[Any]:
         missing = self._missing
         return cells if missing.isdisjoint(cells) else [None if cell in missing else cell for cell in cells]
 
@@ -84,7 +83,7 @@ class DeclaredCells(Cells):
         self._value_of = {text: value for value in declared for text in _written(value)}
         self._value_of |= {value: value for value in declared if isinstance(value, str)}
 
-    def present(self, cells: Sequence[str]) -> Sequence[Any]:
+    def present(self, cells: list[str]) -> list[Any]:
         value_of = self._value_of
         return [value_of.get(cell, cell) for cell in cells]
 
@@ -95,7 +94,7 @@ class DeclaredCells(Cells):
 class NumberCells(Cells):
     """Finite numbers."""
 
-    def present(self, cells: Sequence[str]) -> Sequence[Any]:
+    def present(self, cells: list[str]) -> list[Any]:
         try:
             numbers = list(map(float, cells))
         except ValueError:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
+from stream_bayes.core._plain_cells import rows_of_columns
 from stream_bayes.core.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.values import shown
 from stream_bayes.errors import SchemaError
@@ -92,7 +93,7 @@ class Columns:
         self._missing = absent
 
     def events(
-        self, cells: Sequence[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
+        self, cells: list[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
     ) -> list[Event]:
         """The events of some rows.
 
@@ -116,11 +117,7 @@ class Columns:
                 name = shortened(self.names[index])
                 raise undecodable(Reason.MISSING_FIELD, f"expected a value in the column {name}")
         features = [column.values(cells[index::width]) for index, column in self._features]
-        xs: Iterable[dict[str, Any]] = map(
-            dict, map(zip, repeat(self._feature_names), zip(*features, strict=True))
-        )
-        if not features:
-            xs = map(dict, repeat((), count))
+        xs: Iterable[dict[str, Any]] = rows_of_columns(self._feature_names, features, count)
         given = {role: column.values(cells[index::width]) for role, (index, column) in self._roles.items()}
         labels: Iterable[Any] = given.get("target", repeat(None, count))
         kinds: Iterable[Kind] = given.get("kind", repeat(self.fields.default_kind, count))

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from itertools import accumulate, chain
 from typing import NamedTuple
 
+from stream_bayes.core._plain_cells import PlainCells
 from stream_bayes.errors import Undecodable
 from stream_bayes.streams.bad_records import Reason, undecodable
 from stream_bayes.streams.decoder import too_long
 from stream_bayes.streams.file_source import Lines
 
-__all__ = ["Row", "quick_cells", "rows_of"]
+__all__ = ["QuickCells", "Row", "rows_of"]
 
 
 class Row(NamedTuple):
@@ -37,43 +38,53 @@ class Row(NamedTuple):
     end: int
 
 
-def quick_cells(lines: Lines, delimiter: str, width: int, limit: int) -> tuple[list[str], list[int]] | None:
-    """All cells of the lines, one after another, and the length of each line; None unless all is quite plain.
+class QuickCells:
+    """The cells of lines, where each of these is a record of the right number of cells, and none is too long.
 
-    Plain are lines of which each is a record of the right number of cells, and none too long. Most files have no
-    others, and this takes half the time of `rows_of`.
+    Most files have no others, and this takes a small part of the time of `rows_of`.
+
+    Parameters
+    ----------
+    delimiter
+        What stands between cells.
+    width
+        How many cells a record has.
+    limit
+        How many bytes a record may have.
     """
-    data = lines.data
-    if not data.endswith(b"\n"):
-        return None
-    lengths = [len(line) + 1 for line in data.split(b"\n")]
-    lengths.pop()
-    if max(lengths) > limit:
-        return None
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-    try:
-        text = data[:-1].decode()
-    except UnicodeDecodeError:
-        return None
-    rows = text.split("\n")
-    if b'"' in data:
-        return _quick_quoted(rows, delimiter, width, lengths)
-    if "\r" in text or "" in rows or {row.count(delimiter) for row in rows} != {width - 1}:
-        return None
-    return text.replace("\n", delimiter).split(delimiter), lengths
 
+    def __init__(self, delimiter: str, width: int, limit: int) -> None:
+        self.delimiter = delimiter
+        self.width = width
+        self.limit = limit
+        self._plain = PlainCells(ord(delimiter), width, limit) if delimiter.isascii() else None
 
-def _quick_quoted(
-    lines: list[str], delimiter: str, width: int, lengths: list[int]
-) -> tuple[list[str], list[int]] | None:
-    try:
-        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
-    except csv.Error:
-        return None
-    if len(rows) != len(lines) or any(len(row) != width for row in rows):
-        return None
-    return list(chain.from_iterable(rows)), lengths
+    def split(self, lines: Lines) -> tuple[list[str], list[int]] | None:
+        """All cells, one record after another, and the length of each record; None unless all lines are such."""
+        data = lines.data
+        try:
+            if self._plain is not None and (plain := self._plain.split(data)) is not None:
+                cells, lengths = plain
+                return cells, lengths
+            return self._quoted(data) if self._plain is None or b'"' in data else None
+        except UnicodeDecodeError:
+            return None
+
+    def _quoted(self, data: bytes) -> tuple[list[str], list[int]] | None:
+        if not data.endswith(b"\n"):
+            return None
+        lengths = [len(line) + 1 for line in data.split(b"\n")]
+        lengths.pop()
+        if max(lengths) > self.limit:
+            return None
+        lines = data[:-1].replace(b"\r\n", b"\n").removesuffix(b"\r").decode().split("\n")
+        try:
+            rows = list(csv.reader(lines, delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            return None
+        if len(rows) != len(lines) or any(len(row) != self.width for row in rows):
+            return None
+        return list(chain.from_iterable(rows)), lengths
 
 
 def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:

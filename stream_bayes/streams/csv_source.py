@@ -14,7 +14,7 @@ from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.schema import Schema
 from stream_bayes.streams.bad_records import Reason, bad_record, undecodable
 from stream_bayes.streams.csv_columns import Columns
-from stream_bayes.streams.csv_rows import Row, quick_cells, rows_of
+from stream_bayes.streams.csv_rows import QuickCells, Row, rows_of
 from stream_bayes.streams.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.file_source import BLOCK_BYTES, FileSource, Lines
@@ -94,7 +94,7 @@ class CSVSource(FileSource):
 
     def _heading(self, lines: Lines) -> int | None:
         if self._named is not None:
-            self._columns = Columns(self._named, self.fields, self.schema, self.missing)
+            self._name_columns(self._named)
             return 0
         rows, _ = rows_of(lines, self.delimiter, self.max_record_bytes)
         if not rows:
@@ -107,14 +107,17 @@ class CSVSource(FileSource):
         if isinstance(names, Undecodable):
             raise SourceError(f"{self.path}: the line with the columns' names cannot be read: {names}")
         try:
-            self._columns = Columns(names, self.fields, self.schema, self.missing)
+            self._name_columns(names)
         except SchemaError as error:
             raise SchemaError(f"{self.path}: {error}") from None
         return rows[0].end
 
+    def _name_columns(self, names: Sequence[str]) -> None:
+        self._columns = Columns(names, self.fields, self.schema, self.missing)
+        self._quick = QuickCells(self.delimiter, len(names), self.max_record_bytes)
+
     def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
-        width = len(self._columns.names)
-        quick = quick_cells(lines, self.delimiter, width, self.max_record_bytes)
+        quick = self._quick.split(lines)
         if quick is not None:
             cells, lengths = quick
             positions = list(accumulate(lengths[:-1], initial=lines.start))

@@ -254,7 +254,7 @@ class Engine:
                     f"{partition.source}, partition {partition.partition}, {what} positions: {stop} was to come "
                     f"next, and {record.position} came; nothing of this batch was learned"
                 )
-            stop = record.after
+            stop = record.position + record.length  # `after`, without a call
         if partition is not None:
             slices.append(Slice(partition, start, stop))
             positions[partition] = stop

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -353,8 +353,14 @@ def _added(model: Served) -> int:
 
 def _runs_of_samples(records: Iterable[Record]) -> Iterator[list[Event] | Record]:
     """The records in their order, samples that follow one another as a list."""
+    given = list(records)
+    if set(map(type, given)) == {Event}:
+        events = cast("list[Event]", given)
+        if [event.kind for event in events].count(SAMPLE) == len(events):  # as in nearly every batch
+            yield events
+            return
     samples: list[Event] = []
-    for record in records:
+    for record in given:
         if isinstance(record, Event) and record.kind is SAMPLE:
             samples.append(record)
             continue
