@@ -72,3 +72,8 @@ def test_rows_of_columns_hold_the_values_of_each_row_and_share_nothing():
     assert rows == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
     rows[0]["a"] = 3
     assert rows[1]["a"] == 2 and rows_of_columns([], [], 2) == [{}, {}]
+
+
+def test_a_line_that_is_too_long_is_left_to_others():
+    assert PlainCells(ord(","), 2, 5).split(b"a,bc\n") == (["a", "bc"], [5])
+    assert PlainCells(ord(","), 2, 5).split(b"a,b\r\na,bcd\n") is None
