@@ -117,8 +117,8 @@ def messages(files: list[str]) -> Iterator[tuple[str, bytes]]:
                     continue
         from stream_bayes.streams.mailbox import mails
 
-        for number, mail in enumerate(mails(file), 1):
-            yield f"{file}:{number}", mail.raw
+        for mail in mails(file):
+            yield mail.place, mail.raw
 
 
 def parsed(arguments: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -134,7 +134,7 @@ def _alternating(given: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mail]]
             del sources[number]
             continue
         done[number] = read[number] = max(mail.done, done[number] + 1)
-        yield given[number][1], Mail(mail.raw, sum(read.values()))
+        yield given[number][1], mail._replace(done=sum(read.values()))
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def filter_arguments() -> list[str]:
     return [name for name in inspect.signature(SpamFilter).parameters if name != "key"]
 
 
-def make_filter(arguments: Mapping[str, Any]) -> SpamFilter:
+def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamFilter:
     """The filter that these arguments describe.
 
     Parameters
@@ -36,6 +36,8 @@ def make_filter(arguments: Mapping[str, Any]) -> SpamFilter:
     arguments
         By name. `labels` is a list of two; `costs` has the keys `false_positive` and perhaps `unsure`, as of
         `Costs.false_positive`; `limits` those of `Limits`; `learner` has `kind`, and perhaps `arguments`.
+    key
+        Of its tokens, if they are to be hashed.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def make_filter(arguments: Mapping[str, Any]) -> SpamFilter:
             given["learner"] = make_learner(learner.pop("kind"), learner.pop("arguments", None))
             if learner:
                 raise BadValue(f"learner has the keys kind and arguments, not {', '.join(learner)}")
-        return SpamFilter(**given)
+        return SpamFilter(**given, key=key)
     except StreamBayesError:
         raise
     except (LookupError, TypeError, ValueError) as error:

@@ -122,10 +122,11 @@ SourceConfig: TypeAlias = Annotated[
 
 
 class ModelConfig(Part):
-    """What learns: a registered name, and the arguments its class takes."""
+    """What learns: a registered name, and the arguments its class takes; of a filter also the key of its tokens."""
 
     kind: str
     arguments: dict[str, Any] = Field(default_factory=dict)
+    key: Secret | None = None
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -134,6 +135,8 @@ class ModelConfig(Part):
             raise ValueError(
                 f"there is no model {self.kind!r}{closest(self.kind, known)} There are {', '.join(known)}"
             )
+        if self.key is not None and self.kind != FILTER:
+            raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
         return self
 
 
@@ -261,7 +264,9 @@ class PipelineConfig(Part):
 
     def settings(self) -> dict[str, Any]:
         """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
-        kept = self.model_dump(mode="json", by_alias=True, include={"name", "model", "record", "labels"})
+        parts = {"name", "model", "record", "labels"}
+        secret = {"model": {"key"}}  # the state itself knows whether its key is this one
+        kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
         fields = set(FieldsConfig.model_fields) | {"kind", "decoder"}
@@ -324,7 +329,13 @@ def checked(table: Mapping[str, Any]) -> PipelineConfig:
         raise BadConfig("\n".join(dict.fromkeys(lines))) from None
 
 
-SECRETS = {("snapshots", "key"), ("kafka", "password"), ("kafka", "token"), ("kafka", "key_password")}
+SECRETS = {
+    ("model", "key"),
+    ("snapshots", "key"),
+    ("kafka", "password"),
+    ("kafka", "token"),
+    ("kafka", "key_password"),
+}
 
 
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:

@@ -29,10 +29,13 @@ class Mail(NamedTuple):
         Its bytes.
     done
         How far reading has come, in the bytes that `size_of` counts.
+    place
+        Where it is: its file, with its number where that is an mbox.
     """
 
     raw: bytes
     done: int
+    place: str
 
 
 def mails(path: str | Path) -> Iterator[Mail]:
@@ -50,7 +53,7 @@ def mails(path: str | Path) -> Iterator[Mail]:
     """
     try:
         if str(path) == "-":
-            yield from _in_stream(sys.stdin.buffer, sys.stdin.buffer)
+            yield from _in_stream(sys.stdin.buffer, sys.stdin.buffer, "-")
             return
         done = 0
         for file in _files(Path(path)):
@@ -58,8 +61,8 @@ def mails(path: str | Path) -> Iterator[Mail]:
                 packed = opened.read(2) == GZIP
                 opened.seek(0)
                 stream = cast("IO[bytes]", gzip.GzipFile(fileobj=opened)) if packed else opened
-                for mail in _in_stream(stream, opened):
-                    yield Mail(mail.raw, done + mail.done)
+                for mail in _in_stream(stream, opened, str(file)):
+                    yield mail._replace(done=done + mail.done)
             done += file.stat().st_size
     except (OSError, EOFError) as error:
         raise SourceError(f"{path}: cannot be read: {error}") from error
@@ -87,19 +90,19 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in found if file.is_file() and not file.name.startswith("."))
 
 
-def _in_stream(stream: IO[bytes], below: IO[bytes]) -> Iterator[Mail]:
+def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]:
     """The messages of one file; `below` says how far it was read."""
     place = below.tell if below.seekable() else lambda: 0
     first = stream.readline(MOST_BYTES)
     if not first.startswith(b"From "):
-        yield Mail(first + stream.read(max(MOST_BYTES - len(first), 0)), place())
+        yield Mail(first + stream.read(max(MOST_BYTES - len(first), 0)), place(), name)
         return
     lines: list[bytes] = []
-    size, blank = 0, False
+    size, blank, number = 0, False, 1
     while line := stream.readline(MOST_BYTES):
         if blank and line.startswith(b"From "):
-            yield Mail(_joined(lines), place())
-            lines, size, blank = [], 0, False
+            yield Mail(_joined(lines), place(), f"{name}:{number}")
+            lines, size, blank, number = [], 0, False, number + 1
             continue
         blank = line in (b"\n", b"\r\n")
         if line.startswith(b">") and line.lstrip(b">").startswith(b"From "):
@@ -107,7 +110,7 @@ def _in_stream(stream: IO[bytes], below: IO[bytes]) -> Iterator[Mail]:
         if size < MOST_BYTES:
             lines.append(line)
             size += len(line)
-    yield Mail(_joined(lines), place())
+    yield Mail(_joined(lines), place(), f"{name}:{number}")
 
 
 def _joined(lines: list[bytes]) -> bytes:

@@ -101,7 +101,7 @@ def _model(config: PipelineConfig, schema: Schema | None) -> Any:
     if own.kind == FILTER:
         if steps:
             raise BadConfig(f"transformers: {FILTER} takes mails apart itself, and has none before it")
-        return make_filter(own.arguments)
+        return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
     if not steps:
         return make_learner(own.kind, own.arguments, schema)
     return compose.Pipeline(*steps, make_learner(own.kind, own.arguments))

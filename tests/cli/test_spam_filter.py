@@ -188,6 +188,17 @@ def test_files_and_boxes_are_classified_message_by_message(
     assert sum(right) > 0.9 * len(right)
 
 
+def test_each_verdict_names_the_file_of_its_message(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes = home.parent / "boxes"
+    out = ran(monkeypatch, b"", "classify", "--home", home, boxes / "spam", boxes / "ham.mbox")[1]
+    places = [line.split("\t")[4] for line in out.decode().splitlines()]
+    files = sorted(str(file) for part in ("cur", "new") for file in (boxes / "spam" / part).iterdir())
+    assert places[: len(files)] == files
+    box = [f"{boxes / 'ham.mbox'}:{number}" for number in range(1, len(places) - len(files) + 1)]
+    assert places[len(files) :] == box and len(box) > 100
+    assert ran(monkeypatch, MESSAGES[0][0], "classify", "--home", home)[1].endswith(b"\t-\n")
+
+
 # -- the server -------------------------------------------------------------------------------------------------------
 
 

@@ -256,6 +256,41 @@ def test_arguments_of_files_make_a_filter() -> None:
             make_filter(wrong)
 
 
+def test_a_key_from_the_environment_hashes_the_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyed = FILE.replace('"spam-filter", ', '"spam-filter", key = "${SPAM_KEY}", ')
+    (write(tmp_path) / "spam.toml").write_text(keyed)
+    monkeypatch.setenv("SPAM_KEY", "sixteen bytes or more")
+    engine = engine_in(tmp_path)
+    engine.run()
+    tokens = filter_of(engine).export_counts()["tokens"]
+    assert len(tokens) > 100 and all(re.fullmatch(r"[0-9a-f]{18}", token) for token in tokens)
+    assert not any(b"sixteen bytes" in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    again = engine_in(tmp_path)
+    again.run()
+    assert digest(filter_of(again)) == digest(filter_of(engine))
+    monkeypatch.setenv("SPAM_KEY", "another key that is long enough")
+    with pytest.raises(BadState, match="key"):
+        engine_in(tmp_path).run()
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ('{ kind = "spam-filter", key = "sixteen bytes or more" }', "a secret is not written here"),
+        ('{ kind = "spam-filter", key = "${NO_SUCH_KEY}" }', "no variable NO_SUCH_KEY"),
+        ('{ kind = "nb", key = "${SPAM_KEY}" }', "a key is for the tokens of 'spam-filter'"),
+        ('{ kind = "spam-filter", arguments = { key = "${SPAM_KEY}" } }', "model.arguments.key"),
+    ],
+)
+def test_a_key_that_cannot_be_one_is_refused(monkeypatch: pytest.MonkeyPatch, model: str, says: str) -> None:
+    monkeypatch.setenv("SPAM_KEY", "sixteen bytes or more")
+    wrong = re.sub(r"(?m)^model = .*$", lambda _: f"model = {model}", FILE)
+    with pytest.raises(BadConfig, match=re.escape(says)):
+        parse_config(wrong)
+
+
 def test_the_pipeline_that_the_readme_shows_can_be_built() -> None:
     (shown,) = re.findall(r"^```toml\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
     source = build(parse_config(shown)).source
