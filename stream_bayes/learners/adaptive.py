@@ -26,7 +26,7 @@ from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base import BayesClassifier, X, most_probable
-from stream_bayes.learners.drift_log import DriftLog, edges_of
+from stream_bayes.learners.drift_log import DriftLog, difference, edges_of
 from stream_bayes.learners.half_life_choice import log_loss
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
@@ -45,14 +45,25 @@ class Trial(NamedTuple):
     since: int  # the first event it has learned
     length: int  # events until it is judged
     events: int = 0  # of these, how many there were
+    lost: float = 0.0  # the present model's log-loss, summed
     gain: float = 0.0  # the present model's log-loss minus the candidate's, summed
     squares: float = 0.0  # of these differences
 
-    def with_gain(self, gain: float) -> Trial:
+    def with_losses(self, present: float, candidate: float) -> Trial:
         """After one more event."""
+        gain = present - candidate
         return self._replace(
-            events=self.events + 1, gain=self.gain + gain, squares=self.squares + gain * gain
+            events=self.events + 1,
+            lost=self.lost + present,
+            gain=self.gain + gain,
+            squares=self.squares + gain * gain,
         )
+
+    @property
+    def score(self) -> dict[str, float]:
+        """The mean log-loss of the present model and of the candidate."""
+        events = max(self.events, 1)
+        return {"before": self.lost / events, "after": (self.lost - self.gain) / events}
 
     def is_better(self, margin: float) -> bool:
         """Whether the candidate's mean gain is above a margin, and not by chance."""
@@ -198,7 +209,8 @@ class DriftAdaptive(base.Classifier):
         if after <= before:
             return  # better answers: it goes on learning
         self._trial = Trial(self._clock, self._clock - newest + 1, self.judge_after)
-        self.log.add("drift", self._clock, since=self._trial.since, before=before, after=after)
+        score = {"before": before, "after": after}
+        self.log.add("drift", self._clock, signal=self.signal, since=self._trial.since, score=score)
         self._candidate = self._made(newest)
 
     def _made(self, newest: int) -> BayesClassifier:
@@ -222,7 +234,7 @@ class DriftAdaptive(base.Classifier):
         except StreamBayesError as error:
             self._end(trial, "refused", why=str(error))
             return
-        trial = self._trial = trial.with_gain(loss - log_loss(answer, y))
+        trial = self._trial = trial.with_losses(loss, log_loss(answer, y))
         if trial.events < trial.length:
             return
         candidate.research()
@@ -230,7 +242,7 @@ class DriftAdaptive(base.Classifier):
             before = edges_of(self._model)
             self._model = candidate
             self.generation += 1
-            self._end(trial, "adopted", **_difference(before, edges_of(candidate)))
+            self._end(trial, "adopted", structure=difference(before, edges_of(candidate)))
         elif trial.length >= self.judge_after * 2 ** (self.trials - 1):
             self._end(trial, "refused", why="it is no better")
         else:
@@ -238,8 +250,8 @@ class DriftAdaptive(base.Classifier):
 
     def _end(self, trial: Trial, what: str, **told: Any) -> None:
         """Go back to being stable, and forget what the detector has seen."""
-        gain = trial.gain / max(trial.events, 1)
-        self.log.add(what, self._clock, begun=trial.begun, events=trial.events, gain=gain, **told)
+        told |= {"signal": self.signal, "since": trial.since, "events": trial.events}
+        self.log.add(what, self._clock, candidate=self.policy, score=trial.score, **told)
         self._trial, self._candidate, self._warned = None, None, None
         self._detector = self._new_detector()
 
@@ -307,11 +319,3 @@ def since_change(signals: NDArray[np.float64]) -> int:
 def mean_of(signals: NDArray[np.float64]) -> float:
     """The mean; 0 of none, so that whatever comes first is no better than what was before."""
     return float(signals.mean()) if len(signals) else 0.0
-
-
-def _difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:
-    """Edges that one structure has and the other has not."""
-    return {
-        "added": [edge for edge in after if edge not in before],
-        "removed": [edge for edge in before if edge not in after],
-    }

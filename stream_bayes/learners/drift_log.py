@@ -1,16 +1,62 @@
-"""What became of each drift: when it was noticed, what it was, what was tried and what came of it."""
+"""What became of each drift: when it was noticed, what it was, what was tried and what came of it.
+
+An entry is a dict; every one has all of these keys, None where there is nothing to say:
+
+    what       "warning"     a detector warns; a shadow model begins to learn
+               "drift"       answers have become worse; candidates are made
+               "unfinished"  a search spent its budget; what it was for is not tried
+               "searched"    the candidates are there, and their trial begins
+               "adopted"     a candidate has taken over
+               "refused"     no candidate was better; the present model stays
+    number     0, 1, 2, ...: the entries that were ever made
+    event      how many events had been learned then
+    time       the stream's time at that event, in seconds; None where the stream gives none
+    source, partition, position   of the record that the event came from; None outside the engine
+    signal     "log-loss", "error" or "family"
+    detector   {"name": "ADWIN", "events": 812, "families": ["rain"]}: its class, how many events it had been fed, and
+               with the signal "family" those whose detectors noticed something, by name
+    since      the first event after the change
+    candidate  what it is about: "refit", "search", "both", "more", "fewer", or "retired 3", the model that answered
+               as generation 3
+    structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not
+    score      {"before": 0.31, "after": 1.2}: of a warning or drift the signal's mean before and after the change; of a
+               trial the mean log-loss of the present model and of the candidate
+    events     of a trial how many events it took; of a search how many it read
+    why        of what was refused or unfinished
+
+All of this follows from the events alone. How long something took by the clock on the wall does not, and stands apart:
+`DriftLog.seconds`, by number of entry, for those who give the log a `timer`. In JSON lines it is an entry's last key.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stream_bayes.core.values import name_order
 
-__all__ = ["DriftLog", "edges_of"]
+__all__ = ["KEYS", "KINDS", "DriftLog", "difference", "edges_of"]
 
+KINDS = ("warning", "drift", "unfinished", "searched", "adopted", "refused")
+KEYS = (
+    "what",
+    "number",
+    "event",
+    "time",
+    "source",
+    "partition",
+    "position",
+    "signal",
+    "detector",
+    "since",
+    "candidate",
+    "structure",
+    "score",
+    "events",
+    "why",
+)
 MOST_ENTRIES = 1000
 
 
@@ -23,33 +69,50 @@ class DriftLog:
         Those it begins with.
     counts
         How many of each kind there have been, with those that went; None: there were no others.
+    seconds
+        How long the work behind an entry took, by its number.
+
+    Attributes
+    ----------
+    timer
+        A clock in seconds, as `time.perf_counter`, for whoever wants to know `seconds`; None: nothing is timed.
 
     Examples
     --------
     >>> log = DriftLog()
-    >>> log.add("drift", 120, signal=0.5)
-    >>> print(log.json_lines())
-    {"what": "drift", "event": 120, "signal": 0.5}
-    >>> log.counts
-    {'drift': 1}
+    >>> log.add("drift", 120, signal="error", since=80)
+    >>> log.entries[0]["event"], log.entries[0]["candidate"], log.counts
+    (120, None, {'drift': 1})
+    >>> print(log.json_lines()[:44])
+    {"what": "drift", "number": 0, "event": 120,
     """
 
     def __init__(
-        self, entries: Iterable[Mapping[str, Any]] = (), counts: Mapping[str, int] | None = None
+        self,
+        entries: Iterable[Mapping[str, Any]] = (),
+        counts: Mapping[str, int] | None = None,
+        seconds: Mapping[int, float] | None = None,
     ) -> None:
         self.entries: list[dict[str, Any]] = [dict(entry) for entry in entries]
         kinds = Counter(entry["what"] for entry in self.entries)
         self.counts: dict[str, int] = dict(kinds if counts is None else counts)
+        self.seconds: dict[int, float] = dict(seconds or {})
+        self.timer: Callable[[], float] | None = None
 
     @property
     def added(self) -> int:
         """How many entries there have been."""
         return sum(self.counts.values())
 
-    def add(self, what: str, event: int, **told: Any) -> None:
+    def add(self, what: str, event: int, *, seconds: float | None = None, **told: Any) -> None:
         """Note what happened, and after which event."""
-        self.entries.append({"what": what, "event": event, **told})
+        number = self.added
+        self.entries.append(dict.fromkeys(KEYS) | {"what": what, "number": number, "event": event, **told})
         self.counts[what] = self.counts.get(what, 0) + 1
+        if seconds is not None:
+            self.seconds[number] = seconds
+        for gone in self.entries[:-MOST_ENTRIES]:
+            self.seconds.pop(gone["number"], None)
         del self.entries[:-MOST_ENTRIES]
 
     def newest(self, number: int) -> list[dict[str, Any]]:
@@ -57,22 +120,27 @@ class DriftLog:
 
         Examples
         --------
-        >>> log = DriftLog([{"what": "drift", "event": 120}])
+        >>> log = DriftLog()
+        >>> log.add("drift", 120)
         >>> for entry in log.newest(1):
         ...     entry["time"] = 12.5
-        >>> log.entries
-        [{'what': 'drift', 'event': 120, 'time': 12.5}]
+        >>> log.entries[0]["time"]
+        12.5
         """
         return self.entries[len(self.entries) - min(number, len(self.entries)) :]
 
     def json_lines(self) -> str:
         """An object a line."""
-        return "\n".join(json.dumps(entry) for entry in self.entries)
+        return "\n".join(json.dumps(self._with_seconds(entry)) for entry in self.entries)
+
+    def _with_seconds(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        number = entry["number"]
+        return {**entry, "seconds": self.seconds[number]} if number in self.seconds else dict(entry)
 
 
 def edges_of(model: Any) -> list[list[str]]:
-    """The edges between features that a learner has derived or was given, as [parent, child] by name; none if it has
-    no such thing.
+    """The edges of a learner's structure, as [parent, child] by name: those between features that it has derived or was
+    given, [feature, "class"] for a super-parent; none if it has no such thing.
 
     Examples
     --------
@@ -80,6 +148,9 @@ def edges_of(model: Any) -> list[list[str]]:
     >>> edges_of(ODE({"rain": "season"}))
     []
     """
+    structure = getattr(model, "structure", None)
+    if structure is not None:
+        return [[_named(parent), _named(child)] for parent, child in structure.edges]
     parents: Mapping[Any, Any] = getattr(model, "parents_", {})
     edges = []
     for child in sorted(parents, key=name_order):
@@ -87,6 +158,20 @@ def edges_of(model: Any) -> list[list[str]]:
         several = isinstance(above, tuple) and above not in parents  # a name may be a tuple too
         edges += [[_named(one), _named(child)] for one in (above if several else (above,)) if one is not None]
     return edges
+
+
+def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:
+    """Edges that one structure has and the other has not.
+
+    Examples
+    --------
+    >>> difference([["a", "b"]], [["a", "b"], ["b", "c"]])
+    {'added': [['b', 'c']], 'removed': []}
+    """
+    return {
+        "added": [edge for edge in after if edge not in before],
+        "removed": [edge for edge in before if edge not in after],
+    }
 
 
 def _named(name: Any) -> str:

@@ -50,7 +50,7 @@ class _Candidate(Kind):
 
 
 class _Trial(Kind):
-    """[begun, since, length, events, gain, squares]."""
+    """[begun, since, length, events, lost, gain, squares]."""
 
     def saved(self, held: Any, place: Place) -> JSONValue:
         return Leaf("a trial", _is_trial).saved(list(held), place)
@@ -60,7 +60,7 @@ class _Trial(Kind):
 
 
 def _is_trial(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != 6:
+    if not isinstance(value, list) or len(value) != 7:
         return False
     counts, sums = value[:4], value[4:]
     return (
@@ -68,18 +68,23 @@ def _is_trial(value: object) -> bool:
         and all(type(number) is float and math.isfinite(number) for number in sums)
         and counts[3] < counts[2]
         and 0 < counts[1] <= counts[0]
-        and sums[1] >= 0.0
+        and sums[0] >= 0.0
+        and sums[2] >= 0.0
     )
 
 
 class _Log(Kind):
-    """The entries of a log, and how many there were of each kind."""
+    """The entries of a log, how many there were of each kind, and how long some took: these alone are no events'."""
 
     def saved(self, held: Any, place: Place) -> JSONValue:
-        return {"entries": Listed(PLAIN).saved(held.entries, place), "counts": dict(held.counts)}
+        return {
+            "entries": Listed(PLAIN).saved(held.entries, place),
+            "counts": dict(held.counts),
+            "seconds": [[number, took] for number, took in held.seconds.items()],
+        }
 
     def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        written, counts = place.fields(saved, "entries", "counts")
+        written, counts, seconds = place.fields(saved, "entries", "counts", "seconds")
         entries = Listed(PLAIN).loaded(written, None, place)
         if not all(map(_is_entry, entries)):
             raise place.wrong("entries of a log", saved)
@@ -90,7 +95,8 @@ class _Log(Kind):
         log = DriftLog(entries)
         if any(counts.get(what, 0) < number for what, number in log.counts.items()):
             raise place.wrong("at least as many entries of each kind as there are", counts)
-        return DriftLog(entries, counts)
+        took = dict(Listed(Leaf("seconds of an entry", _is_seconds)).loaded(seconds, None, place))
+        return DriftLog(entries, counts, took)
 
 
 def _is_entry(value: object) -> bool:
@@ -98,8 +104,15 @@ def _is_entry(value: object) -> bool:
         isinstance(value, Mapping)
         and all(isinstance(key, str) for key in value)
         and isinstance(value.get("what"), str)
-        and type(value.get("event")) is int
+        and all(type(value.get(name)) is int for name in ("event", "number"))
     )
+
+
+def _is_seconds(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    number, took = value
+    return type(number) is int and type(took) is float and 0.0 <= took < math.inf
 
 
 @dataclass(frozen=True)
