@@ -1,5 +1,7 @@
 """The inner loops of structure search: counting families over many rows, and scoring what was counted.
 
+Other threads run meanwhile.
+
 A row is a run of codes, one for each variable; the largest code that its type holds means missing. A family's cells are
 
     [configuration of the parents][value of the extra parent][value of the child]
@@ -34,15 +36,16 @@ def number_configurations(codes, members, sizes, numbers):
     k: cython.Py_ssize_t
     number: cython.longlong
     code: cython.longlong
-    for row in range(codes.shape[0]):
-        number = 0
-        for k in range(members.shape[0]):
-            code = codes[row, members[k]]
-            if code >= sizes[k]:
-                number = -1
-                break
-            number = number * sizes[k] + code
-        numbers[row] = cython.cast(cython.int, number)
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            number = 0
+            for k in range(members.shape[0]):
+                code = codes[row, members[k]]
+                if code >= sizes[k]:
+                    number = -1
+                    break
+                number = number * sizes[k] + code
+            numbers[row] = cython.cast(cython.int, number)
 
 
 def count_families(codes, weights, numbers, child, candidates, sizes, starts, cells):
@@ -72,16 +75,17 @@ def count_families(codes, weights, numbers, child, candidates, sizes, starts, ce
     number: cython.Py_ssize_t
     width: cython.Py_ssize_t = sizes[child]
     weight: cython.double
-    for row in range(codes.shape[0]):
-        number = numbers[row]
-        value = codes[row, child]
-        if number < 0 or value >= width:
-            continue
-        weight = weights[row]
-        for k in range(candidates.shape[0]):
-            code = codes[row, candidates[k]]
-            if code < sizes[candidates[k]]:
-                cells[starts[k] + (number * sizes[candidates[k]] + code) * width + value] += weight
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            number = numbers[row]
+            value = codes[row, child]
+            if number < 0 or value >= width:
+                continue
+            weight = weights[row]
+            for k in range(candidates.shape[0]):
+                code = codes[row, candidates[k]]
+                if code < sizes[candidates[k]]:
+                    cells[starts[k] + (number * sizes[candidates[k]] + code) * width + value] += weight
 
 
 def score_family(cells, start, rows, width, cell, row):
@@ -94,9 +98,13 @@ def score_family(cells, start, rows, width, cell, row):
     cell, row
         The weight of a Dirichlet prior for a value, and for a configuration; 0 for the plain log-likelihood.
     """
-    if cell == 0.0:
-        return log_likelihood(cells, start, rows, width)
-    return dirichlet(cells, start, rows, width, cell, row)
+    answer: cython.double
+    with cython.nogil:
+        if cell == 0.0:
+            answer = log_likelihood(cells, start, rows, width)
+        else:
+            answer = dirichlet(cells, start, rows, width, cell, row)
+    return answer
 
 
 @cython.cfunc

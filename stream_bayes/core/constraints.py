@@ -148,7 +148,13 @@ class PC:
                 f"edges cannot be both required and forbidden: {shown(both)}; take them from one"
             )
 
-    def search(self, sample: Sample, *, should_stop: Callable[[], bool] = lambda: False) -> ConstraintResult:
+    def search(
+        self,
+        sample: Sample,
+        *,
+        should_stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, int], None] = lambda tests, edges: None,
+    ) -> ConstraintResult:
         """Find a structure by G-tests of a sample.
 
         Parameters
@@ -157,6 +163,8 @@ class PC:
             The rows. Collapsed ones are tested faster.
         should_stop
             Asked before every test; True ends the search with the edges that are left.
+        progress
+            Told after every test how many there were, and how many edges are left.
 
         Raises
         ------
@@ -167,10 +175,15 @@ class PC:
         def test(one: int, other: int, given: tuple[int, ...]) -> float:
             return _g_test(sample, one, other, given).p_value
 
-        return self.search_by(sample.variables, test, should_stop=should_stop)
+        return self.search_by(sample.variables, test, should_stop=should_stop, progress=progress)
 
     def search_by(
-        self, variables: Iterable[Value], test: Test, *, should_stop: Callable[[], bool] = lambda: False
+        self,
+        variables: Iterable[Value],
+        test: Test,
+        *,
+        should_stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, int], None] = lambda tests, edges: None,
     ) -> ConstraintResult:
         """Find a structure by any test.
 
@@ -181,14 +194,14 @@ class PC:
         test
             Says how likely two variables are to look as dependent as they do if they are not, given others:
             `test(one, other, given)`, places among the variables in the order of their names.
-        should_stop
-            Asked before every test.
+        should_stop, progress
+            As for `search`.
         """
         names = tuple(sorted(variables, key=name_order))
         required, forbidden = self._edges(names, self.required), self._edges(names, self.forbidden)
         Structure.from_edges(self.required, names)  # refuses a cycle
         allowed = ~forbidden & ~required.T & ~np.eye(len(names), dtype=bool)
-        skeleton = _Skeleton(allowed | allowed.T, required | required.T, self, test, should_stop)
+        skeleton = _Skeleton(allowed | allowed.T, required | required.T, self, test, should_stop, progress)
         skeleton.thin()
         pattern = self._directed(skeleton, required, allowed)
         return ConstraintResult(
@@ -239,11 +252,13 @@ class _Skeleton:
         settings: PC,
         test: Test,
         should_stop: Callable[[], bool],
+        progress: Callable[[int, int], None],
     ) -> None:
         self.joined = joined.copy()
         # Pairs that may not be joined are looked at too: given what they are independent says where arrows meet.
         self.open = ~kept & ~np.eye(len(joined), dtype=bool)
-        self.settings, self.test, self.should_stop = settings, test, should_stop
+        self.settings, self.test = settings, test
+        self.should_stop, self.progress = should_stop, progress
         self.separations: dict[tuple[int, int], tuple[int, ...]] = {}
         self.tests = 0
         self.ended = False
@@ -277,7 +292,11 @@ class _Skeleton:
                     return None
                 tested.add(given)
                 self.tests += 1
-                if self.test(a, b, given) > self.settings.significance:
+                independent = self.test(a, b, given) > self.settings.significance
+                self.progress(
+                    self.tests, int(self.joined.sum()) // 2 - (independent and bool(self.joined[a, b]))
+                )
+                if independent:
                     return given
         return None
 

@@ -31,6 +31,8 @@ class K2Search:
         What is to be raised.
     max_parents
         How many parents a variable may have.
+    max_families
+        Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class K2Search:
     order: Iterable[Value]
     score: Score = field(default_factory=K2)
     max_parents: int | None = None
+    max_families: int | None = None
 
     def __post_init__(self) -> None:
         order = tuple(self.order)
@@ -50,9 +53,10 @@ class K2Search:
         twice = [name for k, name in enumerate(order) if name in order[:k]]
         if twice:
             raise BadStructure(f"order: expected each variable once, got {shown(twice)} again")
-        most = self.max_parents
-        if most is not None and (type(most) is not int or most < 0):
-            raise BadValue(f"max_parents: expected a whole number from 0 on, or None, got {most!r}")
+        for name in ("max_parents", "max_families"):
+            most = getattr(self, name)
+            if most is not None and (type(most) is not int or most < 0):
+                raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {most!r}")
 
     def search(
         self,
@@ -91,7 +95,9 @@ class K2Search:
             own = scorer.score(child, ())
             most = k if self.max_parents is None else min(k, self.max_parents)
             while len(parents) < most and not ended:
-                ended = should_stop()
+                ended = should_stop() or (
+                    self.max_families is not None and scorer.families >= self.max_families
+                )
                 others = [place for place in sorted(places[:k]) if place not in parents]
                 gains = scorer.with_each(child, parents, others) - own if not ended else None
                 if gains is None:

@@ -140,9 +140,21 @@ def test_a_search_that_was_stopped_says_so() -> None:
         asked.append(1)
         return len(asked) > 4
 
-    result = PC().search_by(LAWN.variables, knows(LAWN), should_stop=should_stop)
+    told: list[tuple[int, int]] = []
+    result = PC().search_by(
+        LAWN.variables,
+        knows(LAWN),
+        should_stop=should_stop,
+        progress=lambda tests, edges: told.append((tests, edges)),
+    )
     assert not result.finished
     assert result.tests == 4
+    assert [tests for tests, _ in told] == [1, 2, 3, 4]
+    assert told[-1][1] == len(result.structure.edges)
+    whole = PC().search_by(
+        LAWN.variables, knows(LAWN), progress=lambda tests, edges: told.append((tests, edges))
+    )
+    assert told[-1] == (whole.tests, len(LAWN.edges))
 
 
 @pytest.mark.parametrize("settings", [{"significance": 0.0}, {"significance": 1.0}, {"max_given": -1}])

@@ -82,6 +82,14 @@ def test_a_search_that_was_stopped_says_so() -> None:
     assert told[0][1] == result.score > result.start_score
 
 
+def test_a_search_that_spent_its_families_says_so() -> None:
+    sample = Sample({v: [0, 1] * 9 for v in "abc"}, dict.fromkeys("abc", 2))
+    whole, cut = K2Search("abc").search(sample), K2Search("abc", max_families=4).search(sample)
+    assert (whole.finished, cut.finished) == (True, False)
+    assert whole.families > 4
+    assert cut.path == whole.path[:1]
+
+
 def test_what_is_no_order_is_refused() -> None:
     sample = Sample({"a": [0], "b": [0]}, {"a": 1, "b": 1})
     with pytest.raises(BadStructure, match=r"each variable once, got .*'a'"):
@@ -90,3 +98,5 @@ def test_what_is_no_order_is_refused() -> None:
         K2Search("a").search(sample)
     with pytest.raises(BadValue, match="max_parents: expected a whole number"):
         K2Search("ab", max_parents=-1)
+    with pytest.raises(BadValue, match="max_families: expected a whole number"):
+        K2Search("ab", max_families=-1)
