@@ -184,6 +184,8 @@ river_state.pipelines
 river_state.catalogue
 streams.file_system
 streams.source
+streams.order
+streams.changes
 streams.sink
 streams.journal
 streams.evaluation.checkpoints

@@ -181,6 +181,9 @@ def run(
         bool, typer.Option("--accept-gap", help="Go on though records of a topic expired unread.")
     ] = False,
     most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
+    until_end: Annotated[
+        bool, typer.Option("--until-end", help="Stop once all is read that was there at the start.")
+    ] = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log to stderr as JSON lines, with times in UTC.")
     ] = False,
@@ -206,7 +209,7 @@ def run(
                     around.enter_context(logging_json(sys.stderr))
                 if config.ops is not None:
                     around.enter_context(serving(engine, config.ops.host, config.ops.port))
-                _run(engine, size, most, json, quiet=json or log_json, rebuild=rebuild)
+                _run(engine, size, most, json, quiet=json or log_json, rebuild=rebuild, until_end=until_end)
 
 
 def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
@@ -265,9 +268,10 @@ def _run(
     *,
     quiet: bool | None = None,
     rebuild: bool = False,
+    until_end: bool = False,
 ) -> None:
     with stopping_on_signals(engine.stop), bar_over(engine, total, quiet=json if quiet is None else quiet):
-        engine.run(most, rebuild=rebuild)
+        engine.run(most, rebuild=rebuild, until_end=until_end)
     print_summary(engine, json)
 
 

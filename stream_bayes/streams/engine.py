@@ -15,14 +15,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stream_bayes.core.event import Partition, Position, Slice
-from stream_bayes.errors import BadSnapshot, BadState, BadValue, Exhausted, NoSnapshot, SourceError
+from stream_bayes.core.event import Partition, Position
+from stream_bayes.errors import BadSnapshot, BadState, BadValue, Exhausted, NoSnapshot
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.changes import differences
 from stream_bayes.streams.journal import Journal, Kept
+from stream_bayes.streams.order import slices_of
 from stream_bayes.streams.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.served import digest
 from stream_bayes.streams.sink import Sink
-from stream_bayes.streams.source import KnowsEnds, Record, Source
+from stream_bayes.streams.source import HasEnd, KnowsEnds, Record, Source
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 
@@ -170,7 +172,7 @@ class Engine:
 
     # -- running ------------------------------------------------------------------------------------------------------
 
-    def run(self, most: int | None = None, *, rebuild: bool = False) -> Progress:
+    def run(self, most: int | None = None, *, rebuild: bool = False, until_end: bool = False) -> Progress:
         """Take events until the source ends, `stop` is called, or `most` more were taken.
 
         Parameters
@@ -179,12 +181,16 @@ class Engine:
             After how many to stop.
         rebuild
             Begin anew: no snapshot is gone on from, and the outputs are emptied.
+        until_end
+            Stop, too, once all is taken that was there when the run began: for logs that go on growing.
         """
         try:
             self._start(rebuild)
             self._running = True
             logger.info("starts after %d records", self.step.taken)
             until = None if most is None else self.step.taken + most
+            log = self.source if until_end and isinstance(self.source, HasEnd) else None
+            end = {} if log is None else log.end()
             while not self._stopping and self.step.taken != until:
                 room = self.batch if until is None else min(self.batch, until - self.step.taken)
                 try:
@@ -198,6 +204,8 @@ class Engine:
                 if self.journal is not None:
                     self.journal.tend(self.positions)
                 self._save_when_due()
+                if log is not None and log.is_past(end):
+                    break
             self._finish()
             logger.info("ends after %d records", self.step.taken)
         finally:
@@ -213,7 +221,7 @@ class Engine:
 
     def _take(self, records: Sequence[Record]) -> None:
         """One batch, from events to results that last."""
-        slices = self._slices(records)
+        slices = slices_of(records, self.positions, self.source.may_skip)
         for sink in self._sinks:
             sink.begin()
         try:
@@ -235,30 +243,6 @@ class Engine:
         if self.dead_letters is not None and step.letters:
             self.dead_letters.write(step.letters)
         step.forget_results()
-
-    def _slices(self, records: Iterable[Record]) -> list[Slice]:
-        """In which order positions are read; every one of them once, and none left out."""
-        slices = []
-        positions, may_skip = self.positions, self.source.may_skip
-        partition, start, stop = None, 0, 0
-        for record in records:
-            if record.partition is not partition and record.partition != partition:
-                if partition is not None:
-                    slices.append(Slice(partition, start, stop))
-                    positions[partition] = stop
-                partition = record.partition
-                start = stop = positions.get(partition, record.position)
-            if record.position != stop and (record.position < stop or not may_skip):
-                what = "repeats" if record.position < stop else "skips"
-                raise SourceError(
-                    f"{partition.source}, partition {partition.partition}, {what} positions: {stop} was to come "
-                    f"next, and {record.position} came; nothing of this batch was learned"
-                )
-            stop = record.position + record.length  # `after`, without a call
-        if partition is not None:
-            slices.append(Slice(partition, start, stop))
-            positions[partition] = stop
-        return slices
 
     # -- beginning and ending -----------------------------------------------------------------------------------------
 
@@ -341,7 +325,7 @@ class Engine:
     def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
         """Take again what was committed after the snapshot: the identical step, but nothing is written twice."""
         for records in batches:
-            self._slices(records)
+            slices_of(records, self.positions, self.source.may_skip)
             self.step.take(records)
             self.step.forget_results()
             self.replayed += len(records)
@@ -411,22 +395,3 @@ class Engine:
             own[LOG] = dict(self.journal.identity)
         self.schedule.taken(self.step.taken, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | own, **frozen))
-
-
-def differences(saved: Mapping[str, Any], own: Mapping[str, Any], path: str = "") -> list[str]:
-    """What differs between two settings, a text for each.
-
-    Examples
-    --------
-    >>> differences({"model": {"learner": "TAN"}}, {"model": {"learner": "AODE", "strength": 1.0}})
-    ["model.learner was 'TAN', is 'AODE'", 'model.strength was not given, is 1.0']
-    """
-    told = []
-    for key in [*saved, *(key for key in own if key not in saved)]:
-        before, now = saved.get(key, ...), own.get(key, ...)
-        if isinstance(before, Mapping) and isinstance(now, Mapping):
-            told += differences(before, now, f"{path}{key}.")
-        elif before != now:
-            texts = ["not given" if value is ... else repr(value) for value in (before, now)]
-            told.append(f"{path}{key} was {texts[0]}, is {texts[1]}")
-    return told

@@ -125,6 +125,16 @@ class FileSource(ABC):
         """Where the file ends now; nothing of one that is compressed."""
         return {} if self._file.compressed else {self._given_partition: self._file.size}
 
+    def end(self) -> Mapping[Partition, Position]:
+        return {self._given_partition: self._file.size}
+
+    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+        at = self._given_partition
+        # Of rotated files the newest is the one that is being read. A compressed one is read to its own end anyway.
+        return self._waits and all(
+            part < at or (part == at and self._file.offset >= size) for part, size in end.items()
+        )
+
     def poll(self, limit: int) -> list[Record]:
         if not self._ready:
             self._ready = self._advance()
@@ -178,6 +188,7 @@ class FileSource(ABC):
         )
         self._next: ByteFile | None = None
         self._headed = False
+        self._waits = False  # for more: what is in memory is no whole record yet
         self._ready = []
         try:
             if self.follow and file.compressed:
@@ -225,6 +236,7 @@ class FileSource(ABC):
         """Read on to the next records; none, after a pause, where nothing has come yet."""
         while True:
             grown = self._grow()
+            self._waits = False
             last = not grown and self._ended()
             if records := self._taken(last):
                 return records
@@ -233,6 +245,7 @@ class FileSource(ABC):
             if last:
                 self._go_over()
             elif not grown:
+                self._waits = True
                 self._sleep(PAUSE_SECONDS)
                 return []
 

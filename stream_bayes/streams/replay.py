@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.source import Record, Source
+from stream_bayes.streams.source import HasEnd, KnowsEnds, Record, Source
 
 __all__ = ["Paced"]
 
@@ -100,6 +100,24 @@ class Paced:
 
     def close(self) -> None:
         self.source.close()
+
+    @property
+    def connected(self) -> bool:
+        """Whether it can be read now."""
+        return not isinstance(self.source, KnowsEnds) or self.source.connected
+
+    @property
+    def ends(self) -> Mapping[Partition, Position]:
+        """The position after the last record of each partition, where the source knows it."""
+        return self.source.ends if isinstance(self.source, KnowsEnds) else {}
+
+    def end(self) -> Mapping[Partition, Position]:
+        """Where each partition ends now."""
+        return self.source.end() if isinstance(self.source, HasEnd) else {}
+
+    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+        """Whether all records before this end were given away; one that cannot tell is read until it says so."""
+        return not self._waiting and isinstance(self.source, HasEnd) and self.source.is_past(end)
 
     def _begin(self) -> None:
         self._waiting = []

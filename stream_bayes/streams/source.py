@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from stream_bayes.core.event import BadRecord, Event, Partition, Position
 
-__all__ = ["KnowsEnds", "Record", "Source"]
+__all__ = ["HasEnd", "KnowsEnds", "Record", "Source"]
 
 Record: TypeAlias = Event | BadRecord
 
@@ -81,4 +81,17 @@ class KnowsEnds(Protocol):
     @property
     def ends(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, as far as it is known without waiting."""
+        ...
+
+
+@runtime_checkable
+class HasEnd(Protocol):
+    """A source that goes on waiting where it has been read to its end, and can tell that it is there."""
+
+    def end(self) -> Mapping[Partition, Position]:
+        """Where each partition ends now."""
+        ...
+
+    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+        """Whether all records before this end were given away; half a record at it is none."""
         ...

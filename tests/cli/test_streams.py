@@ -150,6 +150,17 @@ def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path)
     assert json.loads(run("run", pipeline, "--dry-run", "--json").stdout)["records"] == 100
 
 
+def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(pipeline: Path) -> None:
+    pipeline.write_text(pipeline.read_text().replace('kind = "csv"', 'kind = "csv"\nfollow = true'))
+    with (pipeline.parent / "weather.csv").open("a") as file:
+        file.write("600,60.0,gr")  # half a line: there is none yet
+    told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
+    assert told["records"] == ROWS == len(answers(pipeline))
+    with (pipeline.parent / "weather.csv").open("a") as file:
+        file.write("ey,0.5,yes\n")
+    assert json.loads(run("run", pipeline, "--until-end", "--json").stdout)["records_in_this_run"] == 1
+
+
 def test_rebuild_begins_anew(pipeline: Path) -> None:
     run("run", pipeline)
     assert json.loads(run("run", pipeline, "--rebuild", "--json").stdout)["records_in_this_run"] == ROWS

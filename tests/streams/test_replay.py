@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.event import Event, Partition
 from stream_bayes.errors import BadValue, Exhausted
+from stream_bayes.streams.csv_source import CSVSource
+from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.replay import Paced
 
@@ -116,3 +118,17 @@ def test_at_any_pace_the_records_are_the_same_and_none_is_early(times, speed, li
 def test_a_speed_is_a_number_above_zero(speed):
     with pytest.raises(BadValue, match="speed: expected a number above 0"):
         Paced(IterableSource([]), speed)
+
+
+def test_how_far_there_is_something_to_read_is_passed_on(tmp_path):
+    path = tmp_path / "days.csv"
+    path.write_text("at,sky\n0,grey\n1,blue\n")
+    source = CSVSource(path, Fields(time="at"), follow=True, sleep=lambda _: None)
+    replayed = Paced(source, math.inf, sleep=lambda _: None)
+    end = replayed.end()
+    assert replayed.ends == source.ends and set(replayed.ends.values()) == {path.stat().st_size}
+    taken = 0
+    while not replayed.is_past(end):
+        taken += len(replayed.poll(1))
+    assert taken == 2 and replayed.connected
+    replayed.close()

@@ -230,6 +230,15 @@ class KafkaSource:
         """The position after the last record of each partition, when the cluster was asked last."""
         return self._ends
 
+    def end(self) -> Mapping[Partition, Position]:
+        return self.cluster.ends(self._next or self.positions)
+
+    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+        try:
+            return all(self._reading().reached(partition) >= position for partition, position in end.items())
+        except (BrokerAway, Interrupted):
+            return False  # it will answer again
+
     # -- while it reads -----------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
