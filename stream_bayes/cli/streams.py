@@ -194,7 +194,7 @@ def run(
         config = load_config(file)
         if start is not None:
             config = starting_from(config, start)
-        engine = build(config, file.parent, accept_gap=accept_gap)
+        engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
         with closing(engine.source):
             if dry_run:
                 _say_where(engine, json)

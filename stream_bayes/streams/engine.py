@@ -28,7 +28,7 @@ from stream_bayes.streams.source import HasEnd, KnowsEnds, Record, Source
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 
-__all__ = ["Engine", "Progress"]
+__all__ = ["SETTINGS", "Engine", "Progress"]
 
 logger = logging.getLogger(__name__)
 

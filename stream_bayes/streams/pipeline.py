@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from river import compose
 
+from stream_bayes.core.event import Event
 from stream_bayes.core.pending import Pending
 from stream_bayes.core.stream_time import EventCount, StreamTime
-from stream_bayes.errors import BadConfig, BadState, SchemaError
+from stream_bayes.errors import BadConfig, BadState, Exhausted, SchemaError
+from stream_bayes.features import Numeric
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.mail.filter import SpamFilter
@@ -18,6 +22,7 @@ from stream_bayes.river_state.catalogue import make_transformer
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.config import (
+    CSVConfig,
     FileSinkConfig,
     LabelsConfig,
     PipelineConfig,
@@ -26,7 +31,8 @@ from stream_bayes.streams.config import (
 )
 from stream_bayes.streams.csv_sink import CSVSink
 from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.csv_types import inferred_schema
+from stream_bayes.streams.engine import SETTINGS, Engine
 from stream_bayes.streams.file_sink import FileSink
 from stream_bayes.streams.file_source import FileSource
 from stream_bayes.streams.json_decoder import JSONDecoder
@@ -45,6 +51,10 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "make_source", "warm_start"]
 
+logger = logging.getLogger(__name__)
+
+GUESSED = "guessed_schema"  # where the settings of a snapshot say what the columns were taken for
+
 
 def build(
     config: PipelineConfig,
@@ -53,8 +63,9 @@ def build(
     source: Source | None = None,
     schema: Schema | None = None,
     accept_gap: bool = False,
+    anew: bool = False,
 ) -> Engine:
-    """The engine of a pipeline; nothing is read or written before it runs.
+    """The engine of a pipeline; nothing is written before it runs, and only the first rows of a file are read.
 
     Parameters
     ----------
@@ -68,6 +79,8 @@ def build(
         The stream's schema, where the file declares none.
     accept_gap
         Whether to go on where records of a topic expired before they were read.
+    anew
+        Whether no snapshot will be gone on from.
 
     Raises
     ------
@@ -75,6 +88,11 @@ def build(
         If a part cannot be made: an argument the model does not take, a column that is not there.
     """
     schema = config.schema_of_stream() or schema
+    store = _store(config.snapshots, directory)
+    settings = config.settings()
+    if schema is None and source is None and config.source.kind == "csv":
+        schema = _guessed(config.source, directory, None if anew else store)
+        settings[GUESSED] = None if schema is None else schema.to_json()
     model = _model(config, schema)
     step = Step(served(model), config.name, pending=_pending(config.labels), most_dead=config.most_dead)
     kafka = _kafka(config, schema, accept_gap)
@@ -87,11 +105,39 @@ def build(
         predictions=(kafka and kafka.predictions) or _sink(config.predictions, directory, "predictions"),
         dead_letters=(kafka and kafka.dead_letters) or _sink(config.dead_letters, directory, "dead_letters"),
         journal=kafka and kafka.journal,
-        store=_store(config.snapshots, directory),
+        store=store,
         schedule=_schedule(config.snapshots),
-        settings=config.settings(),
+        settings=settings,
         batch=config.batch,
     )
+
+
+def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Schema | None:
+    """What the columns hold, by the first rows; or what they were taken for when the state was begun."""
+    found = None if store is None else store.latest()
+    if found is not None:
+        kept = found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
+        return None if kept is None else Schema.from_json(kept)
+    path = directory / own.path
+    if own.follow and not _has_rows(path, own):
+        raise SchemaError(
+            f"{path} holds no row yet that would show which of its columns hold numbers: say so in [schema.features], "
+            'as in wind = "numeric", or start once there are some'
+        )
+    schema = inferred_schema(path, own.fields(), delimiter=own.delimiter)
+    numbers = [name for name, spec in schema.features.items() if isinstance(spec, Numeric)]
+    logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
+    return schema
+
+
+def _has_rows(path: Path, own: CSVConfig) -> bool:
+    if path.exists() and not path.stat().st_size:
+        return False
+    with closing(CSVSource(path, own.fields(), delimiter=own.delimiter)) as source:
+        try:
+            return any(isinstance(record, Event) for record in source.poll(1))
+        except Exhausted:
+            return False
 
 
 def _model(config: PipelineConfig, schema: Schema | None) -> Any:

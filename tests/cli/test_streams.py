@@ -161,6 +161,40 @@ def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(pip
     assert json.loads(run("run", pipeline, "--until-end", "--json").stdout)["records_in_this_run"] == 1
 
 
+def test_a_run_without_a_schema_is_the_replay_of_its_file(pipeline: Path, weather: Path) -> None:
+    """Numbers are numbers in both, and so is what is learned of them."""
+    pipeline.write_text(
+        pipeline.read_text()
+        .replace("[schema.features]\n", "")
+        .replace('sky = "nominal"\n', "")
+        .replace('wind = "numeric"\n', "")
+    )
+    told = json.loads(run("run", pipeline, "--json").stdout)
+    rest = ("--target", "rain", "--ignore", "id", "--time", "at", "--json")
+    assert told["cumulative"] == json.loads(run("replay", weather, *rest).stdout)["cumulative"]
+
+
+def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline: Path, weather: Path) -> None:
+    text = pipeline.read_text().replace("[schema.features]\n", "").replace('sky = "nominal"\n', "")
+    pipeline.write_text(
+        text.replace('wind = "numeric"\n', "").replace('kind = "csv"', 'kind = "csv"\nfollow = true')
+    )
+    whole = weather.read_text().splitlines(keepends=True)
+    weather.write_text(whole[0])
+    refused = run("run", pipeline, "--until-end")
+    assert refused.exit_code == 3 and "[schema.features]" in refused.stderr
+    weather.write_text("".join(whole[:51]))
+    assert run("run", pipeline, "--until-end").exit_code == 0
+    weather.write_text("".join([*whole[:51], "50,5.0,grey,calm,yes\n", *whole[52:]]))
+    told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
+    assert (told["learned"], sum(told["dead_letters"].values())) == (ROWS - 1, 1)  # calm is no number
+    assert run("run", pipeline, "--until-end", "--rebuild", "--json").exit_code == 0
+    found = SnapshotStore(pipeline.parent / "state").latest()
+    assert found is not None
+    guessed = dict(found.snapshot.sections["settings"]["guessed_schema"]["features"])
+    assert guessed["wind"]["kind"] == "nominal"
+
+
 def test_rebuild_begins_anew(pipeline: Path) -> None:
     run("run", pipeline)
     assert json.loads(run("run", pipeline, "--rebuild", "--json").stdout)["records_in_this_run"] == ROWS

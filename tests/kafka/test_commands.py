@@ -161,6 +161,14 @@ def test_a_first_run_from_the_latest_leaves_out_what_was_there(lab: Lab, file: F
     assert positions == list(range(20, 25))
 
 
+def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(lab: Lab, file: File) -> None:
+    lab.put(file.topic, days(20, partitions=1))
+    for there in (20, 0):
+        result = file.run("--until-end", "--json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["records_in_this_run"] == there
+
+
 def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
     lab: Lab, file: File, tmp_path: Path
 ) -> None:
