@@ -156,6 +156,7 @@ learners.network_answers
 learners.bayes_net
 learners.bayes_net_classifier
 learners.live_choice
+learners.parameters
 learners.catalogue
 learners.sliding_window
 learners.half_life_choice

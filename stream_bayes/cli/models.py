@@ -10,6 +10,8 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, closest, summary_of
+from stream_bayes.learners.parameters import parameters_of
+from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.making import FILTER, filter_arguments
 
@@ -25,20 +27,30 @@ def models(
         known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
         if name is not None and name not in known:
             raise BadValue(f"there is no model {name!r}{closest(name, known)} There are {', '.join(known)}")
-        rows = [
-            {
-                "name": key,
-                "class": made.__name__,
-                "summary": summary_of(made),
-                "arguments": filter_arguments() if key == FILTER else arguments_of(made),
-            }
-            for key, made in known.items()
-            if name in (None, key)
-        ]
+        classes = {made.__name__: made for made in (*known.values(), EmailTokens)}
+        rows: list[dict[str, Any]] = []
+        for key, made in known.items():
+            if name not in (None, key):
+                continue
+            taken = filter_arguments() if key == FILTER else arguments_of(made)
+            told = [each._asdict() for each in parameters_of(made, classes) if each.name in taken]
+            rows.append(
+                {"name": key, "class": made.__name__, "summary": summary_of(made), "arguments": taken}
+                | {"parameters": told}
+            )
         if json:
             print_json(rows)
-            return
-        shown = ("name", "summary") if name is None else ("name", "summary", "arguments")
-        for row in rows:
-            row["arguments"] = ", ".join(row["arguments"])
-        print_table("models", [{key: row[key] for key in shown} for row in rows])
+        elif name is None:
+            print_table("models", [{part: row[part] for part in ("name", "summary")} for row in rows])
+        else:
+            (row,) = rows
+            shown = [
+                {
+                    "argument": each["name"],
+                    "default": "to be given" if each["default"] is None else each["default"],
+                    "meaning": each["meaning"].replace("`", ""),
+                }
+                for each in row["parameters"]
+            ]
+            print_table(f"{name}: {row['summary']}", shown)
+            typer.echo("To be given as --arg NAME=VALUE, or in a pipeline file under [model] arguments.")

@@ -32,6 +32,20 @@ def test_the_list_names_all_and_one_shows_its_arguments() -> None:
     assert "costs" in row["arguments"] and "key" not in row["arguments"]
 
 
+def test_every_argument_has_a_default_and_a_meaning_of_its_own() -> None:
+    for row in json.loads(run("models", "--json").stdout):
+        assert [each["name"] for each in row["parameters"]] == row["arguments"]
+        for each in row["parameters"]:
+            assert each["meaning"] and "As in `" not in each["meaning"], (row["name"], each)
+    (row,) = json.loads(run("models", "tan", "--json").stdout)
+    strength = next(each for each in row["parameters"] if each["name"] == "strength")
+    assert (
+        strength["default"] == "1.0" and "smoothing" in strength["meaning"]
+    )  # as AODE's documentation has it
+    shown = " ".join(run("models", "ode").stdout.split())
+    assert "to be given" in shown and "--arg NAME=VALUE" in shown
+
+
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     result = run("models", "aodee")
     assert result.exit_code == 3

@@ -1,0 +1,78 @@
+"""What the arguments of a class mean, read from its documentation, where each is explained once."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["Parameter", "parameters_of"]
+
+ELSEWHERE = re.compile(r"[Aa]s in `(\w+)`\.")  # where a class leaves the explanation to another one
+
+
+class Parameter(NamedTuple):
+    """An argument.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    default
+        What it is where nothing is given, as Python writes it; None where something must be.
+    meaning
+        What it says.
+    """
+
+    name: str
+    default: str | None
+    meaning: str
+
+
+def parameters_of(made: type[Any], others: Mapping[str, type[Any]]) -> list[Parameter]:
+    """The arguments of a class, in their order.
+
+    Parameters
+    ----------
+    made
+        The class.
+    others
+        The classes that its documentation may point to, by name.
+
+    Examples
+    --------
+    >>> from stream_bayes import AODE, TAN
+    >>> parameters_of(TAN, {"AODE": AODE})[3]
+    Parameter(name='strength', default='1.0', meaning='The weight s of the smoothing, in fresh samples; ...')
+    """
+    meanings = _meanings(made, others)
+    return [
+        Parameter(
+            name,
+            None if parameter.default is inspect.Parameter.empty else repr(parameter.default),
+            meanings.get(name, ""),
+        )
+        for name, parameter in inspect.signature(made).parameters.items()
+    ]
+
+
+def _meanings(made: type[Any], others: Mapping[str, type[Any]]) -> dict[str, str]:
+    """What each argument means, as the section of parameters says, or that of the class it points to."""
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    section = inspect.cleandoc(made.__doc__ or "").partition("Parameters\n----------\n")[2]
+    for line in section.partition("\n\n")[0].splitlines():
+        if not line.startswith(" "):
+            names = [name.strip() for name in line.split(",")]
+            found |= {name: [] for name in names}
+        else:
+            for name in names:
+                found[name].append(line.strip())
+    meanings = {name: " ".join(lines) for name, lines in found.items()}
+    for name, meaning in meanings.items():
+        pointed = ELSEWHERE.match(meaning)
+        if pointed is not None and pointed[1] in others:
+            own = meaning[pointed.end() :]
+            meanings[name] = _meanings(others[pointed[1]], others).get(name, "") + own
+    return meanings
