@@ -118,16 +118,10 @@ def evaluation(
     """
     checkpoints = list(result.checkpoints if isinstance(result, Evaluation) else result)
     _check_evaluation(checkpoints, measures, view)
-    metadata = {} if path is None else _metadata_for(path)
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingPackage(
-            "plots.evaluation needs matplotlib; install it with: pip install 'stream-bayes[plot]'"
-        ) from None
+    metadata = {} if path is None else check_can_draw(path)
+    rc_context, new_figure = _matplotlib()
     with rc_context(STYLE):  # without pyplot, which would keep the figure
-        figure = Figure(figsize=(WIDTH, 0.9 + PANEL * len(measures)), layout="constrained")
+        figure: Figure = new_figure(figsize=(WIDTH, 0.9 + PANEL * len(measures)), layout="constrained")
         panels = figure.subplots(len(measures), sharex=True, squeeze=False)[:, 0]
         for axes, measure in zip(panels, measures, strict=True):
             _draw_measure(axes, checkpoints, measure, view)
@@ -142,6 +136,35 @@ def evaluation(
     return figure
 
 
+def check_can_draw(path: str | PathLike[str]) -> dict[str, None]:
+    """What a picture says of itself; or what `evaluation` would raise, told before there is anything to draw.
+
+    Raises
+    ------
+    BadFormat
+        If its name ends in nothing that can be drawn.
+    MissingPackage
+        If matplotlib is not installed.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in METADATA:
+        raise BadFormat(f"a picture's name ends in one of {', '.join(METADATA)}; got {str(path)!r}")
+    _matplotlib()
+    return dict(METADATA[suffix])
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    """What figures are made with."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingPackage(
+            "plots.evaluation needs matplotlib; install it with: pip install 'stream-bayes[plot]'"
+        ) from None
+    return rc_context, Figure
+
+
 def _check_evaluation(checkpoints: Sequence[Checkpoint], measures: Sequence[str], view: str) -> None:
     if not checkpoints:
         raise BadValue("there are no checkpoints to draw")
@@ -150,13 +173,6 @@ def _check_evaluation(checkpoints: Sequence[Checkpoint], measures: Sequence[str]
         raise BadValue(f"measures are some of {list(MEASURES)!r}, not {list(measures)!r}")
     if view not in VIEWS:
         raise BadValue(f"view is one of {list(VIEWS)!r}, not {view!r}")
-
-
-def _metadata_for(path: str | PathLike[str]) -> dict[str, None]:
-    suffix = Path(path).suffix.lower()
-    if suffix not in METADATA:
-        raise BadFormat(f"a picture's name ends in one of {', '.join(METADATA)}; got {str(path)!r}")
-    return dict(METADATA[suffix])
 
 
 def _draw_measure(axes: Axes, checkpoints: Sequence[Checkpoint], measure: str, view: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -11,16 +12,17 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from river import base, datasets, forest, naive_bayes, neighbors, tree
+from river import datasets
 
 from stream_bayes import plots
+from stream_bayes.cli.contenders import MODELS, PEERS, contenders
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.streams import Ignore, Nominal, Time, source_of
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.errors import BadValue, Exhausted
+from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.catalogue import LEARNERS, closest, make_learner
+from stream_bayes.learners.catalogue import closest
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.evaluation.comparing import compare as compare_learners
@@ -28,24 +30,14 @@ from stream_bayes.streams.evaluation.result import Evaluation
 from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.source import Record, Source
 
-__all__ = ["DATASETS", "PEERS", "compare"]
+__all__ = ["DATASETS", "compare"]
 
-# What River brings, to compare with. They are made anew for each comparison.
-PEERS: dict[str, Callable[[], base.Classifier]] = {
-    "river-gaussian-nb": naive_bayes.GaussianNB,
-    "river-hoeffding-tree": tree.HoeffdingTreeClassifier,
-    "river-adaptive-tree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1),
-    "river-arf": lambda: forest.ARFClassifier(seed=1),
-    "river-amf": lambda: forest.AMFClassifier(seed=1),
-    "river-knn": neighbors.KNNClassifier,
-}
 DATASETS: dict[str, Callable[[], Any]] = {
     "phishing": datasets.Phishing,
     "image-segments": datasets.ImageSegments,
     "bananas": datasets.Bananas,
     "shuttle": datasets.Shuttle,
 }
-MODELS = ("nb", "tan", "aode", "live-choice")
 
 
 def compare(
@@ -61,11 +53,20 @@ def compare(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model; see `stream-bayes models`, and River's: " + ", ".join(PEERS) + ". May be repeated."
+            help="A model; see `stream-bayes models`, and River's: "
+            + ", ".join(PEERS)
+            + ". May be repeated; "
+            "OTHER=NAME gives a second one of a kind another name."
         ),
     ] = None,
+    arg: Annotated[
+        list[str],
+        typer.Option(
+            "--arg", help="An argument of the models, NAME=VALUE or MODEL.NAME=VALUE. May be repeated."
+        ),
+    ] = [],  # noqa: B006  # typer reads it
     time: Time = None,
-    nominal: Nominal = [],  # noqa: B006  # typer reads it
+    nominal: Nominal = [],  # noqa: B006
     ignore: Ignore = [],  # noqa: B006
     delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
     every: Annotated[int, typer.Option(help="Note where they stand after so many events.", min=1)] = 100,
@@ -84,9 +85,14 @@ def compare(
 ) -> None:
     """Let models predict, then learn, each event of one stream; say how good each was, and how fast."""
     with telling_errors():
+        _check_files(lines, picture, save)
         source, schema = _stream(file, target, time, nominal, ignore, delimiter)
         with closing(source):
-            learners = {name: _learner(name, schema) for name in model or MODELS}
+            learners = contenders(model or MODELS, arg, schema)
+            if save is not None and not any(map(_is_own, learners.values())):
+                raise BadValue(
+                    f"--save {save}: none of the models is of this package; add one, such as --model aode"
+                )
             source = source if most is None else _First(source, most)
             with _bar(_length(source), quiet=json) as show:
                 try:
@@ -98,7 +104,12 @@ def compare(
                     ValueError,
                 ) as error:  # River's learners raise any
                     notes = "; ".join(getattr(error, "__notes__", ()))
-                    raise BadValue(f"a model cannot learn from this stream: {error} ({notes})") from error
+                    told = (
+                        str(error)
+                        if isinstance(error, StreamBayesError)
+                        else f"{type(error).__name__}: {error}"
+                    )
+                    raise BadValue(f"a model cannot learn from this stream: {notes}: {told}") from error
         if lines is not None:
             result.write(lines)
         if picture is not None:
@@ -125,13 +136,17 @@ def _stream(
     return source_of(file, target, time, nominal, ignore, delimiter)
 
 
-def _learner(name: str, schema: Schema | None) -> base.Classifier:
-    if name in PEERS:
-        return PEERS[name]()
-    if name not in LEARNERS:
-        known = [*LEARNERS, *PEERS]
-        raise BadValue(f"there is no model {name!r}{closest(name, known)} There are {', '.join(known)}")
-    return make_learner(name, None, schema)
+def _check_files(lines: Path | None, picture: Path | None, save: Path | None) -> None:
+    """Refuse what could not be written, before hours are spent on it."""
+    for option, path in (("--lines", lines), ("--picture", picture), ("--save", save)):
+        if path is None:
+            continue
+        if not path.parent.is_dir():
+            raise BadValue(f"{option} {path}: there is no directory {path.parent}; make it first")
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise BadValue(f"{option} {path}: cannot be written; name a file in a directory of yours")
+    if picture is not None:
+        plots.check_can_draw(picture)
 
 
 class _First:
@@ -181,11 +196,13 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None] | 
         yield lambda scored: bar.update(task, completed=scored)
 
 
+def _is_own(learner: object) -> bool:
+    return isinstance(learner, BayesClassifier)
+
+
 def _save(path: Path, learners: Mapping[str, Any], result: Evaluation) -> None:
     """Write the most accurate learner of this package, as a pipeline's `--warm-start` takes it."""
-    own = [name for name, learner in learners.items() if isinstance(learner, BayesClassifier)]
-    if not own:
-        raise BadValue("--save: none of the models is of this package; add one, such as --model aode")
+    own = [name for name, learner in learners.items() if _is_own(learner)]
     best = max(own, key=lambda name: result[name].cumulative.accuracy or 0.0)  # the first of equals
     learner = learners[best]
     snapshot = Snapshot(

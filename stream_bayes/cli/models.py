@@ -27,7 +27,8 @@ def models(
         known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
         if name is not None and name not in known:
             raise BadValue(f"there is no model {name!r}{closest(name, known)} There are {', '.join(known)}")
-        classes = {made.__name__: made for made in (*known.values(), EmailTokens)}
+        classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}
+        classes[EmailTokens.__name__] = EmailTokens
         rows: list[dict[str, Any]] = []
         for key, made in known.items():
             if name not in (None, key):
@@ -47,7 +48,7 @@ def models(
             shown = [
                 {
                     "argument": each["name"],
-                    "default": "to be given" if each["default"] is None else each["default"],
+                    "default": each["default"],
                     "meaning": each["meaning"].replace("`", ""),
                 }
                 for each in row["parameters"]

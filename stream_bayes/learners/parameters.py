@@ -20,13 +20,13 @@ class Parameter(NamedTuple):
     name
         Its name.
     default
-        What it is where nothing is given, as Python writes it; None where something must be.
+        What it is where nothing is given, as Python writes it.
     meaning
         What it says.
     """
 
     name: str
-    default: str | None
+    default: str
     meaning: str
 
 
@@ -48,11 +48,7 @@ def parameters_of(made: type[Any], others: Mapping[str, type[Any]]) -> list[Para
     """
     meanings = _meanings(made, others)
     return [
-        Parameter(
-            name,
-            None if parameter.default is inspect.Parameter.empty else repr(parameter.default),
-            meanings.get(name, ""),
-        )
+        Parameter(name, repr(parameter.default), meanings.get(name, ""))
         for name, parameter in inspect.signature(made).parameters.items()
     ]
 

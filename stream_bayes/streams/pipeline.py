@@ -149,7 +149,13 @@ def _model(config: PipelineConfig, schema: Schema | None) -> Any:
             raise BadConfig(f"transformers: {FILTER} takes mails apart itself, and has none before it")
         return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
     if not steps:
-        return make_learner(own.kind, own.arguments, schema)
+        try:
+            return make_learner(own.kind, own.arguments, schema)
+        except SchemaError as error:
+            raise SchemaError(
+                f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
+                "choose another model"
+            ) from error
     return compose.Pipeline(*steps, make_learner(own.kind, own.arguments))
 
 

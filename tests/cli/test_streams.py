@@ -291,6 +291,7 @@ def test_compare_knows_rivers_datasets() -> None:
         (("compare", "phising"), 3, "did you mean 'phishing'"),
         (("compare", "{}"), 3, "--target"),
         (("compare", "{}", "--target", "rain", "--model", "river-afr"), 3, "did you mean 'river-arf'"),
+        (("replay", "{}", "--target", "rain", "--model", "gaussian-nb"), 3, "[schema.features]"),
         (("run", "nowhere.toml"), 3, "nowhere.toml"),
     ],
 )
@@ -300,3 +301,42 @@ def test_a_mistake_is_one_line_and_a_code(
     result = run(*(part.format(weather) for part in arguments))
     assert (result.exit_code, "Traceback" in result.stderr) == (code, False), result.stderr
     assert said in result.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--model", "aode", "--model", "aode"), "call one of them by another name"),
+        (("--arg", "min_cuont=1"), "did you mean 'min_count'"),
+        (("--model", "nb", "--arg", "aode.min_count=1"), "there is no model 'aode' here"),
+        (("--model", "river-knn", "--arg", "river-knn.n=1"), "river-knn has no argument 'n'"),
+        (("--picture", "{}/none/p.svg"), "there is no directory"),
+        (("--picture", "{}/p.bmp"), "ends in one of"),
+        (("--lines", "{}"), "cannot be written"),
+        (("--model", "river-knn", "--save", "{}/b.zip"), "none of the models is of this package"),
+        (("--model", "nb", "--model", "gaussian-nb", "--save", "{}/b.zip"), "'gaussian-nb'"),
+    ],
+)
+def test_a_comparison_that_cannot_end_well_is_refused_before_it_begins(
+    weather: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    result = run("compare", weather, "--target", "rain", *(part.format(tmp_path) for part in arguments))
+    assert result.exit_code == 3, result.stdout
+    assert said in result.stderr.replace("\n", " ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["weather.csv"]
+
+
+def test_a_model_can_be_compared_with_itself_under_other_arguments(weather: Path) -> None:
+    models = ("--model", "aode", "--model", "sharp=aode", "--model", "river-arf")
+    given = ("--arg", "sharp.min_count=1", "--arg", "n_models=2")
+    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *given, "--json")
+    told = json.loads(result.stdout)["learners"]
+    assert list(told) == ["aode", "sharp", "river-arf"]
+    assert told["aode"]["cumulative"] != told["sharp"]["cumulative"]
+
+
+def test_what_was_passed_over_is_told_with_its_reason(weather: Path) -> None:
+    with weather.open("a") as file:
+        file.write("1,2\n")
+    said = run("compare", weather, "--target", "rain", "--model", "nb").stdout
+    assert "1 passed over: 1 ragged" in said and "no room for" in said

@@ -178,10 +178,11 @@ class Evaluation(Mapping[str, Checkpoint]):
     def _standings(self, room: int) -> Table:
         """Where they stand; of the columns those that fit, the most telling ones first."""
         events = max(checkpoint.events for checkpoint in self.values())
-        passed = sum(self.skipped.values())
         caption = f"{events:,} events, each predicted before it was learned"
         caption += f"; {self.waiting:,} predicted and without label" * bool(self.waiting)
-        caption += f"; {passed:,} passed over" * bool(passed)
+        if self.skipped:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.skipped.items()))
+            caption += f"; {sum(self.skipped.values()):,} passed over: {reasons}"
         columns = self._columns()
         widths = {heading: max(len(heading), *map(len, cells)) + GAP for heading, cells in columns.items()}
         kept: set[str] = set()
@@ -190,6 +191,8 @@ class Evaluation(Mapping[str, Checkpoint]):
         ):
             if sum(widths[other] for other in kept) + widths[heading] <= room:
                 kept.add(heading)
+        if left_out := [heading for heading in columns if heading not in kept]:
+            caption += f"\nno room for {', '.join(left_out)}"
         table = Table(box=SIMPLE, caption=caption, caption_justify="left")
         for heading in columns:
             if heading in kept:

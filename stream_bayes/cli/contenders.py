@@ -1,0 +1,110 @@
+"""The models of a comparison: ours and River's, each under a name of its own, with arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from river import base, forest, naive_bayes, neighbors, tree
+
+from stream_bayes.cli.streams import learner_arguments
+from stream_bayes.errors import BadValue, SchemaError
+from stream_bayes.learners.catalogue import LEARNERS, arguments_of, closest, make_learner
+from stream_bayes.schema import Schema
+
+__all__ = ["MODELS", "PEERS", "contenders"]
+
+# What River brings, to compare with. They are made anew for each comparison.
+PEERS: dict[str, Callable[..., base.Classifier]] = {
+    "river-gaussian-nb": naive_bayes.GaussianNB,
+    "river-hoeffding-tree": tree.HoeffdingTreeClassifier,
+    "river-adaptive-tree": tree.HoeffdingAdaptiveTreeClassifier,
+    "river-arf": forest.ARFClassifier,
+    "river-amf": forest.AMFClassifier,
+    "river-knn": neighbors.KNNClassifier,
+}
+SEED = 1  # of those that draw, unless another is given
+MODELS = ("nb", "tan", "aode", "live-choice")
+
+
+def contenders(
+    models: Sequence[str], arguments: Sequence[str], schema: Schema | None
+) -> dict[str, base.Classifier]:
+    """The models by name.
+
+    Parameters
+    ----------
+    models
+        Each as its name, or as `other=name`, where one comes twice.
+    arguments
+        Each as `name=value`, for all models that take it, or as `model.name=value`.
+    schema
+        The schema of the stream, if it has one.
+
+    Raises
+    ------
+    BadValue
+        If a model or an argument is none, or two models have one name.
+
+    Examples
+    --------
+    >>> made = contenders(["aode", "sharp=aode"], ["sharp.min_count=1", "strength=0.5"], None)
+    >>> [(name, model.min_count, model.strength) for name, model in made.items()]
+    [('aode', 30.0, 0.5), ('sharp', 1, 0.5)]
+    """
+    kinds: dict[str, str] = {}
+    for text in models:
+        name, equals, kind = text.partition("=")
+        if name in kinds:
+            raise BadValue(
+                f"--model {name} stands there twice; call one of them by another name, as in --model "
+                f"other={kind or name}, and give it arguments of its own, as in --arg other.NAME=VALUE"
+            )
+        kinds[name] = kind if equals else name
+    for kind in kinds.values():
+        if kind not in LEARNERS and kind not in PEERS:
+            known = [*LEARNERS, *PEERS]
+            raise BadValue(f"there is no model {kind!r}{closest(kind, known)} There are {', '.join(known)}")
+    given: dict[str, dict[str, Any]] = {name: {} for name in kinds}
+    for argument, value in learner_arguments(list(arguments)).items():
+        model, dot, own = argument.partition(".")
+        if dot and model not in kinds:
+            raise BadValue(
+                f"--arg {argument}: there is no model {model!r} here{closest(model, kinds)} "
+                f"There are {', '.join(kinds)}"
+            )
+        takers = [model] if dot else [name for name, kind in kinds.items() if argument in _arguments(kind)]
+        if not takers:
+            known = sorted({each for kind in kinds.values() for each in _arguments(kind)})
+            raise BadValue(
+                f"--arg {argument}: none of the models takes it{closest(argument, known)} See `stream-bayes models "
+                "NAME`"
+            )
+        for name in takers:
+            given[name][own if dot else argument] = value
+    return {name: _made(name, kind, given[name], schema) for name, kind in kinds.items()}
+
+
+def _arguments(kind: str) -> list[str]:
+    return (
+        arguments_of(LEARNERS[kind]) if kind in LEARNERS else list(inspect.signature(PEERS[kind]).parameters)
+    )
+
+
+def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None) -> base.Classifier:
+    if kind in LEARNERS:
+        try:
+            return make_learner(kind, arguments, schema)
+        except SchemaError as error:
+            raise SchemaError(f"{name!r} cannot learn from this stream: {error}") from error
+    known = _arguments(kind)
+    for argument in arguments:
+        if argument not in known:
+            hint = closest(argument, known)
+            raise BadValue(f"{kind} has no argument {argument!r}{hint} It takes {', '.join(known)}")
+    seed = {"seed": SEED} if "seed" in known else {}
+    try:
+        return PEERS[kind](**(seed | arguments))
+    except (TypeError, ValueError) as error:
+        raise BadValue(f"{kind} cannot be made with {arguments!r}: {error}") from error
