@@ -8,10 +8,11 @@ CHECKED := build/checked
 READY := .venv/.ready
 KERNELS := $(wildcard stream_bayes/core/_[!_]*.py stream_bayes/core/_[!_]*.pxd)
 # Kernels without a compiled twin, and twins that lost their kernel: time stamps say nothing of either.
-# _memoryviews has no kernel: Cython writes it, and all compiled kernels share it.
+# What they share is compiled too, and has no kernel: Cython writes its source.
+SHARED := $(wildcard stream_bayes/core/_memoryviews.*.so)
 SOURCES := $(filter %.py,$(KERNELS))
-STALE := $(strip $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)),,$(source))) \
-	$(foreach twin,$(filter-out %/_memoryviews.%,$(wildcard stream_bayes/core/*.so)),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
+STALE := $(strip $(if $(SHARED),,shared) $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)),,$(source))) \
+	$(foreach twin,$(filter-out $(SHARED),$(wildcard stream_bayes/core/*.so)),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
 # The laws run on every build, and so do worked examples and River's checks. test_build.py shows which one that is.
 LAWS := $(wildcard tests/laws tests/core tests/golden) tests/test_river_checks.py tests/test_build.py
 PYTEST := -m pytest --quiet -n $(WORKERS) --dist=loadgroup
