@@ -14,6 +14,7 @@ from stream_bayes.learners.base import BayesClassifier
 __all__ = [
     "EXACT",
     "FLOAT",
+    "all_refused",
     "changes_nothing",
     "demand",
     "refuses",
@@ -66,16 +67,32 @@ def refuses(
     what: str,
 ) -> None:
     """Demand that an action raises one of these errors and changes nothing."""
-    with changes_nothing(learner, f"refusing {what}"):
-        try:
-            action()
-        except errors:
-            return
-        except Exception as error:
-            raise AssertionError(
-                f"{what}: raised {type(error).__name__} ({error}), expected {_named(errors)}"
-            ) from error
-        raise AssertionError(f"{what}: was accepted, expected {_named(errors)}")
+    all_refused(learner, {what: action}, errors)
+
+
+def all_refused(
+    learner: BayesClassifier,
+    actions: Mapping[str, Callable[[], object]],
+    errors: type[Exception] | tuple[type[Exception], ...],
+) -> None:
+    """Demand that each of these actions raises one of these errors, and that together they change nothing."""
+    with changes_nothing(learner, f"refusing {', '.join(actions)}"):
+        for what, action in actions.items():
+            _demand_raised(action, errors, what)
+
+
+def _demand_raised(
+    action: Callable[[], object], errors: type[Exception] | tuple[type[Exception], ...], what: str
+) -> None:
+    try:
+        action()
+    except errors:
+        return
+    except Exception as error:
+        raise AssertionError(
+            f"{what}: raised {type(error).__name__} ({error}), expected {_named(errors)}"
+        ) from error
+    raise AssertionError(f"{what}: was accepted, expected {_named(errors)}")
 
 
 def _named(errors: type[Exception] | tuple[type[Exception], ...]) -> str:

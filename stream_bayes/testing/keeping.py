@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_bayes._build import is_compiled
 from stream_bayes.errors import BudgetExceeded, CannotMerge
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.schema import Nominal, Schema
@@ -44,6 +45,7 @@ NUMPY_LABELS = (
     ("a", np.int8(1), True),
 )
 MOST_EVENTS = 20_000
+COMPILED = is_compiled()
 TIMES = 2  # how often a token comes: often enough for any threshold of a BernoulliNB here
 
 
@@ -80,15 +82,18 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
         for what, loaded in copies.items():
             same_bytes(model, loaded, f"{what} after {known} samples")
             demand(loaded.clock == model.clock, f"{what}: the clock is at {loaded.clock}, not {model.clock}")
+        if not COMPILED:  # what loads a state is the same code there; to go on with one of them is enough
+            copies = {"JSON": copies["JSON"]}
         for number, (x, y, w) in enumerate(more):
-            answer = model.predict_proba_one(x)
-            for what, loaded in copies.items():
-                demand(
-                    loaded.predict_proba_one(x) == answer,
-                    f"{what}, {number} samples later: the answers differ",
-                )
-                loaded.learn_one(x, y, w)
-            model.learn_one(x, y, w)
+            if number % 2:
+                learned = {
+                    what: one.predict_learn_one(x, y, w) for what, one in {**copies, "": model}.items()
+                }
+                for what, answer in learned.items():
+                    demand(answer == learned[""], f"{what}, {number} samples later: the answers differ")
+                continue
+            for one in (model, *copies.values()):
+                one.learn_one(x, y, w)
             if number % 4 == 0:
                 _loaded(model)  # to have saved must not show later
         for what, loaded in copies.items():

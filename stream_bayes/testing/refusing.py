@@ -25,7 +25,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing.answering import learn_all
-from stream_bayes.testing.comparing import refuses, same_bytes
+from stream_bayes.testing.comparing import all_refused, refuses, same_bytes
 from stream_bayes.testing.streams import Sample, Streams, coded
 
 __all__ = [
@@ -72,15 +72,13 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
         xs, ys, ws = ([row[part] for row in rows] for part in range(3))
         # Where nothing is known yet, a feature can be of any kind.
         for one in (model, learner.clone())[: 1 if errors is KindChanged else 2]:
-            refuses(one, partial(one.learn_one, *bad), errors, f"learning {what}")
-            refuses(one, partial(one.predict_learn_one, *bad), errors, f"predict_learn_one of {what}")
-            refuses(one, partial(one.learn_many, xs, ys, ws), errors, f"learn_many with {what} in row 1")
-            refuses(
-                one,
-                partial(one.predict_learn_many, xs, ys, ws),
-                errors,
-                f"predict_learn_many with {what}",
-            )
+            verbs = {
+                f"learning {what}": partial(one.learn_one, *bad),
+                f"predict_learn_one of {what}": partial(one.predict_learn_one, *bad),
+                f"learn_many with {what} in row 1": partial(one.learn_many, xs, ys, ws),
+                f"predict_learn_many with {what}": partial(one.predict_learn_many, xs, ys, ws),
+            }
+            all_refused(one, verbs, errors)
 
     for label in BAD_LABELS:
         demand_refusal(Sample(x, label), BadLabel, f"the label {shown(label)}")
