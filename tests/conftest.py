@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import hypothesis
@@ -22,6 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["compiled", "pure", "checked"],
         help="stop unless the stream_bayes that is imported is this build",
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Have a process more than there are cores where one of them is to run the tests of Kafka, which mostly wait."""
+    if config.option.build != "compiled" or config.option.numprocesses != "auto":
+        return None  # as many as pytest-xdist finds right
+    return (os.cpu_count() or 1) + 1
 
 
 def build_in_use() -> str:
