@@ -275,11 +275,12 @@ def test_merging_a_learner_with_itself_doubles_it(half_life: float | None) -> No
 
 SHOW_STATES = """
 import hashlib
+from stream_bayes import compiled
 from stream_bayes.testing import learners
 from stream_bayes.testing.comparing import state_bytes
 from stream_bayes.testing.streams import Streams
 for name, model in learners().items():
-    for x, y, w in Streams(model).samples(50):
+    for x, y, w in Streams(model).samples(50 if compiled else 15):
         model.learn_one(x, y, w)
     print(name, hashlib.sha256(state_bytes(model) + repr(model.predict_proba_one({})).encode()).hexdigest())
 """
