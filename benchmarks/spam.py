@@ -33,8 +33,9 @@ from rich.table import Table
 from river import feature_extraction, naive_bayes
 
 import stream_bayes
+from benchmarks.spam_attack import START, dictionary, falls, uncapped
 from stream_bayes.core.calibration import Calibration
-from stream_bayes.mail import EmailTokens, SpamFilter
+from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.evidence import TokenEvidence
 
 __all__ = ["Corpus", "Run", "main", "measures", "ratio_interval", "roca"]
@@ -278,24 +279,6 @@ def _least_cost(score: Array, spam: Array, times: float) -> float:
     return float((times * lost + missed).min())
 
 
-def dictionary(
-    corpus: Corpus, order: Sequence[int], words: int, share: float
-) -> list[tuple[int, dict[str, int]]]:
-    """Hostile messages: words of the corpus's own ham, to be learned as spam from the 500th message on."""
-    tokens = EmailTokens()
-    known: dict[str, None] = {}
-    for place in order:
-        if not corpus.spam[place]:
-            known.update(
-                (token, None) for token in tokens.transform_one(corpus.messages[place]) if ":" not in token
-            )
-    rng, pool = np.random.default_rng(1), np.array(list(known))
-    places = range(SETTLED, len(order), max(round(1 / share), 1))
-    drawn = (rng.choice(pool, min(words, len(pool)), replace=False).tolist() for _ in places)
-    # As a message they would be cut to what is read of one; as a bag the filter has to stand all of them.
-    return [(place, dict.fromkeys(bag, 1)) for place, bag in zip(places, drawn, strict=True)]
-
-
 def report(runs: Sequence[Run], spam: Array, title: str) -> Table:
     """The measures, a column a filter."""
     found = [measures(run, spam) for run in runs]
@@ -312,6 +295,28 @@ def report(runs: Sequence[Run], spam: Array, title: str) -> Table:
     return table
 
 
+def attacked(corpus: Corpus, order: Sequence[int], words: int, settings: dict[str, Any], name: str) -> Table:
+    """What one per cent of hostile messages cost the filter, with its cap on long messages and without."""
+    stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in order]
+    ham = [message for message, spam in stream if not spam]
+    hostile = dictionary(ham, len(stream), words, 0.01)
+    start = min(START, len(stream) // 2)
+    truth = np.array([spam for _, spam in stream])[start:]
+
+    def judged(run: Run) -> tuple[float, float]:
+        right = (np.array(run.probability)[start:] > 0.5) == truth
+        return 100 * float(right.mean()), roca(np.array(run.score)[start:], truth)
+
+    found = {"capped": {"honest": judged(ours(stream, **settings))}, "uncapped": {}}
+    found["capped"]["attacked"] = judged(ours(stream, hostile, **settings))
+    with uncapped() as without:
+        found["uncapped"]["honest"] = judged(ours(stream, **settings | without))
+        found["uncapped"]["attacked"] = judged(ours(stream, hostile, **settings | without))
+    return falls(
+        found, f"{name}: {len(hostile)} hostile messages of {words:,} words, from message {start} on"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the filters over a corpus and print what they did."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spam", description=__doc__.splitlines()[0])
@@ -321,7 +326,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
     parser.add_argument(
-        "--hostile", type=int, metavar="WORDS", help="1 %% of hostile spam with so many words of ham"
+        "--hostile",
+        type=int,
+        metavar="WORDS",
+        help="what 1 %% of hostile spam with so many words of ham costs; nothing else is run",
     )
     parser.add_argument("--json", type=Path, help="write every score to this file")
     given = parser.parse_args(arguments)
@@ -335,10 +343,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pairs: dict[str, list[tuple[Array, Array, Sequence[int]]]] = {}
     for name in given.order or ["file"]:
         order = corpus.order(name)
-        stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in order]
-        hostile = dictionary(corpus, order, given.hostile, 0.01) if given.hostile else []
         settings = {"train": given.train, "parser": given.parser}
-        runs = [ours(stream, hostile, **settings)]
+        if given.hostile:
+            console.print(
+                attacked(corpus, order, given.hostile, settings, f"{given.corpus.name}, order {name}")
+            )
+            continue
+        stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in order]
+        runs = [ours(stream, **settings)]
         others: list[Callable[[Sequence[Message]], Run]] = []
         if not given.alone:
             others = [rivers, *([bogofilters] if shutil.which("bogofilter") else [])]

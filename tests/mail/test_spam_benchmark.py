@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from benchmarks.spam import Corpus, Run, main, mean_ratio, measures, ratio_interval, roca
+from benchmarks.spam_attack import dictionary, uncapped
+from stream_bayes.mail import SpamFilter
 from tests.mail.making import stream
 
 
@@ -75,11 +77,42 @@ def test_orders_are_what_they_are_called(corpus: Path) -> None:
 @pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
 def test_a_run_prints_its_measures(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = corpus.with_name("kept.json")
-    assert main([str(corpus), "--order", "seed:1", "--alone", "--hostile", "50", "--json", str(kept)]) == 0
+    assert main([str(corpus), "--order", "seed:1", "--alone", "--json", str(kept)]) == 0
     printed = capsys.readouterr().out
     for part in ("1-ROCA%", "ham lost %", "spam missed %", "messages/s", "memory", "seed:1"):
         assert part in printed
     assert len(json.loads(kept.read_text())["seed:1"]["SpamFilter"]["score"]) == 200
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_what_hostile_messages_cost_is_printed_with_the_cap_and_without(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(corpus), "--order", "seed:1", "--hostile", "50"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for part in ("1-ROCA%, capped", "1-ROCA%, uncapped", "hostile messages of 50 words", "honest"):
+        assert part in printed
+
+
+def test_hostile_messages_hold_words_of_ham_and_come_late_and_seldom() -> None:
+    ham: list[bytes | str] = [b"Subject: lunch\n\nnotes agenda", "minutes of the meeting"]
+    hostile = dictionary(ham, 750, 4, 0.01)
+    assert [place for place, _ in hostile] == [500, 600, 700]
+    own = {"notes", "agenda", "minutes", "of", "the", "meeting"}
+    assert all(len(bag) == 4 and set(bag) <= own for _, bag in hostile)
+
+
+def test_the_cap_is_off_only_while_it_is_to_be() -> None:
+    long = {f"w{number}": 1 for number in range(20_000)}
+
+    def counted(**settings: int) -> float:
+        model = SpamFilter(**settings)  # type: ignore[arg-type]  # settings of numbers alone
+        model.learn_one(long, "spam")
+        return model.messages["spam"]
+
+    with uncapped() as settings:
+        assert counted(**settings) == 1.0
+    assert counted() == counted(influence=700) < 0.01
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")

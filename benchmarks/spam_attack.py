@@ -1,0 +1,84 @@
+"""What hostile training messages cost a spam filter: spam that is stuffed with words of the corpus's own ham.
+
+The attack is that of Nelson et al. (2008), "Exploiting machine learning to subvert your spam filter". One message in a
+hundred, from the 500th on, is labelled spam and holds a dictionary of words that ham uses, so that the filter learns to
+take ham for spam. A message that is much longer than messages are counts little; the same filter without this cap
+shows what the cap is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+from rich.table import Table
+
+from stream_bayes.mail import EmailTokens, receipts
+
+__all__ = ["START", "dictionary", "falls", "uncapped"]
+
+START = 500  # the message before which the first hostile one is learned
+UNLIMITED = 10**9  # tokens
+
+Hostile = list[tuple[int, dict[str, int]]]
+
+
+def dictionary(ham: Sequence[bytes | str], messages: int, words: int, share: float, seed: int = 1) -> Hostile:
+    """Bags of words to be learned as spam, each with the place in the stream before which it comes.
+
+    Parameters
+    ----------
+    ham
+        The messages whose words are taken: the attacker knows all of the ham, also what is still to come.
+    messages
+        How long the stream is.
+    words
+        Different words of each bag; all there are, if there are fewer.
+    share
+        Of the messages from the 500th on, how many hostile ones come for each.
+    seed
+        Of what words are drawn.
+    """
+    tokens = EmailTokens()
+    known: dict[str, None] = {}
+    for message in ham:
+        known.update((token, None) for token in tokens.transform_one(message) if ":" not in token)
+    rng, pool = np.random.default_rng(seed), np.array(list(known))
+    places = range(START, messages, max(round(1 / share), 1))
+    drawn = (rng.choice(pool, min(words, len(pool)), replace=False).tolist() for _ in places)
+    # As a message they would be cut to what is read of one; as a bag the filter has to stand all of them.
+    return [(place, dict.fromkeys(bag, 1)) for place, bag in zip(places, drawn, strict=True)]
+
+
+@contextmanager
+def uncapped() -> Iterator[dict[str, int]]:
+    """Filters made with these settings, while this lasts, let every message count fully, however long."""
+    with patch.object(receipts, "LEAST_FULL", UNLIMITED):
+        yield {"influence": UNLIMITED}
+
+
+def falls(found: dict[str, dict[str, tuple[float, float]]], title: str) -> Table:
+    """A table of accuracy and 1-ROCA%, without the attack and under it, and what was lost.
+
+    Parameters
+    ----------
+    found
+        Of each filter ("capped", "uncapped") accuracy and 1-ROCA%, both in per cent, "honest" and "attacked".
+    title
+        Of the table.
+    """
+    table = Table(title=title, title_justify="left")
+    for name in ("", "honest", "attacked", "lost"):
+        table.add_column(name, justify="right" if name else "left")
+    ranks = []
+    for name, both in found.items():
+        for measure, place, sign in (("accuracy %", 0, 1), ("1-ROCA%", 1, -1)):
+            before, after = both["honest"][place], both["attacked"][place]
+            lost = sign * (before - after)
+            table.add_row(f"{measure}, {name}", f"{before:.4g}", f"{after:.4g}", f"{lost:.4g}")
+            if place:
+                ranks.append(lost)
+    table.add_row("of what is lost uncapped", "", "", f"{ranks[0] / ranks[1]:.3g}" if ranks[1] > 0 else "")
+    return table
