@@ -54,11 +54,13 @@ def judge_mails(number: int, into: Path) -> None:
     model = SpamFilter()
     peer: Any = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
     verdicts: list[tuple[Any, str]] = []
+    forced: list[tuple[Any, str]] = []
     answers: list[tuple[Any, str]] = []
     seconds = [0.0, 0.0]
     for raw, label in track(mails, "judging", console=Console(stderr=True), transient=True):
         start = time.perf_counter()
         verdicts.append((model.verdict_one(raw), label))
+        forced.append((model.predict_one(raw), label))
         model.learn_one(raw, label, id=id_of_mail(raw))
         middle = time.perf_counter()
         text = raw.decode("latin-1")
@@ -67,14 +69,19 @@ def judge_mails(number: int, into: Path) -> None:
         seconds[0] += middle - start
         seconds[1] += time.perf_counter() - middle
     table = Table(box=SIMPLE)
-    for name in ("", "ham lost", "spam caught", "spam let in", "unsure", "mails a second"):
+    for name in ("", "ham lost", "spam caught", "let in", "unsure", "right", "mails/s"):
         table.add_column(name, justify="right" if name else "left")
     for name, said, took in (
         ("SpamFilter", verdicts, seconds[0]),
-        ("River MultinomialNB", answers, seconds[1]),
+        ("never unsure", forced, seconds[0]),
+        ("River's NB", answers, seconds[1]),
     ):
         table.add_row(name, *told_of(said), f"{number / took:,.0f}")
     console.print(table)
+    say(
+        "A lost ham counts as much as 30 spams let in: spam is what is 98.3 % certain, and much of the first few\n"
+        "hundred mails is left open. Forced to the more probable label, it is `never unsure`.\n\n"
+    )
     raw = next(raw for raw, label in reversed(mails) if label == "spam")
     lines = str(model.explain_one(raw)).splitlines()
     say("Why the last spam is one:\n" + "\n".join(lines[:8]) + "\n\n")
@@ -96,12 +103,18 @@ def judge_mails(number: int, into: Path) -> None:
 
 
 def told_of(said: list[tuple[Any, str]]) -> list[str]:
-    """Ham lost, spam caught, spam let in, and what was left open, in per cent."""
+    """Ham lost, spam caught, spam let in, what was left open, and of what was decided the right, in per cent."""
     ham = [verdict for verdict, label in said if label == "ham"]
     spam = [verdict for verdict, label in said if label == "spam"]
-    unsure = sum(verdict not in ("ham", "spam") for verdict in (*ham, *spam))
-    parts = ((ham.count("spam"), ham), (spam.count("spam"), spam), (spam.count("ham"), spam), (unsure, said))
-    return [f"{100 * part / max(len(whole), 1):.2f} %" for part, whole in parts]
+    decided = [verdict == label for verdict, label in said if verdict in ("ham", "spam")]
+    parts = (
+        (ham.count("spam"), len(ham)),
+        (spam.count("spam"), len(spam)),
+        (spam.count("ham"), len(spam)),
+        (len(said) - len(decided), len(said)),
+        (sum(decided), len(decided)),
+    )
+    return [f"{100 * part / max(whole, 1):.2f} %" for part, whole in parts]
 
 
 def compare_models(stream: str, into: Path) -> None:

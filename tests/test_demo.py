@@ -42,6 +42,10 @@ def test_the_demo_compares_models_and_leaves_a_picture_and_a_snapshot(tmp_path: 
     (filtering,) = (row for row in rows if row[0] == "SpamFilter")
     lost, caught = float(filtering[1]), float(filtering[3])
     assert lost < 1.0 and caught > 60.0
+    (forced,) = (row for row in rows if row[:2] == ["never", "unsure"])
+    (river,) = (row for row in rows if row[:2] == ["River's", "NB"])
+    assert float(filtering[9]) > float(river[10])  # of what each decided, the share that is right
+    assert float(forced[2]) < float(river[2])  # ham lost, where neither may be unsure
     assert "exactly what it scored before" in done.stdout and "P(spam) = " in done.stdout
     assert SpamHome(tmp_path / "spam").load().clock == 600
     assert b"Subject:" in (tmp_path / "mail.eml").read_bytes()

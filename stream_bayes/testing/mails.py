@@ -1,12 +1,14 @@
 """Mails that nobody wrote: ham and spam made up on the spot, with headers, HTML and parts as real ones have.
 
-The words of a topic come again in its mails, spammers change their campaign every few hundred mails, and some ham looks
-like spam: newsletters, receipts. It is easier than real mail, and shows how things work, not how well.
+The words of a topic come again in its mails, and a mail says the few words it is about over and over; pages are often
+sent as base64 or quoted-printable, spam more often than ham. Spammers change their campaign every few hundred mails,
+and some ham looks like spam: newsletters, receipts. It shows how things work, not how well.
 """
 
 from __future__ import annotations
 
 import base64
+import quopri
 from collections.abc import Iterator
 from typing import Final
 
@@ -34,10 +36,18 @@ CAMPAIGNS: Final = tuple(
         "account suspended verify password security alert click immediately login confirm payment",
     )
 )
+ENDINGS: Final = (
+    "",
+    *"s ed ing er est ly al ish ful less ness ment able like wise ward hood ship dom ism ist".split(),
+)
 COMMON: Final = (
     "the and for you that with this have from your are not was will can all has more one our out about please"
     " would there their which when time been how some also into than them only new other could what here"
 ).split()
+MAILERS: Final = {  # what wrote it, as it says; spammers claim to be what many use
+    False: ("Mutt/2.2", "Thunderbird 115", "Evolution 3.50", "Outlook 16.0"),
+    True: ("Outlook 16.0", "Outlook 16.0", "Thunderbird 115", "Bulk Sender 3"),
+}
 PEOPLE: Final = "ann bob carla dan eva finn greta hugo ida jon karla lars".split()
 CAMPAIGN: Final = 300  # mails after which spammers think of another
 
@@ -63,9 +73,23 @@ def made_up_mails(number: int, seed: int = 0) -> Iterator[tuple[bytes, str]]:
 
 
 def _words(rng: np.random.Generator, own: list[str], number: int) -> list[str]:
-    pools = rng.choice(3, number, p=[0.2, 0.6, 0.2])
+    pools = rng.choice(3, number, p=[0.35, 0.5, 0.15])
     strange = [*TOPICS[int(rng.integers(len(TOPICS)))], *CAMPAIGNS[int(rng.integers(len(CAMPAIGNS)))]]
-    return [str(rng.choice((own, COMMON, strange)[pool])) for pool in pools]
+    endings = np.minimum(rng.zipf(1.5, number), len(ENDINGS)) - 1  # most words are rare, as in any language
+    # What a mail is about it says again and again.
+    about = (rng.choice(own, 6).tolist(), COMMON, rng.choice(strange, 3).tolist())
+    drawn = [str(rng.choice(about[pool])) for pool in pools]
+    return [
+        word if pool == 1 else word + ENDINGS[end]
+        for word, pool, end in zip(drawn, pools.tolist(), endings.tolist(), strict=True)
+    ]
+
+
+def _encoded(rng: np.random.Generator, text: str) -> tuple[str, str]:
+    """A text in an encoding for the way, as many send it, and its name."""
+    if rng.random() < 0.25:
+        return base64.encodebytes(text.encode()).decode(), "base64"
+    return quopri.encodestring(text.encode(), quotetabs=False).decode(), "quoted-printable"
 
 
 def _mail(rng: np.random.Generator, place: int, spam: bool, own: list[str]) -> bytes:
@@ -88,12 +112,16 @@ def _mail(rng: np.random.Generator, place: int, spam: bool, own: list[str]) -> b
         "To: you@example.com",
         f"Subject: {subject}",
         f"Date: Mon, 5 Feb 2024 {place // 60 % 24:02}:{place % 60:02}:00 +0100",
+        f"X-Mailer: {rng.choice(MAILERS[spam])}",
         f"Message-ID: <{place}.{rng.integers(10**6)}@{host}>",
     ]
     if (spam and rng.random() < 0.6) or (not spam and rng.random() < 0.15):
         link = f'<a href="http://{host}/{rng.choice(own)}">{rng.choice(own)}</a>'
         text = f'<html><body><p>{text}</p><font color="#{"ff0000" if spam else "336699"}">{link}</font></body></html>'
         lines.append("Content-Type: text/html; charset=utf-8")
+        if rng.random() < (0.5 if spam else 0.25):
+            text, encoding = _encoded(rng, text)
+            lines.append(f"Content-Transfer-Encoding: {encoding}")
     elif not spam and rng.random() < 0.1:
         lines.append('Content-Type: multipart/mixed; boundary="=_parts"')
         notes = base64.b64encode(" ".join(_words(rng, own, 30)).encode()).decode()
