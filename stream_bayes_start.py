@@ -106,6 +106,8 @@ def messages(files: list[str]) -> Iterator[tuple[str, bytes]]:
     """Each message, and where it is. The package is loaded only for what is not one message a file."""
     for file in files or ["-"]:
         if file == "-":
+            if sys.stdin.buffer.isatty():
+                sys.stderr.write("stream-bayes: reading a mail from the terminal; Ctrl-D ends it\n")
             yield file, sys.stdin.buffer.read()
             continue
         begin = b""

@@ -65,6 +65,7 @@ def say_waiting() -> None:
 
 @spam.command()
 def train(
+    files: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     spam: Annotated[
         list[str], typer.Option("--spam", help="Mail that is spam: a message, mbox, Maildir or -.")
     ] = [],  # noqa: B006  # typer reads it
@@ -86,6 +87,11 @@ def train(
     """Learn mail that somebody has judged. What was learned before is corrected, or left as it is."""
     with telling_errors():
         given = [(path, "ham") for path in ham] + [(path, "spam") for path in spam]
+        if files:
+            raise BadValue(
+                f"say what {files[0]} is: --ham {files[0]} or --spam {files[0]}. One option takes one file, mbox, "
+                "Maildir or directory, and may be given again"
+            )
         if not given:
             raise BadValue("--ham or --spam: name some mail")
         place = home_at(home, key_env)
@@ -97,18 +103,27 @@ def train(
         total = size_of(path for path, _ in given)
         with place.changing(make, say_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
-            before, told = model.clock, 0
+            before, told, corrected = model.clock, 0, 0
             for label, mail in _alternating(given):
                 raw = without_own_fields(mail.raw)
-                model.learn_one(raw, label, id=id_of_mail(raw))
+                key = id_of_mail(raw)
+                corrected += model.label_of(key) not in (None, label)
+                model.learn_one(raw, label, id=key)
                 told += 1
                 show(mail.done, told)
             new = model.clock - before
-        counts = {"messages": told, "new": new, "known_before": told - new}
+        counts = {
+            "messages": told,
+            "new": new,
+            "corrected": corrected,
+            "known_before": told - new - corrected,
+        }
         if json:
             print_json(counts)
         else:
-            typer.echo(f"{new:,} messages learned, {told - new:,} were known before")
+            typer.echo(
+                f"{new:,} messages learned, {corrected:,} corrected, {counts['known_before']:,} were known before"
+            )
 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
@@ -219,6 +234,8 @@ def correct(
             typer.echo(f"{len(what):,} messages are {label}")
             return
         raws = [without_own_fields(found.raw) for path in what or ["-"] for found in mails(path)]
+        if not raws:
+            raise BadValue(f"no message is in {', '.join(what or ['the standard input'])}")
         with home_at(home, key_env).changing(None, say_waiting) as model:
             known = [model.label_of(id_of_mail(raw)) for raw in raws]
             for raw in raws:
@@ -234,6 +251,8 @@ def _whole_id(model: SpamFilter, given: str) -> str:
     found = [key for key in model.ids() if key.startswith(given)] if len(given) >= 8 else [given]
     if len(found) > 1 and given not in found:
         raise BadValue(f"{len(found)} ids begin with {given!r}")
+    if not found and Path(given).exists():
+        raise BadValue(f"{given} is a file: correct the messages in it with --mail")
     if not found:
         raise NotLearned(
             f"no message with an id like {given!r} is in the journal: learn it with the right label"

@@ -277,6 +277,8 @@ class SpamFilter(base.Classifier):
         if not self._evidence.knows:
             return {}
         odds = self._calibration.log_odds(self.score_one(x))
+        if 0.0 in self._evidence.messages:  # who knows one label only can tell nothing from it
+            odds /= 1.0 + abs(odds)
         wanted, unwanted = self.labels
         return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
 

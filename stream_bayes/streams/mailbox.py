@@ -94,6 +94,8 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]
     """The messages of one file; `below` says how far it was read."""
     place = below.tell if below.seekable() else lambda: 0
     first = stream.readline(MOST_BYTES)
+    if not first:  # an empty box holds no message
+        return
     if not first.startswith(b"From "):
         yield Mail(first + stream.read(max(MOST_BYTES - len(first), 0)), place(), name)
         return

@@ -68,6 +68,13 @@ def test_what_was_learned_before_is_not_learned_again(home: Path, boxes: Path) -
     assert SpamHome(home).load().export_counts() == before
 
 
+def test_what_is_taught_with_another_label_is_told_as_corrected(home: Path, boxes: Path) -> None:
+    done = run("spam", "train", "--home", home, "--spam", boxes / "ham.mbox", "--json")
+    told = json.loads(done.stdout)
+    assert told["corrected"] == told["messages"] > 50 and told["new"] == told["known_before"] == 0
+    assert stats(home)["ham_messages"] == 0
+
+
 def test_labels_come_in_turn_when_several_places_are_learned(home: Path) -> None:
     model = SpamHome(home).load()
     labels = [model.label_of(key) for key in model.ids()][:40]
@@ -194,6 +201,23 @@ def test_what_is_not_there_is_said(tmp_path: Path, boxes: Path) -> None:
     run("spam", "train", "--home", home, "--ham", boxes / "ham.mbox")
     assert run("spam", "correct", "maybe", "0123456789", "--home", home).exit_code == 3
     assert run("spam", "correct", "ham", "0123456789", "--home", home).exit_code == 3
+
+
+def test_what_beginners_do_is_answered_with_what_to_do(home: Path, boxes: Path, tmp_path: Path) -> None:
+    before = SpamHome(home).load().export_counts()
+    for arguments, says in (
+        (("train", boxes / "ham.mbox"), f"--spam {boxes / 'ham.mbox'}. One option takes one"),
+        (("train", "--ham", boxes / "ham.mbox", boxes / "spam"), f"say what {boxes / 'spam'} is"),
+        (("correct", "ham", boxes / "ham.mbox"), "is a file: correct the messages in it with --mail"),
+        (("correct", "spam"), "no message is in the standard input"),
+    ):
+        done = run("spam", *arguments, "--home", home)
+        assert done.exit_code == 3 and says in " ".join(done.output.split()), done.output
+    (tmp_path / "empty.mbox").write_bytes(b"")
+    assert run("spam", "train", "--spam", tmp_path / "empty.mbox", "--home", home).output.startswith(
+        "0 messages"
+    )
+    assert SpamHome(home).load().export_counts() == before
 
 
 def test_the_home_is_named_by_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

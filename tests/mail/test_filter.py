@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import base, metrics
 
-from stream_bayes import Costs
+from stream_bayes import BernoulliNB, Costs
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
 from stream_bayes.mail import EmailTokens, SpamFilter
 from tests.mail.making import plain, stream
@@ -44,6 +44,25 @@ def test_it_is_a_classifier_of_river() -> None:
         model.learn_one(raw, label)
     assert accuracy.get() > 0.9
     assert model.clone().predict_one(b"") is None
+
+
+@pytest.mark.parametrize("label", ["ham", "spam"])
+@pytest.mark.parametrize("learner", [None, BernoulliNB()])
+def test_who_knows_one_label_only_calls_nothing_spam(label: str, learner: BernoulliNB | None) -> None:
+    model = SpamFilter(learner=learner and learner.clone())
+    for raw, _ in stream(60):
+        model.learn_one(raw, label)
+    more = [raw for raw, _ in stream(20, seed=1)]
+    chances = [model.predict_proba_one(raw)["spam"] for raw in more]
+    assert all(0.25 < chance < 0.75 for chance in chances)
+    assert {model.verdict_one(raw) for raw in more} <= {"ham", "unsure"}
+    by_score = sorted(zip((model.score_one(raw) for raw in more), chances, strict=True))
+    assert [chance for _, chance in by_score] == sorted(chances)  # it still rises with the score
+    other = "ham" if label == "spam" else "spam"
+    model.learn_one("quite another text", other, id="other")
+    assert not all(0.25 < model.predict_proba_one(raw)["spam"] < 0.75 for raw in more)
+    model.forget("other")
+    assert [model.predict_proba_one(raw)["spam"] for raw in more] == pytest.approx(chances, abs=0.1)
 
 
 def test_before_anything_is_learned_there_is_no_answer() -> None:

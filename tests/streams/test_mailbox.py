@@ -27,8 +27,11 @@ def raws(path: Path) -> list[bytes]:
 def test_a_file_is_a_message(tmp_path: Path) -> None:
     (tmp_path / "mail").write_bytes(b"Subject: a\n\nFrom here\n")
     assert raws(tmp_path / "mail") == [b"Subject: a\n\nFrom here\n"]
-    (tmp_path / "mail").write_bytes(b"")
-    assert raws(tmp_path / "mail") == [b""]
+
+
+def test_an_empty_file_is_a_box_without_messages(tmp_path: Path) -> None:
+    (tmp_path / "box").write_bytes(b"")
+    assert raws(tmp_path / "box") == []
 
 
 def test_an_mbox_is_read_as_python_wrote_it(tmp_path: Path) -> None:
