@@ -181,6 +181,7 @@ river_state.transformers
 river_state.metrics
 river_state.detectors
 river_state.drifting
+river_state.drift_logs
 river_state.pipelines
 river_state.catalogue
 streams.file_system
@@ -220,6 +221,7 @@ streams.csv_sink
 streams.other_sinks
 streams.mailbox
 streams.config_parts
+streams.config_model
 streams.kafka.connection
 streams.kafka.transport
 streams.kafka.python_client

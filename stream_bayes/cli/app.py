@@ -8,6 +8,7 @@ import typer
 
 from stream_bayes._build import VERSION
 from stream_bayes.cli.compare import compare
+from stream_bayes.cli.drift import drifts
 from stream_bayes.cli.explain import explain
 from stream_bayes.cli.models import models
 from stream_bayes.cli.produce import produce
@@ -31,6 +32,7 @@ app.command()(compare)
 app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)
+app.add_typer(drifts)
 counting(spam)
 app.add_typer(spam)
 

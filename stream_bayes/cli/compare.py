@@ -21,8 +21,10 @@ from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.streams import Ignore, Nominal, Time, source_of
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
+from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import closest
+from stream_bayes.river_state.catalogue import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.evaluation.comparing import compare as compare_learners
@@ -38,6 +40,7 @@ DATASETS: dict[str, Callable[[], Any]] = {
     "bananas": datasets.Bananas,
     "shuttle": datasets.Shuttle,
 }
+MARKED = ("drift", "adopted", "refused")
 
 
 def compare(
@@ -55,6 +58,8 @@ def compare(
         typer.Option(
             help="A model; see `stream-bayes models`, and River's: "
             + ", ".join(PEERS)
+            + ". One of this package follows drift as MODEL+DETECTOR, with "
+            + ", ".join(DETECTORS)
             + ". May be repeated; "
             "OTHER=NAME gives a second one of a kind another name."
         ),
@@ -113,7 +118,7 @@ def compare(
         if lines is not None:
             result.write(lines)
         if picture is not None:
-            plots.evaluation(result, picture)
+            plots.evaluation(result, picture, marks=drift_marks(learners))
         if save is not None:
             _save(save, learners, result)
         if json:
@@ -194,6 +199,17 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None] | 
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("events", total=total)
         yield lambda scored: bar.update(task, completed=scored)
+
+
+def drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """What those that follow drift noted, as marks of a picture: where several do, with their names."""
+    logs = {name: learner.log for name, learner in learners.items() if isinstance(learner, DriftAdaptive)}
+    return [
+        (entry["event"], entry["what"] if len(logs) == 1 else f"{name}: {entry['what']}")
+        for name, log in logs.items()
+        for entry in log.entries
+        if entry["what"] in MARKED
+    ]
 
 
 def _is_own(learner: object) -> bool:

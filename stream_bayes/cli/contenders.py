@@ -11,6 +11,7 @@ from river import base, forest, naive_bayes, neighbors, tree
 from stream_bayes.cli.streams import learner_arguments
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, closest, make_learner
+from stream_bayes.river_state.catalogue import make_adaptive
 from stream_bayes.schema import Schema
 
 __all__ = ["MODELS", "PEERS", "contenders"]
@@ -36,7 +37,7 @@ def contenders(
     Parameters
     ----------
     models
-        Each as its name, or as `other=name`, where one comes twice.
+        Each as its name, or as `other=name`, where one comes twice. `name+detector` follows drift.
     arguments
         Each as `name=value`, for all models that take it, or as `model.name=value`.
     schema
@@ -63,9 +64,12 @@ def contenders(
             )
         kinds[name] = kind if equals else name
     for kind in kinds.values():
-        if kind not in LEARNERS and kind not in PEERS:
+        plain, plus, _ = kind.partition("+")
+        if plain not in LEARNERS and plain not in PEERS:
             known = [*LEARNERS, *PEERS]
-            raise BadValue(f"there is no model {kind!r}{closest(kind, known)} There are {', '.join(known)}")
+            raise BadValue(f"there is no model {plain!r}{closest(plain, known)} There are {', '.join(known)}")
+        if plus and plain in PEERS:
+            raise BadValue(f"--model {kind}: only models of this package are made to follow drift")
     given: dict[str, dict[str, Any]] = {name: {} for name in kinds}
     for argument, value in learner_arguments(list(arguments)).items():
         model, dot, own = argument.partition(".")
@@ -87,17 +91,22 @@ def contenders(
 
 
 def _arguments(kind: str) -> list[str]:
+    plain = kind.partition("+")[0]
     return (
-        arguments_of(LEARNERS[kind]) if kind in LEARNERS else list(inspect.signature(PEERS[kind]).parameters)
+        arguments_of(LEARNERS[plain])
+        if plain in LEARNERS
+        else list(inspect.signature(PEERS[plain]).parameters)
     )
 
 
 def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None) -> base.Classifier:
-    if kind in LEARNERS:
+    plain, plus, detector = kind.partition("+")
+    if plain in LEARNERS:
         try:
-            return make_learner(kind, arguments, schema)
+            learner = make_learner(plain, arguments, schema)
         except SchemaError as error:
             raise SchemaError(f"{name!r} cannot learn from this stream: {error}") from error
+        return make_adaptive(learner, detector) if plus else learner
     known = _arguments(kind)
     for argument in arguments:
         if argument not in known:

@@ -14,6 +14,7 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.errors import BadConfig, BadValue, Undecodable
+from stream_bayes.river_state.catalogue import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.streams.config import PipelineConfig, checked, load_config
 from stream_bayes.streams.csv_types import inferred_schema
@@ -95,7 +96,7 @@ def kind_of(file: Path) -> str:
     raise BadValue(f"{file}: expected a name that ends in .csv or .jsonl, perhaps with .gz")
 
 
-def learner_arguments(given: list[str]) -> dict[str, Any]:
+def learner_arguments(given: list[str], option: str = "--arg") -> dict[str, Any]:
     """Arguments written as name=value, where a value is JSON, or else a text.
 
     Examples
@@ -107,7 +108,7 @@ def learner_arguments(given: list[str]) -> dict[str, Any]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise BadValue(f"--arg {text}: expected name=value")
+            raise BadValue(f"{option} {text}: expected name=value")
         try:
             arguments[name] = json_text.loads(value)
         except ValueError:
@@ -122,6 +123,17 @@ def replay(
     arg: Annotated[
         list[str], typer.Option("--arg", help="An argument of the model, name=value. May be repeated.")
     ] = [],  # noqa: B006  # typer reads it
+    drift: Annotated[
+        str | None,
+        typer.Option(help="Follow drift, noticed by this detector: " + ", ".join(DETECTORS) + "."),
+    ] = None,
+    drift_arg: Annotated[
+        list[str],
+        typer.Option("--drift-arg", help="How drift is followed, name=value. May be repeated."),
+    ] = [],  # noqa: B006
+    drift_log: Annotated[
+        Path | None, typer.Option(help="A file for what is noted of drifts, as JSON lines.")
+    ] = None,
     time: Time = None,
     nominal: Nominal = [],  # noqa: B006
     ignore: Ignore = [],  # noqa: B006
@@ -147,6 +159,12 @@ def replay(
             "source": {"kind": kind_of(file), "path": str(file), "target": target},
             "model": {"kind": model, "arguments": learner_arguments(arg)},
         }
+        if drift is not None:
+            table["drift"] = {"detector": drift, "arguments": learner_arguments(drift_arg, "--drift-arg")}
+            if drift_log is not None:
+                table["drift"]["log"] = str(drift_log)
+        elif drift_arg or drift_log is not None:
+            raise BadValue("--drift-arg and --drift-log need --drift, the detector that notices it")
         if predictions is not None:
             table["predictions"] = {"kind": "jsonl", "path": str(predictions)}
         if snapshots is not None:

@@ -1,4 +1,4 @@
-"""River's transformers by the short names that pipeline files know them by: all of them can be saved.
+"""River's transformers and detectors by the short names that pipeline files know them by: all of them can be saved.
 
 A name here is all that such a file can say: it never holds a path to import.
 """
@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from river import base, compose, feature_extraction, preprocessing
+from river import base, compose, drift, feature_extraction, preprocessing
+from river.drift import binary
 
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.learners.adaptive import BINARY, DriftAdaptive
+from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import closest
 
-__all__ = ["TRANSFORMERS", "make_transformer"]
+__all__ = [
+    "DETECTORS",
+    "TRANSFORMERS",
+    "check_adapting",
+    "make_adaptive",
+    "make_detector",
+    "make_transformer",
+]
 
 TRANSFORMERS: dict[str, type[base.Transformer]] = {
     "standard-scaler": preprocessing.StandardScaler,
@@ -26,6 +36,19 @@ TRANSFORMERS: dict[str, type[base.Transformer]] = {
     "discard": compose.Discard,
     "prefixer": compose.Prefixer,
 }
+
+Detector: TypeAlias = base.DriftDetector | base.BinaryDriftDetector
+
+DETECTORS: dict[str, type[Detector]] = {
+    "adwin": drift.ADWIN,
+    "page-hinkley": drift.PageHinkley,
+    "kswin": drift.KSWIN,
+    "ddm": binary.DDM,
+    "eddm": binary.EDDM,
+    "hddm-a": binary.HDDMA,
+    "hddm-w": binary.HDDMW,
+}
+NOT_FROM_A_FILE = ("learner", "detector")  # these have keys of their own
 
 
 def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> base.Transformer:
@@ -50,10 +73,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
         raise BadValue(f"there is no transformer {name!r}{hint} There are {', '.join(TRANSFORMERS)}")
     made, given = TRANSFORMERS[name], dict(arguments or {})
     known = inspect.signature(made).parameters
-    for argument in given:
-        if argument not in known:
-            hint = closest(argument, known)
-            raise BadValue(f"{name} has no argument {argument!r}{hint} It takes {', '.join(known) or 'none'}")
+    _check_names(name, given, known)
     several: list[Any] = []
     for argument, parameter in known.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
@@ -65,3 +85,77 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
     except (TypeError, ValueError) as error:
         raise BadValue(f"{name} cannot be made with {arguments!r}: {error}") from error
     return transformer
+
+
+def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Detector:
+    """The drift detector of a name, with arguments by name. One that draws at random gets the seed 0, if none is given.
+
+    Raises
+    ------
+    BadValue
+        If the name or an argument is none; it says which there are.
+
+    Examples
+    --------
+    >>> make_detector("adwin", {"delta": 0.01}).delta
+    0.01
+    >>> make_detector("adwim")
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadValue: there is no detector 'adwim'; did you mean 'adwin'? There are adwin, ...
+    """
+    if name not in DETECTORS:
+        raise BadValue(
+            f"there is no detector {name!r}{closest(name, DETECTORS)} There are {', '.join(DETECTORS)}"
+        )
+    made, given = DETECTORS[name], dict(arguments or {})
+    known = inspect.signature(made).parameters
+    _check_names(name, given, known)
+    if "seed" in known:
+        given.setdefault("seed", 0)
+    try:
+        return made(**given)
+    except (TypeError, ValueError) as error:
+        raise BadValue(f"{name} cannot be made with {arguments!r}: {error}") from error
+
+
+def make_adaptive(
+    learner: BayesClassifier,
+    detector: str = "adwin",
+    of_detector: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> DriftAdaptive:
+    """A learner that follows drift, with the detector of a name. One of errors is fed errors, if nothing else is said.
+
+    Raises
+    ------
+    BadValue
+        If a name or an argument is none.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> make_adaptive(NaiveBayes(), "ddm", {"warm_start": 50}, {"window": 500}).signal
+    'error'
+    """
+    made, given = make_detector(detector, of_detector), dict(arguments or {})
+    check_adapting(given)
+    if isinstance(made, BINARY):
+        given.setdefault("signal", "error")
+    try:
+        return DriftAdaptive(learner, made, **given)
+    except StreamBayesError as error:
+        raise BadValue(f"drift: {error}") from error
+
+
+def check_adapting(arguments: Mapping[str, Any]) -> None:
+    """Raise `BadValue` for what is no argument of `DriftAdaptive`, or has a key of its own."""
+    known = [name for name in inspect.signature(DriftAdaptive).parameters if name not in NOT_FROM_A_FILE]
+    _check_names("drift", arguments, known)
+
+
+def _check_names(name: str, arguments: Mapping[str, Any], known: Any) -> None:
+    for argument in arguments:
+        if argument not in known:
+            hint = closest(argument, known)
+            raise BadValue(f"{name} has no argument {argument!r}{hint} It takes {', '.join(known) or 'none'}")

@@ -37,18 +37,19 @@ from pydantic import (
     model_validator,
 )
 
-from stream_bayes.errors import BadConfig, BadValue
+from stream_bayes.errors import BadConfig
 from stream_bayes.features import Nominal, Numeric
-from stream_bayes.learners.catalogue import LEARNERS, closest
+from stream_bayes.learners.catalogue import closest
 from stream_bayes.mail.making import FILTER
-from stream_bayes.river_state.catalogue import make_transformer
 from stream_bayes.schema import Schema
+from stream_bayes.streams.config_model import DriftConfig, ModelConfig, TransformerConfig
 from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.mail_decoder import MailDecoder
 
 __all__ = [
     "CSVConfig",
+    "DriftConfig",
     "JSONLinesConfig",
     "LabelsConfig",
     "ModelConfig",
@@ -121,40 +122,6 @@ SourceConfig: TypeAlias = Annotated[
 ]
 
 
-class ModelConfig(Part):
-    """What learns: a registered name, and the arguments its class takes; of a filter also the key of its tokens."""
-
-    kind: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    key: Secret | None = None
-
-    @model_validator(mode="after")
-    def _known(self) -> Self:
-        known = [*LEARNERS, FILTER]
-        if self.kind not in known:
-            raise ValueError(
-                f"there is no model {self.kind!r}{closest(self.kind, known)} There are {', '.join(known)}"
-            )
-        if self.key is not None and self.kind != FILTER:
-            raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
-        return self
-
-
-class TransformerConfig(Part):
-    """What is done to the features before the model sees them: a registered name, and its arguments."""
-
-    kind: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _can_be_made(self) -> Self:
-        try:
-            make_transformer(self.kind, self.arguments)
-        except BadValue as error:
-            raise ValueError(str(error)) from None
-        return self
-
-
 class FileSinkConfig(Part):
     """A file of results."""
 
@@ -207,6 +174,7 @@ class PipelineConfig(Part):
     source: SourceConfig
     model: ModelConfig
     transformers: list[TransformerConfig] = Field(default_factory=list)
+    drift: DriftConfig | None = None
     record: SchemaConfig | None = Field(None, alias="schema")
     labels: LabelsConfig | None = None
     predictions: SinkConfig | None = None
@@ -224,6 +192,17 @@ class PipelineConfig(Part):
             raise ValueError("kafka: is missing, and a source or sink is of this kind; it says which servers")
         if self.labels is not None and self.labels.topic is not None and self.source.kind != "kafka":
             raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
+        return self
+
+    @model_validator(mode="after")
+    def _drift_fits(self) -> Self:
+        if self.drift is not None and self.model.kind == FILTER:
+            raise ValueError(f"drift: {FILTER} follows no drift; give it a half_life, so that it forgets")
+        if self.drift is not None and self.drift.log is not None and self.source.kind == "kafka":
+            raise ValueError(
+                "drift.log: is a file, and with Kafka would not be written exactly once; leave it out, and read what "
+                "was noted from the snapshots, with `stream-bayes drift show`"
+            )
         return self
 
     @model_validator(mode="after")
@@ -269,6 +248,8 @@ class PipelineConfig(Part):
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
+        if self.drift is not None:
+            kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
         fields = set(FieldsConfig.model_fields) | {"kind", "decoder"}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 

@@ -85,6 +85,7 @@ class CSVSink(FileSink):
             model = result.model
             answer = (_cell(result.prediction), json_text(result.probabilities))
             return (*place, *answer, model.name, model.generation, model.configuration, result.version)
+        assert isinstance(result, DeadLetter)
         return (*place, result.reason, result.detail, _cell(result.raw), result.version)
 
 

@@ -72,8 +72,9 @@ class Engine:
         The model, and what scores it and holds its events.
     source
         Where events come from.
-    predictions, dead_letters
-        Where results go: answers to the one, what could not be used to the other. Either may be missing.
+    predictions, dead_letters, drifts
+        Where results go: answers to the one, what could not be used to another, and what a model that follows drift
+        noted of it to the third. Any may be missing.
     journal
         What knows the order in which partitions were read, where that order is not the source's own.
     store
@@ -96,6 +97,7 @@ class Engine:
         *,
         predictions: Sink | None = None,
         dead_letters: Sink | None = None,
+        drifts: Sink | None = None,
         journal: Journal | None = None,
         store: SnapshotStore | None = None,
         schedule: Schedule | None = None,
@@ -110,6 +112,7 @@ class Engine:
         self.source = source
         self.predictions = predictions
         self.dead_letters = dead_letters
+        self.drifts = drifts
         self.journal = journal
         self.store = store
         self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
@@ -117,7 +120,7 @@ class Engine:
         self.batch = batch
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
-        self._sinks = [sink for sink in (predictions, dead_letters) if sink is not None]
+        self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
         self._clock = clock
         self._sleep = sleep
@@ -242,6 +245,8 @@ class Engine:
             self.predictions.write(step.outputs)
         if self.dead_letters is not None and step.letters:
             self.dead_letters.write(step.letters)
+        if self.drifts is not None and step.drifts:
+            self.drifts.write(step.drifts)
         step.forget_results()
 
     # -- beginning and ending -----------------------------------------------------------------------------------------

@@ -20,12 +20,20 @@ from typing import Any
 
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.served import ServedAdaptive
+from stream_bayes.streams.step import Step
 
 __all__ = ["Metrics", "serving"]
 
 MEASURED_EVERY = 1.0  # second: measures cost more than a commit
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER_VERBS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+SAID_OF_DRIFTS = (
+    "adopted",
+    "drift",
+    "refused",
+)  # from the start on, at 0: a counter that appears has no rate
+STATES = ("stable", "trial", "warning")
 HANGS_FOR = 5.0  # seconds a client may take to say what it wants
 
 
@@ -128,6 +136,7 @@ class Metrics:
                 if pending is None
                 else [_metric("waiting", "gauge", "Samples without label.", (own, pending.waiting))]
             ),
+            *_of_drift(step, own),
             *self._measures,
         ]
 
@@ -219,6 +228,34 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: requests come every few seconds."""
+
+
+def _of_drift(step: Step, own: dict[str, str]) -> list[Metric]:
+    """What a model that follows drift has noted and where it stands; nothing of others."""
+    model = step.model
+    if not isinstance(model, ServedAdaptive):
+        return []
+    now, counts = model.adaptive.state_, model.drifts.counts
+    return [
+        _metric(
+            "drift_events_total",
+            "counter",
+            "Entries of the log of drifts, by what they say.",
+            *((own | {"what": what}, counts.get(what, 0)) for what in sorted({*SAID_OF_DRIFTS, *counts})),
+        ),
+        _metric(
+            "model_generation",
+            "gauge",
+            "How often the model was swapped for a better one.",
+            (own, model.generation),
+        ),
+        _metric(
+            "drift_state",
+            "gauge",
+            "1 for the state that the model is in.",
+            *((own | {"state": state}, int(state == now)) for state in sorted({*STATES, now})),
+        ),
+    ]
 
 
 def _metric(name: str, kind: str, said: str, *values: tuple[dict[str, str], float]) -> Metric:

@@ -18,11 +18,12 @@ from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.making import FILTER, make_filter
-from stream_bayes.river_state.catalogue import make_transformer
+from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.config import (
     CSVConfig,
+    DriftConfig,
     FileSinkConfig,
     LabelsConfig,
     PipelineConfig,
@@ -104,6 +105,7 @@ def build(
         source or (kafka and kafka.source) or make_source(config, directory, schema),
         predictions=(kafka and kafka.predictions) or _sink(config.predictions, directory, "predictions"),
         dead_letters=(kafka and kafka.dead_letters) or _sink(config.dead_letters, directory, "dead_letters"),
+        drifts=_drift_sink(config.drift, directory),
         journal=kafka and kafka.journal,
         store=store,
         schedule=_schedule(config.snapshots),
@@ -148,15 +150,17 @@ def _model(config: PipelineConfig, schema: Schema | None) -> Any:
         if steps:
             raise BadConfig(f"transformers: {FILTER} takes mails apart itself, and has none before it")
         return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
-    if not steps:
-        try:
-            return make_learner(own.kind, own.arguments, schema)
-        except SchemaError as error:
-            raise SchemaError(
-                f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
-                "choose another model"
-            ) from error
-    return compose.Pipeline(*steps, make_learner(own.kind, own.arguments))
+    try:
+        learner: Any = make_learner(own.kind, own.arguments, None if steps else schema)
+    except SchemaError as error:
+        raise SchemaError(
+            f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
+            "choose another model"
+        ) from error
+    if config.drift is not None:
+        drift = config.drift
+        learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
+    return compose.Pipeline(*steps, learner) if steps else learner
 
 
 def _read_mails(source: KafkaSource, model: SpamFilter) -> None:
@@ -232,6 +236,10 @@ def _sink(own: SinkConfig | None, directory: Path, name: str) -> FileSink | None
         return None
     kinds: dict[str, type[FileSink]] = {"jsonl": JSONLinesSink, "csv": CSVSink}
     return kinds[own.kind](directory / own.path, name)
+
+
+def _drift_sink(own: DriftConfig | None, directory: Path) -> FileSink | None:
+    return None if own is None or own.log is None else JSONLinesSink(directory / own.log, "drifts")
 
 
 def _store(own: SnapshotsConfig | None, directory: Path) -> SnapshotStore | None:

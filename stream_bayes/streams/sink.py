@@ -1,4 +1,4 @@
-"""Where predictions go, and what could not be used: records with a schema of their own, committed in batches.
+"""Where predictions go, what could not be used, and what was noted of drifts: records committed in batches.
 
     begin -> write, write, ... -> commit     the outputs of one batch of events, all of them or none
                                -> abort
@@ -17,7 +17,16 @@ import msgspec
 
 from stream_bayes.core.event import Partition, Position, Slice
 
-__all__ = ["SCHEMA_VERSION", "DeadLetter", "ModelVersion", "Output", "Result", "Sink", "positions_after"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "DeadLetter",
+    "DriftEntry",
+    "ModelVersion",
+    "Output",
+    "Result",
+    "Sink",
+    "positions_after",
+]
 
 SCHEMA_VERSION = 1  # of outputs and dead letters; readers can tell a later one
 
@@ -96,7 +105,35 @@ class DeadLetter(msgspec.Struct, frozen=True, gc=False):
     version: int = SCHEMA_VERSION
 
 
-Result: TypeAlias = Output | DeadLetter
+class DriftEntry(msgspec.Struct, frozen=True, gc=False):
+    """What was noted of a drift.
+
+    Parameters
+    ----------
+    key, source, partition, position, time
+        Those of the record that it came with.
+    what
+        What happened, in a word.
+    event
+        How many events the model had learned.
+    told
+        All else that the model's log says of it, `{name: JSON value}`.
+    version
+        `SCHEMA_VERSION`.
+    """
+
+    key: Any
+    source: str
+    partition: int
+    position: Position
+    time: float | None
+    what: str
+    event: int
+    told: Mapping[str, Any]
+    version: int = SCHEMA_VERSION
+
+
+Result: TypeAlias = Output | DeadLetter | DriftEntry
 
 
 class Sink(Protocol):

@@ -22,7 +22,7 @@ from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadValue, StreamBayesError, TooManyDeadLetters
 from stream_bayes.streams.answers import Answer, AnswerDicts, Answers
 from stream_bayes.streams.served import Served, digest
-from stream_bayes.streams.sink import DeadLetter, ModelVersion, Output
+from stream_bayes.streams.sink import DeadLetter, DriftEntry, ModelVersion, Output
 from stream_bayes.streams.source import Record
 
 __all__ = ["Step"]
@@ -113,7 +113,7 @@ class Step:
         self.dead: dict[str, int] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
         self._dead_at = 0  # when it was worked out
-        self.drifts: list[dict[str, Any]] = []
+        self.drifts: list[DriftEntry] = []
         self._outputs: list[Output] = []
         self._answered: list[
             tuple[list[Event], Answers, ModelVersion]
@@ -205,10 +205,12 @@ class Step:
         log = self.model.drifts
         if log is None or log.added == self._noted:
             return
-        source, number = cause.partition
         for entry in log.newest(log.added - self._noted):
+            source, number = cause.partition
             entry |= {"time": cause.time, "source": source, "partition": number, "position": cause.position}
-            self.drifts.append(dict(entry))
+            told = {name: value for name, value in entry.items() if name not in DriftEntry.__struct_fields__}
+            fields = {name: entry[name] for name in DriftEntry.__struct_fields__ if name in entry}
+            self.drifts.append(DriftEntry(key=cause.key, told=told, **fields))
         self._noted = log.added
 
     # -- holding events until their labels come -----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import NaiveBayes
+from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.event import Event
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.csv_source import CSVSource
@@ -207,3 +207,35 @@ def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered
     logged = list(map(json.loads, told.splitlines()))
     assert [line["message"] for line in logged] == ["starts after 0 records", "ends after 30 records"]
     assert all(line["time"].endswith("Z") for line in logged)
+
+
+def test_drifts_are_counted_and_the_models_state_and_generation_told() -> None:
+    flips = [({"light": "on" if n % 3 else "off"}, (n % 3 > 0) == (n < 500)) for n in range(1000)]
+    step = Step(served(DriftAdaptive(NaiveBayes())), "lights")
+    engine = Engine(step, IterableSource(flips, name="days"), batch=10)
+    seen: list[dict[str, float]] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.run()
+
+    def of(found: dict[str, float], name: str, **labels: str) -> float:
+        written = "".join(f',{key}="{value}"' for key, value in labels.items())
+        return found[f'stream_bayes_{name}{{pipeline="lights"{written}}}']
+
+    first, last = seen[0], seen[-1]
+    for what, number in (("drift", 1), ("adopted", 1), ("refused", 0)):
+        assert of(first, "drift_events_total", what=what) == 0
+        assert of(last, "drift_events_total", what=what) == number
+    assert (of(first, "model_generation"), of(last, "model_generation")) == (0, 1)
+    states = {
+        state for found in seen for state in ("stable", "trial") if of(found, "drift_state", state=state)
+    }
+    assert states == {"stable", "trial"}
+    assert of(last, "drift_state", state="stable") == 1
+
+
+def test_a_model_that_follows_no_drift_says_nothing_of_it() -> None:
+    engine = engine_of(SAMPLES)
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.run()
+        assert "drift" not in asked(port, "/metrics")[1]

@@ -1,0 +1,50 @@
+"""The logs of drifts that a model's state holds, read without making the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stream_bayes.core.counts_state import refusing_bad_state
+from stream_bayes.learners.adaptive import DriftAdaptive
+from stream_bayes.river_state.kinds import PLAIN, Listed
+from stream_bayes.river_state.place import Place
+
+__all__ = ["drift_logs"]
+
+
+def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    """The entries of each log in what `pipeline_state` returned, from the outside in; none where nothing follows drift.
+
+    Raises
+    ------
+    BadState
+        If what stands where a log is kept is none.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.river_state.pipelines import pipeline_state
+    >>> drift_logs(pipeline_state(DriftAdaptive(NaiveBayes()))), drift_logs(NaiveBayes().state())
+    ([[]], [])
+    """
+    with refusing_bad_state():
+        return [_entries(held["log"]) for held in _adaptive(state.get("model"))]
+
+
+def _adaptive(part: Any) -> Iterator[Mapping[str, Any]]:
+    """What each model that follows drift holds, of those within a state's JSON."""
+    if isinstance(part, Mapping):
+        if part.get("class") == DriftAdaptive.__name__ and isinstance(part.get("holds"), Mapping):
+            yield part["holds"]
+            return
+        for inner in part.values():
+            yield from _adaptive(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _adaptive(inner)
+
+
+def _entries(saved: Any) -> list[dict[str, Any]]:
+    written = saved["entries"]
+    return [dict(entry) for entry in Listed(PLAIN).loaded(written, None, Place())]

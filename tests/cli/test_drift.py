@@ -1,0 +1,140 @@
+"""Drift from the command line: a replay and a comparison that follow it, and what `drift show` says of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes import plots
+from stream_bayes.snapshot import Snapshot
+from tests.cli.test_snapshots import run
+
+EVENTS, CHANGES = 1000, 500
+
+
+@pytest.fixture
+def lights(tmp_path: Path) -> Path:
+    """A class that follows a feature, and from one event on its opposite."""
+    path = tmp_path / "lights.jsonl"
+    with path.open("w") as file:
+        for n in range(EVENTS):
+            light = "on" if n % 3 else "off"
+            day = "yes" if (light == "on") == (n < CHANGES) else "no"
+            file.write(json.dumps({"light": light, "day": day, "at": n / 10}) + "\n")
+    return path
+
+
+def replayed(lights: Path, *more: object) -> dict[str, float]:
+    result = run("replay", lights, "--target", "day", "--time", "at", *more, "--json")
+    assert result.exit_code == 0, result.stderr
+    told: dict[str, float] = json.loads(result.stdout)["cumulative"]
+    return told
+
+
+def shown(source: Path) -> list[dict[str, object]]:
+    result = run("drift", "show", source, "--json")
+    assert result.exit_code == 0, result.stderr
+    told: list[dict[str, object]] = json.loads(result.stdout)
+    return told
+
+
+def test_a_replay_that_follows_drift_is_right_more_often(lights: Path) -> None:
+    assert replayed(lights, "--drift", "adwin")["accuracy"] > replayed(lights)["accuracy"] + 0.1
+
+
+def test_a_log_is_shown_the_same_from_a_file_a_directory_and_a_snapshot(lights: Path, tmp_path: Path) -> None:
+    log, state = tmp_path / "drifts.jsonl", tmp_path / "state"
+    replayed(lights, "--drift", "page-hinkley", "--drift-log", log, "--snapshots", state)
+    entries = shown(log)
+    assert [entry["what"] for entry in entries][:1] == ["drift"] and "adopted" in {e["what"] for e in entries}
+    for entry in entries:
+        number = int(str(entry["event"])) - 1
+        assert entry["time"] == number / 10
+        assert (entry["source"], entry["partition"]) == ("replay", 0)
+    assert shown(state) == shown(sorted(state.glob("*.zip"))[-1]) == entries
+
+
+def test_a_table_tells_when_and_what(lights: Path, tmp_path: Path) -> None:
+    replayed(lights, "--drift", "adwin", "--drift-log", tmp_path / "drifts.jsonl")
+    entries = shown(tmp_path / "drifts.jsonl")
+    told = run("drift", "show", tmp_path / "drifts.jsonl").stdout
+    for entry in entries:
+        line = next(line for line in told.splitlines() if line.split()[:1] == [str(entry["event"])])
+        assert str(entry["what"]) in line
+
+
+def test_the_arguments_of_following_reach_it(lights: Path, tmp_path: Path) -> None:
+    for judge_after in (25, 60):
+        log = tmp_path / f"{judge_after}.jsonl"
+        replayed(lights, "--drift", "adwin", "--drift-arg", f"judge_after={judge_after}", "--drift-log", log)
+        drift, adopted = (next(e for e in shown(log) if e["what"] == what) for what in ("drift", "adopted"))
+        assert int(str(adopted["event"])) - int(str(drift["event"])) >= judge_after
+
+
+def test_where_nothing_was_noted_it_says_so(lights: Path, tmp_path: Path) -> None:
+    replayed(lights, "--drift", "adwin", "--most", 100, "--snapshots", tmp_path / "state")
+    assert shown(tmp_path / "state") == []
+    assert "no drift was noticed" in run("drift", "show", tmp_path / "state").stdout
+
+
+def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(
+    lights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+    draw = plots.evaluation
+
+    def watched(*given: Any, marks: Any) -> None:
+        drawn.append(marks)
+        draw(*given, marks=marks)
+
+    monkeypatch.setattr(plots, "evaluation", watched)
+    models = [word for name in ("nb", "nb+adwin") for word in ("--model", name)]
+    picture = tmp_path / "p.svg"
+    result = run(
+        "compare", lights, "--target", "day", "--ignore", "at", *models, "--picture", picture, "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)["learners"]
+    right = [told[name]["cumulative"]["accuracy"] for name in ("nb", "nb+adwin")]
+    assert right[1] > right[0] + 0.1
+    (marks,) = drawn
+    assert [what for _, what in marks] == ["drift", "adopted"]
+    assert CHANGES < marks[0][0] < marks[1][0] < CHANGES + 100
+    assert picture.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("replay", "{}", "--target", "day", "--drift", "adwim"), 3, "did you mean 'adwin'"),
+        (("replay", "{}", "--target", "day", "--drift-arg", "window=5"), 3, "need --drift"),
+        (
+            ("replay", "{}", "--target", "day", "--drift", "adwin", "--drift-arg", "window"),
+            3,
+            "--drift-arg window",
+        ),
+        (("replay", "{}", "--target", "day", "--drift", "adwin", "--drift-arg", "windw=5"), 3, "'window'"),
+        (("compare", "{}", "--target", "day", "--model", "nb+adwim"), 3, "did you mean 'adwin'"),
+        (("drift", "show", "{}"), 3, "line 1: is no entry"),
+        (("drift", "show", "{}-not-there"), 4, "there is no directory"),
+    ],
+)
+def test_a_mistake_is_one_line_and_a_code(
+    lights: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    result = run(*(part.format(lights) for part in arguments))
+    assert (result.exit_code, "Traceback" in result.stderr) == (code, False), result.stderr
+    assert said in result.stderr.replace("\n", " ")
+
+
+def test_a_snapshot_of_a_model_that_follows_no_drift_says_so(lights: Path, tmp_path: Path) -> None:
+    replayed(lights, "--snapshots", tmp_path / "state")
+    result = run("drift", "show", tmp_path / "state")
+    assert result.exit_code == 4 and "follows no drift" in result.stderr
+    (tmp_path / "other.zip").write_bytes(
+        Snapshot(learner="Counter", sections={"metrics": {"seen": 1}}).to_bytes()
+    )
+    assert run("drift", "show", tmp_path / "other.zip").exit_code == 4

@@ -1,0 +1,121 @@
+"""A pipeline file whose model follows drift: what it may say, what comes of it, and what its log holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.errors import BadConfig, BadSnapshot
+from stream_bayes.streams.config import load_config, parse_config
+from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.store import SnapshotStore
+
+LEAST = """
+name = "lights"
+batch = 100
+source = { kind = "jsonl", path = "events.jsonl", target = "day", time = "at" }
+model = { kind = "nb" }
+predictions = { kind = "jsonl", path = "answers.jsonl" }
+snapshots = { directory = "state", every_events = 150 }
+"""
+DRIFT = '[drift]\nlog = "drifts.jsonl"\narguments = { window = 1500 }\n'
+EVENTS, CHANGES = 1000, 500
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    with (tmp_path / "events.jsonl").open("w") as file:
+        for n in range(EVENTS):
+            light = "on" if n % 3 else "off"
+            day = (light == "on") == (n < CHANGES)
+            file.write(json.dumps({"light": light, "day": "yes" if day else "no", "at": n / 10}) + "\n")
+    return tmp_path
+
+
+def run(directory: Path, text: str, most: int | None = None) -> None:
+    (directory / "lights.toml").write_text(text)
+    engine = build(load_config(directory / "lights.toml"), directory)
+    assert engine.delivery == "exactly once"
+    engine.run(most)
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_model_is_swapped_and_the_log_says_where(directory: Path) -> None:
+    run(directory, LEAST + DRIFT)
+    noted = lines(directory / "drifts.jsonl")
+    assert [entry["what"] for entry in noted] == ["drift", "adopted"]
+    for entry in noted:
+        assert entry["source"] == "lights" and entry["time"] == (int(str(entry["event"])) - 1) / 10
+    answers = lines(directory / "answers.jsonl")
+    assert [answer["model"]["generation"] for answer in answers] == sorted(  # type: ignore[index]
+        answer["model"]["generation"]  # type: ignore[index]
+        for answer in answers
+    )
+    assert answers[-1]["prediction"] == (
+        "yes" if lines(directory / "events.jsonl")[-1]["day"] == "yes" else "no"
+    )
+
+
+@pytest.mark.parametrize("stop", [200, 520, 700])
+def test_a_run_in_two_parts_leaves_the_same_log_and_state(directory: Path, tmp_path: Path, stop: int) -> None:
+    run(directory, LEAST + DRIFT)
+    names = ("drifts.jsonl", "answers.jsonl")
+    files = [(directory / name).read_bytes() for name in names]
+    state = SnapshotStore(directory / "state").latest()
+    for path in [*(directory / "state").iterdir(), *(directory / name for name in names)]:
+        path.unlink()
+    run(directory, LEAST + DRIFT, most=stop)
+    run(directory, LEAST + DRIFT)
+    again = SnapshotStore(directory / "state").latest()
+    assert [(directory / name).read_bytes() for name in names] == files
+    assert state is not None and again is not None
+    assert again.snapshot.to_bytes() == state.snapshot.to_bytes()
+
+
+def test_a_state_of_other_settings_is_not_gone_on_from(directory: Path) -> None:
+    run(directory, LEAST + DRIFT, most=300)
+    with pytest.raises(BadSnapshot, match=r"drift\.detector was 'adwin', is 'page-hinkley'"):
+        run(directory, LEAST + DRIFT + 'detector = "page-hinkley"\n'.replace("arguments", ""))
+    with pytest.raises(BadSnapshot, match="drift was"):
+        run(directory, LEAST)
+    run(
+        directory, LEAST + DRIFT.replace("drifts.jsonl", "elsewhere.jsonl")
+    )  # where the log goes is no setting
+
+
+@pytest.mark.parametrize("detector", ["adwin", "page-hinkley", "ddm", "eddm", "hddm-a", "hddm-w", "kswin"])
+def test_every_detector_has_a_name(directory: Path, detector: str) -> None:
+    run(directory, LEAST + f'[drift]\ndetector = "{detector}"\n')
+    found = SnapshotStore(directory / "state").latest()
+    assert found is not None and found.snapshot.learner == "DriftAdaptive"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LEAST + '[drift]\ndetector = "adwim"', "drift: there is no detector 'adwim'; did you mean 'adwin'?"),
+        (
+            LEAST + "[drift]\ndetector_arguments = { detla = 0.1 }",
+            "no argument 'detla'; did you mean 'delta'?",
+        ),
+        (LEAST + "[drift]\narguments = { windw = 5 }", "no argument 'windw'; did you mean 'window'?"),
+        (LEAST + "[drift]\narguments = { learner = 5 }", "no argument 'learner'"),
+        (LEAST + "[drift]\nkind = 'adwin'", "drift.kind: is not a key here"),
+        (LEAST.replace('"nb"', '"spam-filter"') + "[drift]", "drift: spam-filter follows no drift"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_key(text: str, said: str) -> None:
+    with pytest.raises(BadConfig) as caught:
+        parse_config(text)
+    assert said in str(caught.value)
+
+
+def test_a_value_that_an_argument_cannot_have_is_told_when_the_pipeline_is_built(directory: Path) -> None:
+    config = parse_config(LEAST + "[drift]\narguments = { window = 0 }")
+    with pytest.raises(Exception, match="window"):
+        build(config, directory)
