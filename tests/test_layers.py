@@ -116,6 +116,7 @@ core.inference
 core.em
 core.readings
 core.dependences
+core.needed_part
 core.class_of_network
 core.label_codes
 core.ranking

@@ -17,17 +17,20 @@ from stream_bayes.core._rows import Batch, Row
 from stream_bayes.core.inference import Inference
 from stream_bayes.core.labelled_counts import LabelledCounts
 from stream_bayes.core.labelled_network import LabelledNetwork
+from stream_bayes.core.needed_part import Part
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, name_order
 from stream_bayes.errors import BadState
 
 __all__ = ["ClassOfNetwork"]
 
+REMEMBERED = 100  # ways to lack something
+
 
 class ClassOfNetwork(NetworkReading):
     """The class given everything else, in a structure; without one every feature depends on the class alone."""
 
-    _network: LabelledNetwork  # what the engine's tables are read by, once there is one
+    _network: LabelledNetwork | None = None  # what the engine's tables are read by
 
     def __init__(self, store: LabelledCounts, **settings: Any) -> None:
         super().__init__(store.tables, store.encoder.labels, **settings)
@@ -35,6 +38,8 @@ class ClassOfNetwork(NetworkReading):
         self._engine: Inference | None = None
         self._steady = False  # whether nothing is learned until further notice
         self._ready = False  # whether the engine has the tables as they are, while nothing is learned
+        self._read_from: Any = None  # the classes and values that the network was made of
+        self._parts: dict[frozenset[Value], Part] = {}  # by what is known
         store.followers.append(self.lay_out)
         self.lay_out()
 
@@ -52,7 +57,8 @@ class ClassOfNetwork(NetworkReading):
     def lay_out(self) -> None:
         """Write the class's blanket as the kernel reads it."""
         features, target = self.store.encoder.features, self.store.target
-        self._engine = None
+        self._engine, self._network = None, None
+        self._parts = {}
         if self.store.structure is None:
             children: list[Value] = sorted(features, key=name_order)
             others: dict[Value, list[Value]] = {name: [] for name in children}
@@ -93,10 +99,9 @@ class ClassOfNetwork(NetworkReading):
 
     def infer(self, row: Row) -> None:
         """Write log P(y | x) of each class into the scores."""
-        labels, engine = self._labels_with_say(), self.engine()
-        evidence = self._evidence(engine, row)
-        target = self.store.target
-        scores = [engine.log_probability({**evidence, target: self.labels.values[code]}) for code in labels]
+        evidence, labels = self._evidence(row), self._labels_with_say()
+        part = self._part_for(frozenset(evidence))
+        scores = part.scores(evidence, [self.labels.values[code] for code in labels])
         self.score[: self.tables.labels] = -math.inf
         for code, score in zip(labels, scores, strict=True):
             self.score[code] = score
@@ -115,7 +120,7 @@ class ClassOfNetwork(NetworkReading):
         if best == -math.inf or self.store.structure is None:  # the blanket is everything
             return scores
         engine = self.engine()
-        everything = engine.log_probability(self._evidence(engine, row))
+        everything = engine.log_probability(self._evidence(row))
         if everything == -math.inf:
             return scores
         total = best + math.log(math.fsum(math.exp(score - best) for score in scores.values()))
@@ -128,7 +133,8 @@ class ClassOfNetwork(NetworkReading):
         row of means m, with A samples, that varies by (sum D^2 / m - (sum D)^2) / (A + 1).
         """
         engine = self.engine()
-        evidence, target = self._evidence(engine, row), self.store.target
+        evidence, target, network = self._evidence(row), self.store.target, self._network
+        assert network is not None
         labels = [self.labels.values[code] for code in self._labels_with_say()]
         scores = {y: engine.log_probability({**evidence, target: y}) for y in labels}
         best = max(scores.values())
@@ -145,19 +151,18 @@ class ClassOfNetwork(NetworkReading):
                 apart = expected[y][variable] - sum(
                     expected[other][variable] * (p / others) for other, p in share.items() if other != y
                 )
-                spread += _variance_of(apart, self._network.weights(variable))
+                spread += _variance_of(apart, network.weights(variable))
             answer[y] = math.log(share[y] / others), spread
         return answer
 
-    def _evidence(self, engine: Inference, row: Row) -> dict[Any, Any]:
-        values, nominal = self.tables.values, self.store.encoder.nominal
+    def _evidence(self, row: Row) -> dict[Any, Any]:
+        values, nominal, structure = self.tables.values, self.store.encoder.nominal, self.store.structure
         known: dict[Any, Any] = {}
         for k in range(row.entries):
             feature = nominal[row.feature[k]]
-            if (
-                feature.name in engine.structure
-                and values.held[values.layout.start[feature.slot] + row.code[k]]
-            ):
+            if (structure is None or feature.name in structure) and values.held[
+                values.layout.start[feature.slot] + row.code[k]
+            ]:
                 known[feature.name] = feature.vocabulary.values[row.code[k]]
         return known
 
@@ -177,26 +182,45 @@ class ClassOfNetwork(NetworkReading):
         """An engine of the network, the class included, with the tables as they are now."""
         if self._engine is not None and self._steady and self._ready:
             return self._engine
-        labels = self._labels_with_say()
-        prior = np.zeros(self.tables.labels)
-        self.prior_into(prior)
-        structure = self.structure if self._engine is None else self._engine.structure
-        network = LabelledNetwork(
-            self.store,
-            structure,
-            labels,
-            np.exp(prior[labels]),
-            self._prior_weights(labels),
-            self.strength,
-            self.spread,
-        )
-        self._network = network
+        network = self._now()
         if self._engine is None:
             self._engine = Inference(network)
         else:
             self._engine.load(network)
         self._ready = True
         return self._engine
+
+    def _now(self) -> LabelledNetwork:
+        """The network as it is now: the one that was read last, where it still has all classes and values."""
+        labels, values = self._labels_with_say(), self.tables.values
+        prior = np.zeros(self.tables.labels)
+        self.prior_into(prior)
+        shares, weights = np.exp(prior[labels]), self._prior_weights(labels)
+        read_from = labels, np.asarray(values.held).tobytes(), np.asarray(values.layout.start).tobytes()
+        if self._network is not None and self._read_from == read_from:
+            self._network.take_prior(shares, weights)
+            return self._network
+        self._read_from, self._parts = read_from, {}
+        structure = self.structure if self._network is None else self._network.structure
+        self._network = LabelledNetwork(
+            self.store, structure, labels, shares, weights, self.strength, self.spread
+        )
+        return self._network
+
+    def _part_for(self, known: frozenset[Value]) -> Part:
+        """What bears on the class, with the tables as they are now."""
+        part = self._parts.get(known)
+        if part is not None and self._steady and part.ready:
+            return part
+        network = self._now()
+        part = self._parts.get(known)  # with other values they are others
+        if part is None:
+            if len(self._parts) >= REMEMBERED:
+                self._parts.clear()
+            part = self._parts[known] = Part(network, self.store.target, known)
+        part.read()
+        part.ready = self._steady
+        return part
 
     def predict_batch(self, batch: Batch, out: Any) -> None:
         """Write the probabilities of each row into a row of `out`; zeros before any learning."""
@@ -206,6 +230,8 @@ class ClassOfNetwork(NetworkReading):
     @contextmanager
     def _nothing_learned(self) -> Iterator[None]:
         self._steady, self._ready = True, False
+        for part in self._parts.values():
+            part.ready = False
         try:
             yield
         finally:

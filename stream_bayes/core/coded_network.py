@@ -92,7 +92,8 @@ class CodedNetwork:
                     raise BadStructure(
                         f"the labels of {shown(variable)} are not all different: {shown(several)}"
                     )
-        self.fill({v: _of(network.tables, v, "a table") for v in self.variables})
+        tables = network.tables  # asked for once: a learner makes them
+        self.fill({v: _of(tables, v, "a table") for v in self.variables})
         self.labels, self.codes = labels, codes
 
     def fill(self, tables: Tables) -> None:

@@ -11,7 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations
 
-__all__ = ["children_of", "compelled_parents", "cycle_in", "moral_neighbours", "reached", "topological_order"]
+__all__ = [
+    "children_of",
+    "compelled_parents",
+    "cycle_in",
+    "moral_neighbours",
+    "needed_families",
+    "reached",
+    "topological_order",
+]
 
 
 def children_of(parents: Sequence[Iterable[int]]) -> list[list[int]]:
@@ -115,6 +123,31 @@ def moral_neighbours(parents: Sequence[Sequence[int]], kept: Iterable[int]) -> d
             joined[a].add(b)
             joined[b].add(a)
     return joined
+
+
+def needed_families(parents: Sequence[Sequence[int]], asked: int, known: AbstractSet[int]) -> list[int]:
+    """The vertices whose tables bear on what is asked, given others: what all other tables say is the same for each of
+    its values.
+
+    Parameters
+    ----------
+    parents
+        The parents of each vertex.
+    asked, known
+        A vertex, and those whose values are known.
+
+    Examples
+    --------
+    In 0 -> 1 -> 2 -> 3 the first is not needed once 1 is known, and the last not before it is.
+
+    >>> needed_families([[], [0], [1], [2]], asked=2, known={1})
+    [2]
+    >>> needed_families([[], [0], [1], [2]], asked=2, known={3})
+    [0, 1, 2, 3]
+    """
+    kept = reached([asked, *known], parents)
+    open_ = reached([asked], moral_neighbours(parents, kept), closed=known)
+    return sorted(v for v in kept if v in open_ or not open_.isdisjoint(parents[v]))
 
 
 def compelled_parents(parents: Sequence[Iterable[int]], order: Iterable[int]) -> list[frozenset[int]]:

@@ -65,6 +65,10 @@ class LabelledNetwork:
                 states[v] = tuple(values[code] for code in self._held[v].tolist()) or (None,)
         self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(states)
 
+    def take_prior(self, prior: Numbers, weights: Numbers | None) -> None:
+        """Go on with another P(class), of the same classes."""
+        self._prior, self._prior_weights = prior, weights
+
     def _held_codes(self, variable: Value) -> NDArray[np.intp]:
         """The codes of the values that hold samples or were declared."""
         feature = self.counts.encoder.features.get(variable)

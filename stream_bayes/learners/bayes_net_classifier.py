@@ -58,8 +58,8 @@ class BayesNetClassifier(PairClassifier):
 
     A prediction reads P(class | its parents) and P(child | its parents) of each child of the class, and costs time in
     proportion to these. If a value is missing that counts there, the answer is that of exact inference, summed over its
-    values, which takes all tables and a millisecond or more. P(value | parents) is (n + s / V) / (N + s); a row of
-    which nothing is known is uniform.
+    values; that takes the tables that bear on the class then, and half a millisecond or more. P(value | parents) is
+    (n + s / V) / (N + s); a row of which nothing is known is uniform.
 
     Memory: 8 bytes a cell of each feature with its parents, times the classes (16 with fractional weights or fading).
 

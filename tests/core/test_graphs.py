@@ -10,6 +10,7 @@ from stream_bayes.core.graphs import (
     children_of,
     cycle_in,
     moral_neighbours,
+    needed_families,
     reached,
     topological_order,
 )
@@ -89,3 +90,14 @@ def test_reached_is_reached_without_what_is_closed(parents, data):
 def test_the_moral_graph_is_that_of_networkx(parents):
     moral = nx.moral_graph(as_networkx(parents))
     assert moral_neighbours(parents, range(len(parents))) == {v: set(moral[v]) for v in moral}
+
+
+@given(acyclic().filter(len), st.data())
+def test_a_table_is_needed_if_what_it_hangs_on_would_not_be_separated_from_what_is_asked(parents, data):
+    vertices = range(len(parents))
+    asked = data.draw(st.sampled_from(vertices))
+    known = data.draw(st.sets(st.sampled_from(vertices))) - {asked}
+    graph = as_networkx(parents)
+    graph.add_edges_from((("table", v), v) for v in vertices)
+    needed = [v for v in vertices if not nx.is_d_separator(graph, {("table", v)}, {asked}, known)]
+    assert needed_families(parents, asked, known) == needed

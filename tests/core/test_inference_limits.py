@@ -220,6 +220,23 @@ def test_the_plan_is_worked_out_once_and_depends_on_structure_and_sizes_alone(mo
     assert sum(made) == 2
 
 
+def test_tables_are_asked_for_once_when_they_are_loaded():
+    """A learner makes them all each time."""
+    asked: list[int] = []
+
+    class Learner:
+        structure, states = ALARM.structure, ALARM.states
+
+        @property
+        def tables(self):
+            asked.append(1)
+            return ALARM.tables
+
+    engine = Inference(Learner())
+    engine.load(Learner())
+    assert len(asked) == 2
+
+
 def test_a_label_more_is_a_new_plan():
     engine = Inference(ALARM)
     engine.query("quake")
