@@ -136,6 +136,7 @@ frames
 features
 columns
 schema
+structures
 learners.arguments
 learners.explanation
 learners.intervals

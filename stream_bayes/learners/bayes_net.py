@@ -264,7 +264,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         Examples
         --------
         >>> from stream_bayes import BayesNet
-        >>> from stream_bayes.core.hill_climbing import HillClimbing
+        >>> from stream_bayes.structures import HillClimbing
         >>> model = BayesNet({"rain": [], "lawn": []}, window=100)
         >>> for rain, lawn in 20 * [("yes", "wet"), ("no", "dry")]:
         ...     model.learn_one({"rain": rain, "lawn": lawn})
