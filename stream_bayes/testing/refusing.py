@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -72,7 +72,7 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
         xs, ys, ws = ([row[part] for row in rows] for part in range(3))
         # Where nothing is known yet, a feature can be of any kind.
         for one in (model, learner.clone())[: 1 if errors is KindChanged else 2]:
-            verbs = {
+            verbs: dict[str, Callable[[], object]] = {
                 f"learning {what}": partial(one.learn_one, *bad),
                 f"predict_learn_one of {what}": partial(one.predict_learn_one, *bad),
                 f"learn_many with {what} in row 1": partial(one.learn_many, xs, ys, ws),
