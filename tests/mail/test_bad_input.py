@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -60,13 +61,20 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("parser", PARSERS)
-@pytest.mark.parametrize("raw", CASES.values(), ids=CASES.keys())
-def test_time_and_memory_are_bounded(raw: bytes, parser: str) -> None:
+@cache
+def read(name: str, parser: str) -> tuple[dict[str, int], float]:
+    """The tokens of a case, and how long they took: read once for all tests."""
     tokens = EmailTokens(parser=parser)
     start = time.process_time()
-    bag = tokens.transform_one(raw)
-    assert time.process_time() - start < 3.0
+    bag = tokens.transform_one(CASES[name])
+    return bag, time.process_time() - start
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("name", CASES)
+def test_time_and_memory_are_bounded(name: str, parser: str) -> None:
+    bag, seconds = read(name, parser)
+    assert seconds < 3.0
     assert len(bag) < 6_000
     assert max(map(len, bag), default=0) < 700  # an address may be long
 
@@ -83,10 +91,7 @@ def test_no_message_takes_more_than_a_few_times_what_is_read_of_it(name: str) ->
 
 
 def test_the_parsers_agree_on_the_worst() -> None:
-    bags = [
-        {name: EmailTokens(parser=parser).transform_one(raw) for name, raw in CASES.items()}
-        for parser in PARSERS
-    ]
+    bags = [{name: read(name, parser)[0] for name in CASES} for parser in PARSERS]
     assert bags[0] == bags[-1]
 
 
@@ -107,6 +112,7 @@ def test_the_filter_learns_and_judges_the_worst() -> None:
         model.score_one(raw)
         model.learn_one(raw, "spam" if number % 2 else "ham")
     restored = SpamFilter.from_state(model.state())
-    for raw in CASES.values():
-        assert 0.0 < model.predict_proba_one(raw)["spam"] < 1.0
-        assert restored.score_one(raw) == model.score_one(raw)
+    for name in CASES:
+        bag, _ = read(name, PARSERS[-1])
+        assert 0.0 < model.predict_proba_one(bag)["spam"] < 1.0
+        assert restored.score_one(bag) == model.score_one(bag)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,23 +15,30 @@ ROOT = Path(__file__).parents[2]
 SHORT = 400
 
 
-def digests(parser: str, seed: int, count: int) -> list[str]:
-    """What the fuzzer prints, in a process of its own."""
-    command = [sys.executable, "-m", "tests.mail.fuzzing", parser, str(seed), str(count)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0, (
-        f"{parser} failed at message {len(lines)} of seed {seed}: {done.stderr[-2000:]}"
-    )
-    assert len(lines) == count
-    return lines
+def digests(parsers: list[str], seed: int, count: int) -> list[list[str]]:
+    """What the fuzzer prints for each parser, in a process of its own; all at once."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.mail.fuzzing", parser, str(seed), str(count)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for parser in parsers
+    ]
+    with ThreadPoolExecutor() as pool:  # so that no pipe is full while another is read
+        said = list(pool.map(subprocess.Popen.communicate, running))
+    for parser, process, (out, wrong) in zip(parsers, running, said, strict=True):
+        place = len(out.splitlines())
+        assert process.returncode == 0, f"{parser} failed at message {place} of seed {seed}: {wrong[-2000:]}"
+        assert place == count
+    return [out.splitlines() for out, _ in said]
 
 
 def compare(seed: int, count: int) -> None:
-    standard = digests("standard", seed, count)
-    if fast_parser_is_installed():
-        fast = digests("fast", seed, count)
-        assert [one for one, other in zip(fast, standard, strict=True) if one != other] == []
+    found = digests(["standard", *(["fast"] if fast_parser_is_installed() else [])], seed, count)
+    assert [one for one, other in zip(found[0], found[-1], strict=True) if one != other] == []
 
 
 def test_mutated_messages_are_read_alike_by_both_parsers() -> None:
