@@ -163,6 +163,10 @@ learners.catalogue
 learners.sliding_window
 learners.half_life_choice
 learners.drift_log
+learners.recent_events
+learners.candidates
+learners.trial
+learners.watching
 learners.adaptive
 learners.decision
 learners.deciding

@@ -17,7 +17,7 @@ from stream_bayes.core.counts_state import MOMENTS, grid, vocabularies
 from stream_bayes.core.families import pour
 from stream_bayes.errors import CannotMerge
 
-__all__ = ["merge_names", "merge_tables"]
+__all__ = ["know_names", "merge_names", "merge_tables"]
 
 Array = NDArray[Any]
 
@@ -42,6 +42,22 @@ def merge_names(mine: Encoder, theirs: Encoder) -> None:
     except BaseException:
         mine.rollback()
         raise
+
+
+def know_names(mine: Encoder, theirs: Encoder) -> None:
+    """Give everything that another encoder names the code it has there; what is named here has the same code there.
+
+    Values past a limit share the code that they share there. The caller makes room.
+    """
+    mine.rollback()
+    for y in theirs.labels.values[len(mine.labels) :]:
+        mine.name_label(y)
+    for feature in list(theirs.features.values())[len(mine.features) :]:
+        mine.name_feature(feature.name, feature.measured)
+    for own, other in zip(mine.nominal, theirs.nominal, strict=False):
+        for value in [] if other.measured else other.vocabulary.values[len(own.vocabulary) :]:
+            own.vocabulary.add(value)
+            mine.created.append(own.vocabulary)
 
 
 def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables) -> None:

@@ -1,75 +1,52 @@
-r"""Notice that the world has changed, try another model beside the present one, and swap them once it is better.
+r"""Notice that the world has changed, try other models beside the present one, and swap once one is better.
 
-    stable --warning--> warning --drift--> trial --judged--> stable, with the better model of the two
+    stable --warning--> warning --drift--> searching --found--> trial --judged--> stable, with the best model of all
        \________________drift_______________/
 
 While stable, a detector is fed how wrong each answer was. A detector that warns says when the change began; of others
-the signals kept say so, by the change of their mean that explains most. On a drift, if answers have become worse, a
-candidate is made from the events since then. From there on both predict and learn each event. After `judge_after`
-events the candidate takes over if it lost less on these beyond doubt; if not, the trial is as long again, twice, and so
-on, until the candidate is refused.
+the signals kept say so, by the change of their mean that explains most. On a drift, if answers have become worse,
+candidates are made from the events since then, and models that answered before are tried again. From there on all
+predict and learn each event. After `judge_after` events the best candidate takes over if it lost less on these beyond
+doubt; if not, the trial is as long again, twice, and so on, until all are refused.
 """
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from river import base, drift
+from river import base
 
-from stream_bayes.core.payloads import plain
+from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.frames import Native
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base import BayesClassifier, X, most_probable
+from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.candidates import (
+    POLICIES,
+    Basis,
+    Beside,
+    Running,
+    SearchTask,
+    basis_of,
+    share_names,
+)
 from stream_bayes.learners.drift_log import DriftLog, difference, edges_of
+from stream_bayes.learners.explanation import Explanation
 from stream_bayes.learners.half_life_choice import log_loss
 from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.recent_events import RecentEvents
+from stream_bayes.learners.trial import Trial
+from stream_bayes.learners.watching import FEWEST, detector_of, feed, mean_of, since_change, warns
 
-__all__ = ["DriftAdaptive", "Trial", "since_change"]
+__all__ = ["DriftAdaptive"]
 
 MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
-FEWEST = 20  # events before and after a change, at least
-DOUBT = 2.0  # standard errors by which a candidate is to be better
-BINARY = (base.BinaryDriftDetector, base.BinaryDriftAndWarningDetector)
+CATCH_UP = 256  # events that a candidate learns at once, of those that came while it was searched for
 
-
-class Trial(NamedTuple):
-    """How a candidate does: since which event it was made from what, and what it has gained over the present model."""
-
-    begun: int  # the event after which it was made
-    since: int  # the first event it has learned
-    length: int  # events until it is judged
-    events: int = 0  # of these, how many there were
-    lost: float = 0.0  # the present model's log-loss, summed
-    gain: float = 0.0  # the present model's log-loss minus the candidate's, summed
-    squares: float = 0.0  # of these differences
-
-    def with_losses(self, present: float, candidate: float) -> Trial:
-        """After one more event."""
-        gain = present - candidate
-        return self._replace(
-            events=self.events + 1,
-            lost=self.lost + present,
-            gain=self.gain + gain,
-            squares=self.squares + gain * gain,
-        )
-
-    @property
-    def score(self) -> dict[str, float]:
-        """The mean log-loss of the present model and of the candidate."""
-        events = max(self.events, 1)
-        return {"before": self.lost / events, "after": (self.lost - self.gain) / events}
-
-    def is_better(self, margin: float) -> bool:
-        """Whether the candidate's mean gain is above a margin, and not by chance."""
-        mean = self.gain / self.events
-        variance = max(self.squares / self.events - mean * mean, 0.0)
-        return mean - margin > DOUBT * math.sqrt(variance / self.events)
+Candidate = tuple[str, BayesClassifier]
 
 
 class DriftAdaptive(base.Classifier):
@@ -78,30 +55,44 @@ class DriftAdaptive(base.Classifier):
     Parameters
     ----------
     learner
-        A learner of this package, as it is to be made; it learns nothing itself.
+        A learner of this package over named features, as it is to be made; it learns nothing itself.
     detector
-        One of River's drift detectors; None: `ADWIN()`. It is cloned.
+        `"adwin"`, `"page-hinkley"`, `"kswin"`, or of errors `"ddm"`, `"eddm"`, `"hddm-a"`, `"hddm-w"`; or one of
+        River's drift detectors, which is cloned.
     signal
         What the detector is fed: `"log-loss"` of each answer, as a share of 5 nats, or `"error"`, 1 for a wrong answer
         and 0 for a right one. Detectors of binary signals take errors only.
     policy
-        What the candidate is: `"both"` a new learner of the events since the change alone, counts and structure;
-        `"search"` a copy of the present one, counts and all, whose structure is derived anew.
+        What the candidates are. `"both"`: a new learner of the events since the change alone, counts and structure.
+        `"refit"`: of these events, with the present structure. `"search"`: the present counts, and a structure derived
+        anew; of a network, one searched over all events kept, which are counted. `"ladder"`: first `"refit"`, and if
+        that is no better, `"both"`, and the same with a parent more and a parent less, where the learner knows such a
+        number.
+    search
+        How the structure of a `BayesNetClassifier` is searched, and with `max_families` its budget; None:
+        `HillClimbing()`. Others derive theirs from the counts.
+    search_delay
+        After how many events what a search found is tried. 0: it runs at once, and the stream waits. More: beside the
+        stream, if `search_on` says where.
     window
         How many of the newest events are kept, so that a candidate can learn those since the change.
     judge_after
-        After how many events a candidate is judged.
+        After how many events the candidates are judged.
     trials
-        How many trials a candidate has, each twice as long as the one before, until it is refused. The first is short,
+        How many trials they have, each twice as long as the one before, until they are refused. The first is short,
         as after a real change every event that the present model answers is dear.
     margin
-        By how much the candidate's log-loss is to be less, in nats an event, beyond two standard errors.
+        By how much a candidate's log-loss is to be less, in nats an event, beyond two standard errors.
+    retired
+        How many of the models that answered before are kept, with all their counts, to be candidates at the next drift.
 
     Notes
     -----
-    Promises: the same events from the same state give the same answers, and all of it is part of a snapshot. A signal
-    that falls is no drift: answers have become better. An event costs what the learner costs and the detector's
-    update; twice that during a trial. The events kept are kept as they came.
+    Promises: the same events from the same state give the same answers, wherever a search runs and however long it
+    takes, and all of it is part of a snapshot, the input of a search that runs included. A signal that falls is no
+    drift: answers have become better. An event costs what the learner costs, the detector's update and a copy of its
+    codes; as much again for each candidate of a trial. Memory: 4 bytes for each event kept and nominal feature, 8 for
+    each and numeric one, 28 for each; and the retired models.
 
     Examples
     --------
@@ -119,51 +110,89 @@ class DriftAdaptive(base.Classifier):
     def __init__(
         self,
         learner: BayesClassifier,
-        detector: Any = None,
+        detector: Any = "adwin",
         signal: str = "log-loss",
         policy: str = "both",
+        search: HillClimbing | None = None,
+        search_delay: int = 0,
         window: int = 2000,
         judge_after: int = 25,
         trials: int = 6,
         margin: float = 0.0,
+        retired: int = 2,
     ) -> None:
         self.learner = learner
         self.detector = detector
         self.signal = signal
         self.policy = policy
+        self.search = search
+        self.search_delay = search_delay
         self.window = window
         self.judge_after = judge_after
         self.trials = trials
         self.margin = margin
-        if not isinstance(learner, BayesClassifier):
-            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
-        check_choice("signal", signal, ("log-loss", "error"))
-        check_choice("policy", policy, ("both", "search"))
-        for name in ("window", "judge_after", "trials"):
-            check_count(name, getattr(self, name))
-        check_number("margin", margin)
+        self.retired = retired
+        self._check()
         self._model = learner.clone()
-        self._detector = self._new_detector()
-        self._candidate: BayesClassifier | None = None
+        self._detector = detector_of(detector, signal)
+        self._fed = 0  # events that the detector was fed
+        self._warned: int | None = None  # the first event after the change, by a detector that warns
+        self._shadow: BayesClassifier | None = None  # learns since the warning
+        self._task: SearchTask | None = None
+        self._rung = 0
+        self._running: Running | None = None
+        self._beside: Beside | None = None
+        self._candidates: list[Candidate] = []
         self._trial: Trial | None = None
-        self._warned: int | None = None  # the event before which the change began
-        self._recent: deque[tuple[dict[Any, Any], Any, float, float]] = deque(maxlen=window)
+        self._retired: list[Candidate] = []
+        self._recent = RecentEvents(self._model, window)
         self._clock = 0
         self.generation = 0
         self.log = DriftLog()
 
-    def _new_detector(self) -> Any:
-        detector = drift.ADWIN() if self.detector is None else self.detector
-        if isinstance(detector, type) or not all(
-            hasattr(detector, name) for name in ("update", "drift_detected", "clone")
-        ):
+    def _check(self) -> None:
+        learner = self.learner
+        if not isinstance(learner, BayesClassifier):
+            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+        if "bag" in learner.inputs:
             raise BadValue(
-                "detector must be a drift detector as River has them, with update, drift_detected and clone, "
-                f"not {shown(detector)}"
+                f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
             )
-        if isinstance(detector, BINARY) and self.signal != "error":
-            raise BadValue(f"a {type(detector).__name__} detects drift in errors; give it signal='error'")
-        return detector.clone()
+        check_choice("signal", self.signal, ("log-loss", "error"))
+        check_choice("policy", self.policy, tuple(POLICIES))
+        for name in ("window", "judge_after", "trials"):
+            check_count(name, getattr(self, name))
+        for name in ("search_delay", "retired"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                raise BadValue(f"{name} must be a whole number of at least 0, not {shown(value)}")
+        check_number("margin", self.margin)
+        if self.search is not None and not isinstance(self.search, HillClimbing):
+            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if self.search is not None and self.search.restarts:
+            raise BadValue("search must have no restarts, which are drawn at random")
+        if self.window < 2 * FEWEST:
+            raise BadValue(
+                f"window must be at least {2 * FEWEST} events, so that a change can be found in it, not {self.window}"
+            )
+        if self.window < self.search_delay:
+            raise BadValue(
+                f"window must be at least search_delay={self.search_delay}, as the candidates learn what came "
+                f"during the search from it, not {self.window}"
+            )
+
+    def search_on(self, beside: Beside | None) -> None:
+        """Let searches with a `search_delay` run beside the stream, on an executor; None: in its loop.
+
+        Parameters
+        ----------
+        beside
+            A `concurrent.futures.Executor`, or anything else whose `submit(work)` returns what has a `result()`. It is
+            no part of the model's state: after a restart, say it again.
+        """
+        self._beside, self._running = beside, None
+        if self._task is not None:
+            self._start(self._task)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -173,87 +202,214 @@ class DriftAdaptive(base.Classifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned; then learn it."""
-        kept = dict(plain(dict(x)))
-        answer = self._model.predict_learn_one(x, y, w)
+        model = self._model
+        row = model._store.encode(x, y, w)
+        answer: dict[Any, float] = model._reading.predict_and_learn(row)
         self._clock += 1
-        if w == 0.0 or not answer:
+        if row.weight == 0.0:
             return answer
         loss = log_loss(answer, y)
         signal = float(most_probable(answer) != y) if self.signal == "error" else min(loss / MOST_LOSS, 1.0)
-        self._recent.append((kept, y, float(w), signal))
-        if self._trial is None:
-            self._watch(signal)
-        else:
+        self._recent.push(row, self._clock, signal)
+        if self._trial is not None:
             self._try(x, y, w, loss, self._trial)
+        elif self._task is not None:
+            if self._clock >= self._task.begun + self.search_delay:
+                self._join(self._task)
+        elif answer:
+            self._watch(x, y, w, signal)
         return answer
 
-    def _watch(self, signal: float) -> None:
-        """Feed the detector; on a drift for the worse, begin a trial."""
+    def _watch(self, x: X, y: Any, w: float, signal: float) -> None:
+        """Feed the detector; on a warning let a shadow learn, and on a drift for the worse look for candidates."""
         detector = self._detector
-        detector.update(bool(signal) if isinstance(detector, BINARY) else signal)
-        if detector.drift_detected:
+        self._fed += 1
+        if feed(detector, signal):
             self._notice()
-        elif not getattr(detector, "warning_detected", False):
-            self._warned = None
-        elif self._warned is None:
+        elif warns(detector):
+            self._warn(x, y, w)
+        elif self._warned is not None:
+            self._warned, self._shadow = None, None
+
+    def _warn(self, x: X, y: Any, w: float) -> None:
+        if self._warned is None:
             self._warned = self._clock
+            self._note("warning", since=self._clock)
+            if self.policy == "both" and not isinstance(self.learner, BayesNetClassifier):
+                self._shadow = self.learner.clone()
+                share_names(self._shadow, self._model)
+        if self._shadow is not None:
+            self._shadow.learn_one(x, y, w)
 
     def _notice(self) -> None:
-        """Judge a drift: if answers became worse, a candidate is made from the events since then."""
-        signals = np.array([event[3] for event in self._recent])
-        newest = since_change(signals)
-        if self._warned is not None:
-            newest = min(self._clock - self._warned + 1, len(signals))
-        self._warned = None
-        before, after = mean_of(signals[: len(signals) - newest]), mean_of(signals[len(signals) - newest :])
-        if after <= before:
-            return  # better answers: it goes on learning
-        self._trial = Trial(self._clock, self._clock - newest + 1, self.judge_after)
-        score = {"before": before, "after": after}
-        self.log.add("drift", self._clock, signal=self.signal, since=self._trial.since, score=score)
-        self._candidate = self._made(newest)
-
-    def _made(self, newest: int) -> BayesClassifier:
-        if self.policy == "search":
-            made = self._model._twin()
+        """Judge a drift: if answers became worse, look for candidates."""
+        signals = self._recent.signals()[-self._fed :]
+        if self._warned is None:
+            newest = since_change(signals)
         else:
-            made = self.learner.clone()
-            for x, y, w, _ in list(self._recent)[-newest:]:
-                made.learn_one(x, y, w)
-        made.research()
-        return made
+            newest = min(self._clock - self._warned + 1, len(signals))
+        since, shadow = self._clock - newest + 1, self._shadow
+        self._warned, self._shadow = None, None
+        before, after = mean_of(signals[: len(signals) - newest]), mean_of(signals[len(signals) - newest :])
+        if newest == 0 or after <= before:
+            return  # better answers: it goes on learning
+        self._note("drift", since=since, score={"before": before, "after": after})
+        if shadow is None:
+            self._look(since, 0)
+        else:
+            shadow.research()
+            self._candidates = [("both", shadow)]
+            self._catch_up(Trial(self._clock, since, 0, self._clock, self.judge_after))
+
+    # -- searching ----------------------------------------------------------------------------------------------------
+
+    def _look(self, since: int, rung: int) -> None:
+        """Have the candidates of a rung of the ladder made."""
+        bases: list[Basis] = []
+        for name in POLICIES[self.policy][rung]:
+            try:
+                basis = basis_of(name, self.learner, self._model)
+            except StreamBayesError as error:
+                self._note("unfinished", since=since, candidate=name, why=str(error))
+                continue
+            bases += [] if basis is None else [basis]
+        oldest = 0 if any(basis.whole for basis in bases) else since
+        search = HillClimbing() if self.search is None else self.search
+        self._rung = rung
+        self._task = SearchTask(self._clock, since, tuple(bases), self._recent.since(oldest), search)
+        if not self.search_delay or not bases:
+            self._join(self._task)
+        else:
+            self._start(self._task)
+
+    def _start(self, task: SearchTask) -> None:
+        if self._beside is not None:
+            self._running = self._beside.submit(task.run)
+
+    def _join(self, task: SearchTask) -> None:
+        """Take what a search has found; the stream waits for one that is late."""
+        timer = self.log.timer
+        begun = timer() if timer else 0.0
+        found = task.run() if self._running is None else self._running.result()
+        seconds = timer() - begun if timer else None
+        self._task, self._running = None, None
+        for one in found:
+            if one.model is None:
+                self._note("unfinished", since=task.since, candidate=one.name, events=one.events, why=one.why)
+            else:
+                self._candidates.append((one.name, one.model))
+        if self.search_delay and found:
+            events = len(task.events["window_labels"])
+            self._note("searched", since=task.since, events=events, seconds=seconds)
+        self._catch_up(Trial(task.begun, task.since, self._rung, task.begun, self.judge_after))
+
+    def _catch_up(self, trial: Trial) -> None:
+        """Let candidates learn some of what came while they were searched for; once they know all, try them."""
+        models = [model for _, model in self._candidates]
+        for model in models:
+            share_names(model, self._model)
+        caught = self._recent.catch_up(models, trial.caught, CATCH_UP) if models else self._clock
+        self._trial = trial._replace(caught=caught)
+        if caught < self._recent.newest:
+            return
+        if "search" in POLICIES[self.policy][trial.rung] and not models:
+            twin = self._model._twin()
+            twin.research()
+            self._candidates.append(("search", twin))
+        if trial.rung == 0:
+            self._candidates += [(name, model._twin()) for name, model in self._retired]
+        nothing = (0.0,) * len(self._candidates)
+        self._trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
+        if not nothing:
+            self._go_on(self._trial)
 
     # -- trials -------------------------------------------------------------------------------------------------------
 
     def _try(self, x: X, y: Any, w: float, loss: float, trial: Trial) -> None:
-        candidate = self._candidate
-        if candidate is None:
-            raise RuntimeError("a trial without a candidate")
-        try:
-            answer = candidate.predict_learn_one(x, y, w)
-        except StreamBayesError as error:
-            self._end(trial, "refused", why=str(error))
+        if not trial.gains:
+            self._catch_up(trial)
             return
-        trial = self._trial = trial.with_losses(loss, log_loss(answer, y))
+        kept, losses = [], []
+        for candidate in self._candidates:
+            try:
+                losses.append(log_loss(candidate[1].predict_learn_one(x, y, w), y))
+                kept.append(candidate)
+            except StreamBayesError as error:
+                place = len(kept)
+                self._note(
+                    "refused",
+                    since=trial.since,
+                    candidate=candidate[0],
+                    score=trial.score(place),
+                    events=trial.events,
+                    why=str(error),
+                )
+                trial = trial.without(place)
+        self._candidates = kept
+        if not kept:
+            self._go_on(trial)
+            return
+        trial = self._trial = trial.with_losses(loss, losses)
         if trial.events < trial.length:
             return
-        candidate.research()
-        if trial.is_better(self.margin):
-            before = edges_of(self._model)
-            self._model = candidate
-            self.generation += 1
-            self._end(trial, "adopted", structure=difference(before, edges_of(candidate)))
-        elif trial.length >= self.judge_after * 2 ** (self.trials - 1):
-            self._end(trial, "refused", why="it is no better")
+        best = trial.best
+        if trial.is_better(best, self.margin):
+            self._adopt(trial, best)
+        elif trial.length < self.judge_after * 2 ** (self.trials - 1):
+            self._trial = trial.again()
         else:
-            self._trial = Trial(trial.begun, trial.since, 2 * trial.length)
+            self._note(
+                "refused",
+                since=trial.since,
+                candidate=self._candidates[best][0],
+                score=trial.score(best),
+                events=trial.events,
+                why="it is no better",
+            )
+            self._go_on(trial)
 
-    def _end(self, trial: Trial, what: str, **told: Any) -> None:
-        """Go back to being stable, and forget what the detector has seen."""
-        told |= {"signal": self.signal, "since": trial.since, "events": trial.events}
-        self.log.add(what, self._clock, candidate=self.policy, score=trial.score, **told)
-        self._trial, self._candidate, self._warned = None, None, None
-        self._detector = self._new_detector()
+    def _go_on(self, trial: Trial) -> None:
+        """Climb to the next rung of the ladder; after the last the present model stays."""
+        self._candidates, self._trial = [], None
+        if trial.rung + 1 < len(POLICIES[self.policy]):
+            self._look(trial.since, trial.rung + 1)
+        else:
+            self._settle()
+
+    def _adopt(self, trial: Trial, best: int) -> None:
+        """Let a candidate take over, and keep the model that answered so far."""
+        (name, model), before = self._candidates[best], self._model
+        is_retired = name.startswith("retired")
+        if not is_retired and name != "refit":
+            model.research()
+        if is_retired:
+            self._recent = RecentEvents(model, self.window)  # its codes are others
+        else:
+            share_names(model, before)
+            self._recent.move(model, 0 if name == "search" else trial.since)
+        others = [candidate for candidate in self._retired if candidate[0] != name]
+        others.append((f"retired {self.generation}", before))
+        self._retired = others[max(len(others) - self.retired, 0) :]
+        self._model = model
+        self.generation += 1
+        self._note(
+            "adopted",
+            since=trial.since,
+            candidate=name,
+            structure=difference(edges_of(before), edges_of(model)),
+            score=trial.score(best),
+            events=trial.events,
+        )
+        self._settle()
+
+    def _settle(self) -> None:
+        """Be stable again, and forget what the detector has seen."""
+        self._trial, self._candidates = None, []
+        self._detector, self._fed = detector_of(self.detector, self.signal), 0
+
+    def _note(self, what: str, **told: Any) -> None:
+        detector = {"name": type(self._detector).__name__, "events": self._fed}
+        self.log.add(what, self._clock, signal=self.signal, detector=detector, **told)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
@@ -265,6 +421,18 @@ class DriftAdaptive(base.Classifier):
         """The most probable class, None before any learning; a tie goes to the first by name."""
         return self._model.predict_one(x)
 
+    def predict_proba_many(self, X: Native) -> Any:
+        """The probabilities of many rows, in kind, as the model that answers now gives them."""
+        return self._model.predict_proba_many(X)
+
+    def predict_many(self, X: Native) -> Any:
+        """The most probable class of many rows: a series for a data frame, a list for anything else."""
+        return self._model.predict_many(X)
+
+    def explain_one(self, x: X) -> Explanation:
+        """What each feature says for each class, by the model that answers now."""
+        return self._model.explain_one(x)
+
     # -- reading the model --------------------------------------------------------------------------------------------
 
     @property
@@ -274,15 +442,27 @@ class DriftAdaptive(base.Classifier):
 
     @property
     def state_(self) -> str:
-        """`"stable"`, `"warning"`, or `"trial"`."""
+        """`"stable"`, `"warning"`, `"searching"` or `"trial"`."""
         if self._trial is not None:
             return "trial"
+        if self._task is not None:
+            return "searching"
         return "stable" if self._warned is None else "warning"
 
     @property
     def trial_(self) -> Trial | None:
-        """How the candidate does, if there is one."""
+        """How the candidates do, if there are any."""
         return self._trial
+
+    @property
+    def candidates_(self) -> tuple[str, ...]:
+        """What is on trial."""
+        return tuple([name for name, _ in self._candidates])
+
+    @property
+    def retired_(self) -> tuple[str, ...]:
+        """The models that answered before and are kept, by the generation that each was."""
+        return tuple([name for name, _ in self._retired])
 
     @property
     def clock(self) -> int:
@@ -290,32 +470,19 @@ class DriftAdaptive(base.Classifier):
         return self._clock
 
     @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables of all models, and of the events kept."""
+        others = [model for _, model in (*self._candidates, *self._retired)]
+        models = [self._model, *others, *([] if self._shadow is None else [self._shadow])]
+        return sum(model.memory_bytes for model in models) + self._recent.memory_bytes
+
+    @property
     def _multiclass(self) -> bool:
         return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_beside": None, "_running": None}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"learner": NaiveBayes()}
-
-
-def since_change(signals: NDArray[np.float64]) -> int:
-    """How many of the newest signals come after the one change of the mean that explains most of how they vary.
-
-    Examples
-    --------
-    >>> since_change(np.array([0.0] * 100 + [1.0] * 40))
-    40
-    """
-    total = len(signals)
-    newest = np.arange(FEWEST, total - FEWEST + 1)
-    if not len(newest):
-        return total
-    sums = np.cumsum(signals[::-1])
-    after, before = sums[newest - 1] / newest, (sums[-1] - sums[newest - 1]) / (total - newest)
-    explained = newest * (total - newest) * (after - before) ** 2
-    return int(newest[np.argmax(explained)])
-
-
-def mean_of(signals: NDArray[np.float64]) -> float:
-    """The mean; 0 of none, so that whatever comes first is no better than what was before."""
-    return float(signals.mean()) if len(signals) else 0.0

@@ -12,11 +12,12 @@ import pytest
 from river import checks, drift
 from river.drift import binary
 
-from stream_bayes import AODE, KDB, SPODE, TAN, DriftAdaptive, LiveChoice, NaiveBayes
+from stream_bayes import AODE, KDB, SPODE, TAN, DriftAdaptive, LiveChoice, MultinomialNB, NaiveBayes
+from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
-from stream_bayes.learners.adaptive import since_change
 from stream_bayes.learners.drift_log import MOST_ENTRIES, DriftLog, edges_of
 from stream_bayes.learners.half_life_choice import log_loss
+from stream_bayes.learners.watching import since_change
 from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
 from stream_bayes.streams.served import served
 from stream_bayes.testing.concepts import (
@@ -131,12 +132,16 @@ def flipping(number: int, flips: int) -> Stream:
     return [({"a": str(n % 2)}, (n + (n >= flips)) % 2) for n in range(number)]
 
 
-def test_the_change_that_explains_most_is_found_whichever_way_the_mean_went() -> None:
+def test_the_rise_that_explains_most_is_found_also_after_a_learning_curve() -> None:
     rng = np.random.default_rng(1)
-    for before, after in ((0.1, 0.6), (0.6, 0.1)):
-        for newest in (30, 200, 900):
-            signals = (rng.random(1000) < np.repeat([before, after], [1000 - newest, newest])).astype(float)
-            assert abs(since_change(signals) - newest) < 15
+    for earlier in (0, 500):  # events of beginners
+        for newest in (50, 200, 900):
+            chances = np.repeat([0.9, 0.1, 0.6], [earlier, 1000 - newest, newest])
+            signals = (rng.random(len(chances)) < chances).astype(float)
+            if earlier == 0 or newest < 900:
+                assert abs(since_change(signals) - newest) < 15
+    falling = (rng.random(1000) < np.repeat([0.6, 0.1], [300, 700])).astype(float)
+    assert since_change(falling) == 0
     assert since_change(np.ones(39)) == 39
 
 
@@ -179,9 +184,14 @@ def test_a_warning_says_since_when_the_candidate_learns() -> None:
     for x, y in flipping(500, 400):
         model.learn_one(x, y)
         states.append(model.state_)
-    entry = model.log.entries[0]
-    assert entry["event"] - entry["since"] == 30
-    assert states.index("warning") + 1 == entry["since"]
+    warned, noticed = model.log.entries[:2]
+    assert (warned["what"], warned["event"], warned["since"]) == (
+        "warning",
+        noticed["since"],
+        noticed["since"],
+    )
+    assert noticed["event"] - noticed["since"] == 30
+    assert states.index("warning") + 1 == noticed["since"]
 
 
 def test_a_search_keeps_the_counts_and_derives_the_structure_anew() -> None:
@@ -277,13 +287,20 @@ def test_a_refused_sample_changes_nothing() -> None:
 def test_bad_arguments_are_refused() -> None:
     wrong: list[dict[str, Any]] = [
         {"learner": "nb"},
-        {"detector": "adwin"},
+        {"detector": "adwim"},
         {"detector": drift.ADWIN},
         {"detector": object()},
         {"detector": binary.DDM()},
         {"signal": "accuracy"},
-        {"policy": "refit"},
+        {"policy": "restart"},
         {"window": 0},
+        {"window": 39},
+        {"window": 100, "search_delay": 101},
+        {"search_delay": -1},
+        {"search": "hill-climbing"},
+        {"search": HillClimbing(restarts=1)},
+        {"retired": 1.0},
+        {"learner": MultinomialNB()},
         {"judge_after": 1.5},
         {"trials": 0},
         {"margin": -1.0},

@@ -266,7 +266,10 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
             nominals,
         ),
         (lambda: DriftAdaptive(NaiveBayes(), binary.DDM(warm_start=5), "error", judge_after=4), nominals),
-        (lambda: DriftAdaptive(TAN(), drift.PageHinkley(min_instances=3, threshold=0.1), window=9), nominals),
+        (
+            lambda: DriftAdaptive(TAN(), drift.PageHinkley(min_instances=3, threshold=0.1), window=40),
+            nominals,
+        ),
         (lambda: HalfLifeChoice(NaiveBayes(), (None, 5.0), "mixture"), nominals),
     ):
         yield make, classifying(events)

@@ -1,0 +1,93 @@
+"""Whether a candidate is better than the present model: both predict the same events, and their losses decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Trial"]
+
+DOUBT = 2.0  # standard errors by which a candidate is to be better
+
+
+class Trial(NamedTuple):
+    """How candidates do. A first trial is short; each one more is as long again as all before it.
+
+    Parameters
+    ----------
+    begun
+        The event after which the drift was noticed.
+    since
+        The first event after the change.
+    rung
+        Which rung of the ladder the candidates stand on.
+    caught
+        The last event that all candidates have learned from those kept, before they are judged.
+    length
+        Events until they are judged.
+    events
+        Of these, how many there were.
+    lost
+        The present model's log-loss, summed.
+    gains
+        Of each candidate the present model's log-loss minus its own, summed.
+    squares
+        Of each the sum of the squares of these differences.
+    """
+
+    begun: int
+    since: int
+    rung: int
+    caught: int
+    length: int
+    events: int = 0
+    lost: float = 0.0
+    gains: tuple[float, ...] = ()
+    squares: tuple[float, ...] = ()
+
+    def with_losses(self, present: float, candidates: Sequence[float]) -> Trial:
+        """After one more event.
+
+        Examples
+        --------
+        >>> trial = Trial(100, 80, 0, 100, length=25, gains=(0.0, 0.0), squares=(0.0, 0.0))
+        >>> trial = trial.with_losses(1.0, [0.5, 2.0])
+        >>> trial.gains, trial.best
+        ((0.5, -1.0), 0)
+        """
+        gains = [present - loss for loss in candidates]
+        return self._replace(
+            events=self.events + 1,
+            lost=self.lost + present,
+            gains=tuple([total + gain for total, gain in zip(self.gains, gains, strict=True)]),
+            squares=tuple([total + gain * gain for total, gain in zip(self.squares, gains, strict=True)]),
+        )
+
+    def without(self, candidate: int) -> Trial:
+        """After a candidate has gone."""
+        return self._replace(
+            gains=self.gains[:candidate] + self.gains[candidate + 1 :],
+            squares=self.squares[:candidate] + self.squares[candidate + 1 :],
+        )
+
+    def again(self) -> Trial:
+        """A new one, as long again."""
+        nothing = (0.0,) * len(self.gains)
+        return self._replace(length=2 * self.length, events=0, lost=0.0, gains=nothing, squares=nothing)
+
+    @property
+    def best(self) -> int:
+        """The candidate that has gained most; of equal ones the first."""
+        return max(range(len(self.gains)), key=self.gains.__getitem__)
+
+    def is_better(self, candidate: int, margin: float) -> bool:
+        """Whether a candidate's mean gain is above a margin, and not by chance."""
+        mean = self.gains[candidate] / self.events
+        variance = max(self.squares[candidate] / self.events - mean * mean, 0.0)
+        return mean - margin > DOUBT * math.sqrt(variance / self.events)
+
+    def score(self, candidate: int) -> dict[str, float]:
+        """The mean log-loss of the present model and of a candidate."""
+        events = max(self.events, 1)
+        return {"before": self.lost / events, "after": (self.lost - self.gains[candidate]) / events}

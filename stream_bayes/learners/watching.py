@@ -1,0 +1,92 @@
+"""Noticing a change: which detectors there are, what they are fed, and since when it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base, drift
+from river.drift import binary
+
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue
+
+__all__ = ["DETECTORS", "FEWEST", "detector_of", "feed", "mean_of", "since_change", "warns"]
+
+FEWEST = 20  # events before and after a change, at least
+SURE = 3.0  # standard errors that a rise is to be from none
+BINARY = (base.BinaryDriftDetector, base.BinaryDriftAndWarningDetector)
+
+DETECTORS: Mapping[str, Callable[[], Any]] = {
+    "adwin": drift.ADWIN,
+    "page-hinkley": drift.PageHinkley,
+    "kswin": lambda: drift.KSWIN(seed=0),
+    "ddm": binary.DDM,
+    "eddm": binary.EDDM,
+    "hddm-a": binary.HDDMA,
+    "hddm-w": binary.HDDMW,
+}
+
+
+def detector_of(given: Any, signal: str) -> Any:
+    """A new detector, by its name or like the one that is given, that can be fed this signal."""
+    detector = DETECTORS[given]() if isinstance(given, str) and given in DETECTORS else given
+    if isinstance(detector, type) or not all(
+        hasattr(detector, name) for name in ("update", "drift_detected", "clone")
+    ):
+        raise BadValue(
+            f"detector must be one of {', '.join(map(repr, DETECTORS))}, or a drift detector as River has them, with "
+            f"update, drift_detected and clone, not {shown(detector)}"
+        )
+    if isinstance(detector, BINARY) and signal != "error":
+        raise BadValue(f"a {type(detector).__name__} detects drift in errors; give it signal='error'")
+    return detector.clone()
+
+
+def feed(detector: Any, signal: float) -> bool:
+    """Tell a detector of an event; whether it now says that there is a drift."""
+    detector.update(bool(signal) if isinstance(detector, BINARY) else signal)
+    return bool(detector.drift_detected)
+
+
+def warns(detector: Any) -> bool:
+    """Whether a detector warns; most cannot."""
+    return bool(getattr(detector, "warning_detected", False))
+
+
+def since_change(signals: NDArray[np.float64]) -> int:
+    """How many of the newest signals come after the one rise of the mean that explains most of how they vary.
+
+    Where a fall explains more, what was before it is left out: answers have become better, as while a model learns.
+    0 where nothing is left that has risen, or it may be by chance. Of too few signals to tell all are new.
+
+    Examples
+    --------
+    >>> since_change(np.array([0.0] * 100 + [1.0] * 40)), since_change(np.array([1.0] * 100 + [0.0] * 40))
+    (40, 0)
+    >>> since_change(np.array([1.0] * 100 + [0.0] * 200 + [1.0] * 40))
+    40
+    """
+    if len(signals) < 2 * FEWEST:
+        return len(signals)
+    while len(signals) >= 2 * FEWEST:
+        total = len(signals)
+        newest = np.arange(FEWEST, total - FEWEST + 1)
+        sums = np.cumsum(signals[::-1])
+        rise = sums[newest - 1] / newest - (sums[-1] - sums[newest - 1]) / (total - newest)
+        explained = newest * (total - newest) * rise**2 / total  # of the sum of squares
+        best = int(np.argmax(explained))
+        left = float(np.sum((signals - sums[-1] / total) ** 2)) - explained[best]
+        if explained[best] * (total - 2) <= SURE**2 * left:
+            return 0
+        if rise[best] > 0.0:
+            return int(newest[best])
+        signals = signals[-newest[best] :]
+    return 0
+
+
+def mean_of(signals: NDArray[np.float64]) -> float:
+    """The mean; 0 of none, so that whatever comes first is no better than what was before."""
+    return float(signals.mean()) if len(signals) else 0.0
