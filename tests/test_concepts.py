@@ -10,6 +10,7 @@ import pytest
 
 from stream_bayes import BayesNet, DiscreteNetwork
 from stream_bayes.errors import BadValue
+from stream_bayes.formats.bif import read_bif
 from stream_bayes.testing.concepts import (
     drawn_network,
     gradual_stream,
@@ -18,6 +19,7 @@ from stream_bayes.testing.concepts import (
     with_new_tables,
     with_other_features,
 )
+from tests.formats.test_known_networks import folder_of_known_networks
 
 SEEDS = range(5)
 
@@ -97,3 +99,41 @@ def test_a_gradual_drift_takes_over_within_its_width() -> None:
         assert distance(shares(events[4000 * part : 4000 * part + 4000], "v0"), expected) < 0.1, part
     with pytest.raises(BadValue):
         next(gradual_stream(before, after, "v3", 5, start=0, width=0, number=5))
+
+
+def test_a_feature_that_told_nothing_of_the_class_comes_to_tell_of_it() -> None:
+    network = drawn_network(6, seed=3)
+    target, feature = "v5", "v0"
+    structure = network.structure
+    gone = [edge for edge in structure.edges if feature in edge]
+    before = with_edges(network, 7, removed=gone)
+    after = with_edges(before, 8, added=[(feature, target)])
+
+    def sways(concept: DiscreteNetwork) -> float:
+        """By how much the class's probabilities differ between the feature's values, at most, all else known."""
+        model = BayesNet.from_network(concept, strength=0)
+        most = 0.0
+        for x, _ in islice(stream_of([(before, 20)], target, 1), 20):
+            answers = [dict(model.query(target, x | {feature: value})) for value in concept.states[feature]]
+            most = max(most, *(distance(answers[0], answer) for answer in answers[1:]))
+        return most
+
+    assert sways(before) < 1e-9
+    assert sways(after) > 0.2
+    for name in structure:
+        if name != target:
+            assert (after.tables[name] == before.tables[name]).all()
+
+
+@pytest.mark.skipif(folder_of_known_networks() is None, reason="the networks come with pgmpy")
+@pytest.mark.parametrize(("name", "target"), [("asia", "dysp"), ("sachs", "Akt"), ("alarm", "HR")])
+def test_known_networks_change_like_drawn_ones(name: str, target: str) -> None:
+    folder: Any = folder_of_known_networks()
+    before = read_bif(folder / f"{name}.bif.gz")
+    after = with_new_tables(before, seed=1)
+    events = list(stream_of([(before, 2000), (after, 2000)], target, seed=2))
+    root = next(v for v in before.structure if not before.structure.parents(v) and v != target)
+    for part, concept in enumerate((before, after)):
+        found = shares(events[2000 * part : 2000 * part + 2000], str(root))
+        assert distance(found, prior(concept, str(root))) < 0.1
+    assert set(events[0][0]) == set(before.structure.variables) - {target}
