@@ -1,0 +1,248 @@
+"""Counts of families keep to a budget, take what is given beforehand, and refuse what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_bayes.core.family_counts import FamilyCounts, network_encoder
+from stream_bayes.core.network import DiscreteNetwork
+from stream_bayes.core.structure import Structure
+from stream_bayes.errors import (
+    BadState,
+    BadWeight,
+    BudgetExceeded,
+    CannotMerge,
+    KindChanged,
+    UnknownFeature,
+)
+from tests.core.family_events import (
+    NAMES,
+    NAN,
+    OTHER,
+    SIZES,
+    STRUCTURE,
+    VALUES,
+    cells,
+    fresh,
+    learned,
+    same,
+)
+
+# -- budget ---------------------------------------------------------------------------------------------------------
+
+
+@SIZES
+def test_a_budget_holds_and_refusing_changes_nothing(most):
+    with cells(most):
+        events = [({"größe": f"v{n % 40}", "b": f"w{n % 7}", "c": f"u{n}"}, 1.0) for n in range(300)]
+        counts = fresh(memory_budget=30_000)
+        refused = 0
+        for x, w in events:
+            before = counts.state()
+            try:
+                counts.learn(x, w)
+            except BudgetExceeded:
+                refused += 1
+                same_state(before, counts.state())
+            assert counts.memory_bytes <= 30_000
+        assert 0 < refused < 300
+        before = counts.state()
+        with pytest.raises(BudgetExceeded):
+            counts.learn_many([x for x, _ in events])
+        with pytest.raises(BudgetExceeded):
+            counts.learn_columns(
+                ["c"], np.arange(5000, dtype=np.int32).reshape(-1, 1), [[f"t{n}" for n in range(5000)]]
+            )
+        same_state(before, counts.state())
+
+
+def test_configurations_that_would_pass_the_budget_are_refused_without_new_names():
+    with cells(5):
+        counts = fresh()
+        for value in VALUES:
+            counts.learn(dict.fromkeys(NAMES, value))
+        counts.memory_budget = counts.memory_bytes + 100
+        refused = 0
+        for one in VALUES:
+            for other in VALUES:
+                before = counts.state()
+                try:
+                    counts.learn({"größe": one, "b": other, "c": one, "a": other, "d": one})
+                except BudgetExceeded:
+                    refused += 1
+                    same_state(before, counts.state())
+                assert counts.memory_bytes <= counts.memory_budget
+        assert refused
+
+
+def same_state(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one["meta"] == other["meta"]
+    for name, array in one["arrays"].items():
+        assert array.tobytes() == other["arrays"][name].tobytes(), name
+
+
+def test_a_structure_whose_families_pass_the_budget_is_not_taken():
+    counts = learned([(dict.fromkeys(NAMES, f"v{n}"), 1.0) for n in range(30)], window=30)
+    counts.memory_budget = counts.memory_bytes + 1000
+    before = counts.state()
+    dense = Structure({"größe": ["a", "b"], "a": [], "b": [], "c": ["a", "b"], "d": ["a"]})
+    with pytest.raises(BudgetExceeded):
+        counts.change_structure(dense)
+    assert counts.structure == STRUCTURE
+    same_state(before, counts.state())
+
+
+# -- what is given beforehand ---------------------------------------------------------------------------------------
+
+
+LAWN = Structure({"rain": [], "lawn": ["rain"]})
+KNOWN = DiscreteNetwork(
+    LAWN,
+    states={"rain": ["no", "yes"], "lawn": ["wet", "dry"]},
+    tables={"rain": [0.8, 0.2], "lawn": [[0.25, 0.75], [1.0, 0.0]]},
+)
+
+
+def test_a_prior_is_kept_beside_the_counts():
+    counts: Any = FamilyCounts(network_encoder(), LAWN)
+    counts.learn({"rain": "yes", "lawn": "dry"})
+    assert counts.family("lawn").prior is None
+    counts.set_prior(KNOWN, 4.0)
+    lawn = counts.family("lawn")
+    assert (counts.values_of("rain"), counts.values_of("lawn")) == (("yes", "no"), ("dry", "wet"))
+    assert lawn.prior.tolist() == [[0.0, 4.0], [3.0, 1.0]]
+    assert lawn.table.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    counts.learn({"rain": "maybe", "lawn": "dry"})
+    assert counts.family("rain").prior.tolist() == pytest.approx([0.8, 3.2, 0.0])
+    twin: Any = FamilyCounts.from_state(counts.state(), network_encoder())
+    same(counts, twin)
+    assert twin.family("lawn").prior.tolist() == counts.family("lawn").prior.tolist()
+    merged: Any = FamilyCounts(network_encoder(), LAWN)
+    merged.set_prior(KNOWN, 4.0)
+    merged.merge(counts)
+    assert merged.family("lawn").prior.tolist() == [[1.0, 3.0], [4.0, 0.0], [0.0, 0.0]]
+    assert merged.family("lawn").table.tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    with pytest.raises(CannotMerge, match="same prior"):
+        counts.merge(FamilyCounts(network_encoder(), LAWN))
+    counts.change_structure(Structure({"rain": ["lawn"], "lawn": []}))
+    assert counts.priors == {}
+
+
+@pytest.mark.parametrize("weight", [-1.0, NAN, True, "1", None])
+def test_a_weight_that_is_none_is_refused(weight):
+    with pytest.raises(BadWeight):
+        FamilyCounts(network_encoder(), LAWN).set_prior(KNOWN, weight)
+
+
+def test_a_prior_of_another_structure_is_refused():
+    with pytest.raises(CannotMerge, match="another structure"):
+        fresh().set_prior(KNOWN, 1.0)
+
+
+# -- what does not fit ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_declared_is_refused_or_ignored():
+    declared = network_encoder({"rain": ["no", "yes"], "lawn": ["wet"]})
+    counts = FamilyCounts(declared, LAWN)
+    counts.learn({"rain": "no", "lawn": "dry", "moon": "new"})
+    codes = np.zeros((1, 3), np.int32)
+    counts.learn_columns(["moon", "lawn", "rain"], codes, [["new"], ["dry"], ["yes"]])
+    assert counts.family("lawn").table.tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    assert counts.held_values("lawn").tolist() == [True, True]
+    with pytest.raises(UnknownFeature, match="'moon'"):
+        counts.change_structure(Structure({"moon": []}))
+
+
+def test_numbers_are_refused():
+    counts = fresh()
+    with pytest.raises(KindChanged):
+        counts.learn({"a": 1.5})
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, NAN], [1.0, np.inf]])
+def test_weights_that_do_not_fit_the_columns_are_refused(weights):
+    counts = fresh()
+    with pytest.raises(BadWeight):
+        counts.learn_columns(["a"], np.zeros((2, 1), np.int32), [["x"]], np.array(weights))
+    assert counts.values_of("a") == ()
+
+
+def test_counts_of_another_structure_are_not_merged():
+    counts = learned([({"a": "x"}, 1.0)])
+    with pytest.raises(CannotMerge, match="same structure"):
+        counts.merge(fresh(OTHER))
+
+
+def altered(change: Any) -> dict[str, Any]:
+    counts = learned([(dict.fromkeys(NAMES, VALUES[n % 3]), 1.5) for n in range(6)])
+    state = counts.state()
+    meta = {**state["meta"], "families": [list(each) for each in state["meta"]["families"]]}
+    arrays = {name: array.copy() for name, array in state["arrays"].items()}
+    change(meta, arrays)
+    return {"meta": meta, "arrays": arrays}
+
+
+def family(place: int, part: int, value: Any) -> Any:
+    def change(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        meta["families"][place][part] = value
+
+    return change
+
+
+def array(name: str, place: Any, value: Any) -> Any:
+    def change(meta: dict[str, Any], arrays: dict[str, Any]) -> None:
+        arrays[name][place] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (family(0, 0, 5), "no variable"),
+        (family(0, 0, -1), "no variable"),
+        (family(0, 0, True), "no variable"),
+        (family(1, 1, [5]), "no parents"),
+        (family(1, 1, [-1]), "no parents"),
+        (family(1, 1, [1]), "no parents"),
+        (family(2, 1, [4, 1]), "no parents"),
+        (family(2, 1, None), "no parents"),
+        (family(4, 1, [1]), "cycle|items"),
+        (family(1, 2, 2), "items"),
+        (family(1, 2, -1), "no number of configurations"),
+        (family(1, 2, 2**50), "no number of configurations"),
+        (family(1, 3, -1), "no time"),
+        (family(1, 3, 8), "no time"),
+        (lambda meta, arrays: meta["families"].append(meta["families"][0]), "twice|items"),
+        (lambda meta, arrays: meta["families"].pop(), "items"),
+        (lambda meta, arrays: meta.pop("families"), "AttributeError|its arrays|NoneType"),
+        (array("family_codes", 0, 3), "unknown value"),
+        (array("family_codes", 0, -1), "no count or code"),
+        (array("family_codes", 0, 1), "out of order"),
+        (array("family_weight", 0, -1.0), "no count or code"),
+        (array("family_weight", 0, NAN), "no count or code"),
+        (array("family_weight", 4, 1.0), "no sample has"),
+        (array("family_samples", 0, 0.5), "fractions"),
+        (array("family_samples", 0, 0.0), "holds no sample|no sample has"),
+        (
+            lambda meta, arrays: arrays.update(family_codes=arrays["family_codes"].astype(np.int64)),
+            "flat array",
+        ),
+        (lambda meta, arrays: arrays.update(family_weight=arrays["family_weight"][:-1]), "items"),
+        (lambda meta, arrays: arrays.pop("family_samples"), "KeyError"),
+        (lambda meta, arrays: arrays.update(family_more=np.zeros(1)), "family_more"),
+        (lambda meta, arrays: arrays.update(prior=np.ones(1)), "more than its families"),
+        (lambda meta, arrays: arrays.update(prior=np.array([NAN])), "no weights"),
+        (lambda meta, arrays: meta.update(priors=[[0, [4]]]), "does not fit"),
+        (lambda meta, arrays: meta.update(priors=[[0, [-1]]]), "does not fit"),
+        (lambda meta, arrays: meta.update(priors=[[0, [3]]]), "cut short"),
+        (lambda meta, arrays: meta.update(priors=[[7, [3]]]), "no variable"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(change, words):
+    with pytest.raises(BadState, match=words):
+        FamilyCounts.from_state(altered(change), network_encoder())
