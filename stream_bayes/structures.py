@@ -78,7 +78,9 @@ def sample_of(rows: Native, weights: Native = None) -> Sample:
                 "leave them out"
             )
         columns: Mapping[Any, Any] = {name: rows.codes[:, k] for k, name in enumerate(rows.names)}
-        sizes: dict[Any, int] = {name: len(known) for name, known in zip(rows.names, rows.vocabularies, strict=True)}
+        sizes: dict[Any, int] = {
+            name: len(known) for name, known in zip(rows.names, rows.vocabularies, strict=True)
+        }
     else:
         table = read_table(rows)
         coded: dict[Any, Any] = {

@@ -112,6 +112,7 @@ core.coded_network
 core.exact
 core.posterior
 core.sampling
+core.coded_inference
 core.inference
 core.em
 core.readings
