@@ -195,6 +195,7 @@ streams.file_system
 streams.source
 streams.order
 streams.changes
+streams.incidents
 streams.sink
 streams.journal
 streams.evaluation.checkpoints

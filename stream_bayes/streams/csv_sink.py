@@ -12,7 +12,7 @@ from typing import Any
 from stream_bayes.errors import SinkError
 from stream_bayes.streams.file_sink import FileSink
 from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.json_sink import json_text
+from stream_bayes.streams.json_sink import json_bytes
 from stream_bayes.streams.sink import DeadLetter, Output, Result
 
 __all__ = ["CSVSink"]
@@ -83,7 +83,7 @@ class CSVSink(FileSink):
         place = (_cell(result.key), result.source, result.partition, result.position, result.time)
         if isinstance(result, Output):
             model = result.model
-            answer = (_cell(result.prediction), json_text(result.probabilities))
+            answer = (_cell(result.prediction), json_bytes(result.probabilities).decode())
             return (*place, *answer, model.name, model.generation, model.configuration, result.version)
         assert isinstance(result, DeadLetter)
         return (*place, result.reason, result.detail, _cell(result.raw), result.version)
@@ -93,4 +93,4 @@ def _cell(value: Any) -> Any:
     """A key or label as a cell."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
-    return json_text(value) if isinstance(value, tuple) else value
+    return json_bytes(value).decode() if isinstance(value, tuple) else value

@@ -13,7 +13,7 @@ from stream_bayes.errors import BadValue, SinkError
 from stream_bayes.streams.file_sink import FileSink
 from stream_bayes.streams.sink import Result
 
-__all__ = ["JSONLinesSink", "json_text"]
+__all__ = ["JSONLinesSink", "json_bytes"]
 
 
 class JSONLinesSink(FileSink):
@@ -50,12 +50,12 @@ class JSONLinesSink(FileSink):
             return "".join(_escaped(result) + "\n" for result in results).encode()
 
 
-def json_text(value: object) -> str:
-    """A key, label or anything that a result holds, as JSON."""
+def json_bytes(value: object) -> bytes:
+    """A result, or a key, label or anything that one holds, as JSON."""
     try:
-        return ENCODER.encode(value).decode()
+        return ENCODER.encode(value)
     except UnicodeEncodeError:
-        return _escaped(value)
+        return _escaped(value).encode()
 
 
 def _escaped(value: object) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.incidents import GAP, OVERSIZE, RESEEKS, RESENT, all_incidents
 from stream_bayes.streams.served import ServedAdaptive
 from stream_bayes.streams.step import Step
 
@@ -27,6 +28,12 @@ __all__ = ["Metrics", "serving"]
 
 MEASURED_EVERY = 1.0  # second: measures cost more than a commit
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SAID = {
+    GAP: "Positions that had expired before they were read.",
+    OVERSIZE: "Outputs and dead letters that were larger than their topic takes.",
+    RESEEKS: "How often reading began anew, for nothing came of a partition.",
+    RESENT: "Batches that were sent again, for no broker took them.",
+}
 OTHER_VERBS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 SAID_OF_DRIFTS = (
     "adopted",
@@ -153,6 +160,12 @@ class Metrics:
             ),
             _metric("snapshots_written", "gauge", "Snapshots that this run has written.", (own, written)),
             _metric("snapshots_failed", "gauge", "Snapshots that could not be written.", (own, failed)),
+        ]
+        engine = self.engine
+        parts = (engine.source, engine.journal, engine.predictions, engine.dead_letters)
+        now += [  # not only after a commit: while no broker answers there is none
+            _metric(f"{name}_total", "counter", SAID[name], (own, count))
+            for name, count in all_incidents(parts).items()
         ]
         lines = [line for metric in (*self._noted, *now) if metric.values for line in metric.lines()]
         return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from stream_bayes.core.event import TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.pending import Pending
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.ops import Metrics
 from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Record
 from stream_bayes.streams.step import Step
@@ -27,6 +29,8 @@ from stream_bayes.streams.store import SnapshotStore
 from tests.kafka.processes import Process
 from tests.kafka.waiting import PATIENCE, until
 from tests.kafka.worker import make_engine
+
+EARLIER = 1000.0  # seconds: what a test says was made earlier is not yet so old that a topic drops it
 
 
 class Lab:
@@ -40,6 +44,7 @@ class Lab:
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
+        self.earlier = time.time() - EARLIER
         self.admin = KafkaAdminClient(bootstrap_servers=servers.split(","))
 
     def begin_anew(self) -> None:
@@ -81,14 +86,20 @@ class Lab:
     def names(self) -> set[str]:
         return set(self.admin.list_topics())
 
-    def put(self, topic: str, records: Iterable[tuple[int, bytes | None, bytes | None]]) -> None:
-        """Write records: partition, key, value."""
+    def put(
+        self,
+        topic: str,
+        records: Iterable[tuple[int, bytes | None, bytes | None]],
+        moment: float | None = None,
+    ) -> None:
+        """Write records: partition, key, value; made now, or so many seconds after `earlier`."""
+        made = None if moment is None else int(1000 * (self.earlier + moment))
         producer = KafkaProducer(
             bootstrap_servers=self.servers.split(","), linger_ms=20, metrics_enabled=False
         )
         try:
             for partition, key, value in records:
-                producer.send(topic, value, key, partition=partition)
+                producer.send(topic, value, key, partition=partition, timestamp_ms=made)
             producer.flush(timeout=PATIENCE)
         finally:
             producer.close(timeout=PATIENCE)
@@ -266,6 +277,12 @@ class Pipeline:
         assert self.state() == self.expected()
         positions = {tuple(part): at for part, at in self.kept().positions.items() if at}
         assert self.lab.committed(self.name) == positions
+
+
+def counted(engine: Engine) -> dict[str, int]:
+    """What an engine's metrics say of what went wrong, by the name of the metric."""
+    lines = [line.split() for line in Metrics(engine).text().splitlines() if line[0] != "#"]
+    return {name.split("{")[0]: int(value) for name, value in lines if value.isdigit()}
 
 
 def event(record: Any, is_label: bool) -> Record | None:

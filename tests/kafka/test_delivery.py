@@ -14,9 +14,10 @@ from stream_bayes.core.event import Partition
 from stream_bayes.streams.config import checked
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
+from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.pipeline import build
 from stream_bayes.streams.store import SnapshotStore
-from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.lab import Lab, Pipeline, counted, days
 from tests.kafka.waiting import until
 
 QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]
@@ -66,7 +67,25 @@ def test_a_learner_slower_than_the_time_of_a_transaction_loses_none(pipeline: Pi
 
     engine.step.take = slowly
     assert engine.run(40).taken == 40
-    assert engine.predictions.delivery.aborts == 0
+    assert counted(engine)["stream_bayes_transaction_aborts_total"] == 0
+    pipeline.check(40)
+
+
+def test_a_batch_that_was_not_taken_is_sent_again_and_counted(pipeline: Pipeline) -> None:
+    pipeline.lab.put(pipeline.topic, days(40))
+    engine: Any = pipeline.engine(batch=10)
+    delivery = engine.predictions.delivery
+    transact = delivery._transact
+
+    def interrupted(*told: Any) -> None:
+        if engine.step.taken == 20:
+            delivery._transact = transact
+            raise Interrupted("for once")
+        transact(*told)
+
+    delivery._transact = interrupted
+    assert engine.run(40).taken == 40
+    assert counted(engine)["stream_bayes_transaction_aborts_total"] == 1
     pipeline.check(40)
 
 

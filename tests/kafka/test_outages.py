@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.errors import BrokerError, SourceError
 from stream_bayes.streams.kafka import source as source_module
 from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transport import Interrupted
 from tests.kafka.broker import Broker
-from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.lab import Lab, Pipeline, counted, days
 from tests.kafka.waiting import PATIENCE, until
 
 AWAY = 10.0  # seconds
@@ -186,6 +187,27 @@ def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
     pipeline.check(90)
 
 
+def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 0.2)
+    pipeline.lab.put(pipeline.topic, days(60))
+
+    def read() -> None:
+        with running(pipeline) as engine:
+            until("the first records", lambda: pipeline.taken() == 60)
+            pipeline.lab.delete(pipeline.topic)
+            pipeline.lab.topic(2, pipeline.topic)
+            pipeline.lab.put(pipeline.topic, days(90, seed=3))
+            until("the run to end", lambda: not engine.running)
+
+    with pytest.raises((SourceError, BrokerError), match=r"made anew|there is no topic"):
+        read()
+    assert pipeline.kept().clock <= 60  # nothing of the new topic was learned as if it were of the old one
+    assert len(pipeline.answered()) == 60
+
+
 def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +218,7 @@ def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
         engine.source._reader.poll = dead
         pipeline.lab.put(pipeline.topic, days(20, seed=8))
         until("the other records", lambda: pipeline.taken() == 40)
-        assert engine.source.reseeks == 1
+        assert counted(engine)["stream_bayes_reseeks_total"] == 1
     pipeline.check(40)
 
 

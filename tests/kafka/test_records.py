@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from stream_bayes.core.event import Partition
 from stream_bayes.streams.config import checked
 from stream_bayes.streams.pipeline import build
-from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.lab import Lab, Pipeline, counted, days
 from tests.kafka.waiting import until
 
 POISON = (0, b"bad", b"{not json")
@@ -62,12 +62,29 @@ def test_an_output_that_is_too_large_becomes_a_dead_letter(lab: Lab, tmp_path: P
     pipeline = Pipeline(lab, tmp_path / "state", partitions=1, most_bytes=20_000)
     value = json.dumps({"sky": "grey", "y": "rain" * 5000}).encode()  # a label that no output has room for
     lab.put(pipeline.topic, [(0, b"one", value), *days(20, partitions=1)])
-    engine: Any = pipeline.engine()
+    engine = pipeline.engine()
     engine.run(21)
-    assert engine.predictions.oversize == 20  # all after the first name the label
+    told = counted(engine)["stream_bayes_oversize_outputs_total"]
+    assert told == 20  # all after the first name the label
     letters = pipeline.said("letters")
     assert len(letters) == 20 and {letter["reason"] for letter in letters} == {"output_too_large"}
     assert len(pipeline.answered()) == 1
+
+
+def test_a_dead_letter_of_a_record_that_is_too_large_holds_its_beginning(lab: Lab, tmp_path: Path) -> None:
+    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, most_bytes=6_000)
+    broken = b"{not json" + b"!" * 60_000
+    lab.put(pipeline.topic, [(0, b"bad", broken), (0, b"k" * 30_000, broken), *days(20, partitions=1)])
+    engine = pipeline.engine()
+    engine.run(22)
+    first, second = lab.get(pipeline.told["letters"])
+    assert (first.key, second.key) == (b"bad", None)  # a key that has no room either is left out
+    for position, letter in enumerate((first, second)):
+        assert dict(letter.headers)["offset"] == b"%d" % position
+        raw = base64.b64decode(json.loads(letter.value)["raw"])
+        assert len(raw) == 1500 and broken.startswith(raw)
+    assert counted(engine)["stream_bayes_oversize_outputs_total"] == 2
+    assert len(pipeline.answered()) == 20
 
 
 def test_a_compacted_topic_is_read_across_its_gaps(lab: Lab, tmp_path: Path) -> None:

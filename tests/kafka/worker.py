@@ -122,15 +122,10 @@ def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any])
         opening()
         writer = delivery._writer
         if point == "sends":
-            writer.send = reaching(writer.send)
+            plain, noticed = writer.send_all, reaching(lambda send: send)
+            writer.send_all = lambda sends: plain(map(noticed, sends))
         elif point == "journal":
-            plain = writer.send
-            noticed = reaching(plain)
-
-            def send(topic: str, *rest: Any) -> Any:
-                return (noticed if topic == delivery.journal.source else plain)(topic, *rest)
-
-            writer.send = send
+            writer.send = reaching(writer.send)
         elif point in ("offsets", "commit"):
             setattr(writer, point, reaching(getattr(writer, point)))
 

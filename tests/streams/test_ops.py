@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -108,6 +109,21 @@ def test_it_is_not_ready_while_its_source_cannot_be_read() -> None:
         engine.watch(ask)
         engine.run()
     assert seen == [200, 503, 200]
+
+
+class Troubled(IterableSource):
+    """A source that counts what goes wrong."""
+
+    incidents: ClassVar[dict[str, int]] = {}
+
+
+def test_what_goes_wrong_is_counted_before_anything_was_committed_too() -> None:
+    source = Troubled([])
+    source.incidents["reseeks"] = 2
+    with serving(Engine(Step(served(NaiveBayes()), "weather"), source), "127.0.0.1", 0) as port:
+        assert values(asked(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 2
+        source.incidents["reseeks"] = 3
+        assert values(asked(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 3
 
 
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])

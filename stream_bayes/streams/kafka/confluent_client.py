@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import SinkError
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.python_client import gone, refused
-from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Message
+from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
 
 __all__ = ["ConfluentReader", "ConfluentWriter"]
 
@@ -153,6 +153,8 @@ class ConfluentWriter:
         self._producer = Producer(settings, logger=logger)
         self._group: Any = None
         self._faults: list[KafkaError] = []
+        # A transaction fails with any of its records; without one, each has to be asked after.
+        self._noted = self._note_fault if transactional_id is None else None
 
     def fence(self) -> None:
         with asking(self._connection):
@@ -169,7 +171,6 @@ class ConfluentWriter:
         partition: int,
         key: bytes | None,
         value: bytes | None,
-        headers: Sequence[Header] = (),
     ) -> Callable[[], int]:
         stands: list[int] = []
 
@@ -179,18 +180,38 @@ class ConfluentWriter:
             else:
                 self._faults.append(error)
 
-        deadline = time.monotonic() + self._patience
         with asking(self._connection):
-            while True:
+            try:
+                self._producer.produce(topic, value, key, partition, delivered)
+            except BufferError:
+                self._wait_and_produce(topic, value, key, partition, delivered)
+        return lambda: stands[0]
+
+    def send_all(self, sends: Iterable[Send]) -> None:
+        noted = self._noted
+        produce: Callable[..., None] = self._producer.produce
+        with asking(self._connection):
+            for topic, partition, key, value, headers in sends:
                 try:
-                    self._producer.produce(
-                        topic, value, key, partition, on_delivery=delivered, headers=list(headers)
-                    )
-                    return lambda: stands[0]
+                    produce(topic, value, key, partition, noted, None, 0, headers)
                 except BufferError:
-                    if time.monotonic() > deadline:
-                        raise Interrupted("the client's queue stays full") from None
-                    self._producer.poll(QUEUE_PAUSE)
+                    self._wait_and_produce(topic, value, key, partition, noted, None, 0, headers)
+
+    def _wait_and_produce(self, *told: Any) -> None:
+        """Write a record once there is room for it in the client's queue."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            self._producer.poll(QUEUE_PAUSE)
+            try:
+                self._producer.produce(*told)
+                return
+            except BufferError:
+                if time.monotonic() > deadline:
+                    raise Interrupted("the client's queue stays full") from None
+
+    def _note_fault(self, error: KafkaError | None, record: Any) -> None:
+        if error is not None:
+            self._faults.append(error)
 
     def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         if self._group is None:

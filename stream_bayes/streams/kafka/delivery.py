@@ -28,8 +28,8 @@ from stream_bayes.streams.kafka.transport import (
     MOST_BYTES,
     TRANSACTION_SECONDS,
     EpochLost,
-    Header,
     Interrupted,
+    Send,
     Writer,
 )
 from stream_bayes.streams.sink import positions_after
@@ -41,8 +41,6 @@ logger = logging.getLogger(__name__)
 PAUSE = 0.5  # before a batch is sent again
 GRACE = 3.0  # for another worker to say that it took over
 MOST_FAILURES = 20  # of one batch, while the cluster answers
-
-Send = tuple[str, int, bytes | None, bytes | None, Sequence[Header]]
 
 
 class Delivery(ABC):
@@ -205,8 +203,7 @@ class AtLeastOnce(Delivery):
                 if self._writer is None:
                     self._open()
                 assert self._writer is not None
-                for send in sends:
-                    self._writer.send(*send)
+                self._writer.send_all(sends)
                 self._writer.flush()
                 self.mark(positions_after(slices))
                 self.waiting = False
@@ -347,8 +344,7 @@ class Transactions(Delivery):
         writer = self._writer
         assert writer is not None
         writer.begin()
-        for send in sends:
-            writer.send(*send)
+        writer.send_all(sends)
         stands_at = writer.send(*self.journal, None, msgspec.json.encode(entry))
         if positions:
             writer.offsets(self.group, positions)

@@ -9,6 +9,7 @@ from typing import Any
 
 from stream_bayes.core.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
+from stream_bayes.streams.incidents import GAP, RESENT
 from stream_bayes.streams.journal import Kept
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery, Transactions
@@ -135,6 +136,11 @@ class KafkaLog:
     def ready(self) -> bool:
         """Whether the cluster answers, as far as is known: records come, and results are taken."""
         return self.source.connected and not (self._delivery is not None and self._delivery.waiting)
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        resent = {} if self._delivery is None else {RESENT: self._delivery.aborts}
+        return {GAP: self.gap, **resent}
 
     def _found(self) -> Found:
         source = self.source

@@ -25,7 +25,7 @@ from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.sink import key_bytes
-from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS
+from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS, Send
 from stream_bayes.streams.source import Record, Source
 
 __all__ = ["Contents", "Produced", "csv_contents", "json_contents", "produce"]
@@ -196,6 +196,7 @@ def produce(connection: Connection, topic: str, source: Source, most: int | None
                 records = source.poll(AT_ONCE if most is None else min(AT_ONCE, most - sent))
             except Exhausted:
                 break
+            sends: list[Send] = []
             for record in records:
                 if not isinstance(record, Event):
                     left_out += 1
@@ -203,9 +204,10 @@ def produce(connection: Connection, topic: str, source: Source, most: int | None
                 key = key_bytes(record.key)
                 partition = next(turns) if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions
                 value = json.dumps(record.x, ensure_ascii=False, separators=(",", ":")).encode()
-                writer.send(topic, partition, key, value)
-                sent += 1
+                sends.append((topic, partition, key, value, []))
+            writer.send_all(sends)
             writer.flush()
+            sent += len(sends)
     finally:
         writer.close()
     return Produced(sent, left_out)

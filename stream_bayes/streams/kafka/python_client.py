@@ -6,7 +6,7 @@ import logging
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
@@ -18,7 +18,7 @@ from kafka.structs import OffsetAndMetadata
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import EpochLost, Header, Interrupted, Message
+from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
 
 __all__ = [
     "PythonReader",
@@ -217,6 +217,7 @@ class PythonWriter:
         self._connection = connection
         self._patience = min(seconds, DELIVERY_SECONDS)
         self._sent: list[Any] = []
+        self._asked_after = transactional_id is None  # a transaction fails with any of its records
         self._known: set[str] = set()
         try:
             with asking(connection):
@@ -247,20 +248,23 @@ class PythonWriter:
         with asking(self._connection):
             self._producer.begin_transaction()
 
-    def send(
-        self,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header] = (),
-    ) -> Callable[[], int]:
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Callable[[], int]:
         if topic not in self._known:
             self._learn_of(topic)
         with asking(self._connection):
-            future = self._producer.send(topic, value, key, list(headers), partition)
+            future = self._producer.send(topic, value, key, [], partition)
         self._sent.append(future)
         return lambda: int(future.get(timeout=0).offset)
+
+    def send_all(self, sends: Iterable[Send]) -> None:
+        send = self._producer.send
+        with asking(self._connection):
+            for topic, partition, key, value, headers in sends:
+                if topic not in self._known:
+                    self._learn_of(topic)
+                future = send(topic, value, key, headers, partition)
+                if self._asked_after:
+                    self._sent.append(future)
 
     def _learn_of(self, topic: str) -> None:
         """Let the client ask which partitions there are: again after a second, for a request may go unnoticed."""

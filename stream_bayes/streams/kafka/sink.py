@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from stream_bayes.core.event import Slice
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.json_sink import json_text
+from stream_bayes.streams.incidents import OVERSIZE
+from stream_bayes.streams.json_sink import json_bytes
 from stream_bayes.streams.kafka.delivery import Delivery, Transactions
 from stream_bayes.streams.kafka.transport import Header
 from stream_bayes.streams.sink import DeadLetter, Output, Result
@@ -24,8 +26,9 @@ SHOWN = 4096  # bytes of an output that is too large which its dead letter holds
 
 
 class KafkaSink:
-    """A topic of outputs: JSON, with the event's key, and where the event stood in the headers.
+    """A topic of outputs: JSON, with the event's key.
 
+    Where outputs may be repeated, without transactions, headers say where the event stood, so that they can be told.
     What comes from one partition goes to one, in order; with as many partitions as the input has, to that of the same
     number. An output that is larger than the topic takes becomes a dead letter.
 
@@ -63,7 +66,12 @@ class KafkaSink:
         self.delivery = delivery
         self.dead_letters = dead_letters
         self.oversize = 0
-        self.medium = "kafka" if isinstance(delivery, Transactions) else "outside"
+        self._once = isinstance(delivery, Transactions)
+        self.medium = "kafka" if self._once else "outside"
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        return {OVERSIZE: self.oversize}
 
     def open(self, length: int | None) -> None:
         self.delivery.open()
@@ -77,7 +85,7 @@ class KafkaSink:
 
     def write(self, results: Sequence[Result]) -> None:
         for result in results:
-            self._send(result, json_text(result).encode())
+            self._send(result, json_bytes(result))
 
     def commit(self, slices: Sequence[Slice]) -> None:
         self.delivery.commit(slices)
@@ -92,7 +100,8 @@ class KafkaSink:
         self.delivery.close()
 
     def _send(self, result: Result, value: bytes) -> None:
-        key, headers = key_bytes(result.key), headers_of(result)
+        key = key_bytes(result.key)
+        headers = [] if self._once and isinstance(result, Output) else headers_of(result)
         if size_of(key, value, headers) > self.delivery.most_bytes:
             self._too_large(result, value)
             return
@@ -141,12 +150,11 @@ class KafkaDeadLetters(KafkaSink):
         assert isinstance(result, DeadLetter)
         room = self.delivery.most_bytes // 4
         cut = msgspec.structs.replace(result, raw=result.raw[:room], detail=result.detail[:room])
-        if size_of(key_bytes(cut.key), json_text(cut).encode(), headers_of(cut)) > self.delivery.most_bytes:
-            cut = msgspec.structs.replace(cut, raw=result.raw[:SHOWN], detail=result.detail[:SHOWN], key=None)
+        if size_of(key_bytes(cut.key), json_bytes(cut), headers_of(cut)) > self.delivery.most_bytes:
+            room = min(room, SHOWN)
+            cut = msgspec.structs.replace(cut, raw=result.raw[:room], detail=result.detail[:room], key=None)
         partition = self.delivery.partition(self.topic, cut.partition)
-        self.delivery.send(
-            (self.topic, partition, key_bytes(cut.key), json_text(cut).encode(), headers_of(cut))
-        )
+        self.delivery.send((self.topic, partition, key_bytes(cut.key), json_bytes(cut), headers_of(cut)))
 
 
 def key_bytes(key: object) -> bytes | None:
@@ -159,22 +167,29 @@ def key_bytes(key: object) -> bytes | None:
     """
     if key is None or isinstance(key, bytes):
         return key
-    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else json_text(key).encode()
+    return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else json_bytes(key)
 
 
 def headers_of(result: Result) -> list[Header]:
     """Where its event stood; of a dead letter also what is wrong."""
+    position = b"%d" % result.position
     if isinstance(result, Output):
-        names = ("source", "partition", "position")
-    else:
-        names = ("topic", "partition", "offset")
-    values = (result.source, result.partition, result.position)
-    headers = [(name, str(value).encode()) for name, value in zip(names, values, strict=True)]
+        return [*_place("source", result.source, result.partition), ("position", position)]
+    headers = [*_place("topic", result.source, result.partition), ("offset", position)]
     if isinstance(result, DeadLetter):
         headers.append(("error", result.reason.encode()))
     return headers
 
 
+@lru_cache
+def _place(name: str, source: str, partition: int) -> tuple[Header, Header]:
+    """The headers that all of a partition have in common."""
+    return (name, source.encode()), ("partition", b"%d" % partition)
+
+
 def size_of(key: bytes | None, value: bytes, headers: Sequence[Header]) -> int:
     """How many bytes a record takes, at most."""
-    return len(key or b"") + len(value) + sum(len(name) + len(held) for name, held in headers) + ROOM
+    size = len(value) + ROOM if key is None else len(key) + len(value) + ROOM
+    for name, held in headers:
+        size += len(name) + len(held)
+    return size

@@ -11,6 +11,7 @@ from stream_bayes.core.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, SourceError
 from stream_bayes.streams.decoder import Decoder
+from stream_bayes.streams.incidents import RESEEKS
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
@@ -238,6 +239,10 @@ class KafkaSource:
             return all(self._reading().reached(partition) >= position for partition, position in end.items())
         except (BrokerAway, Interrupted):
             return False  # it will answer again
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        return {RESEEKS: self.reseeks}
 
     # -- while it reads -----------------------------------------------------------------------------------------------
 

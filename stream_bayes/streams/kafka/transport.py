@@ -6,8 +6,10 @@ a `BrokerError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
 
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BrokerError
@@ -20,16 +22,18 @@ __all__ = [
     "Interrupted",
     "Message",
     "Reader",
+    "Send",
     "Writer",
 ]
 
 Header = tuple[str, bytes]
+Send = tuple[str, int, bytes | None, bytes | None, list[Header]]  # topic, partition, key, value, headers
 
 TRANSACTION_SECONDS = 60.0
 MOST_BYTES = 1_000_000  # of a record with its headers: topics take 1,048,588 unless told otherwise
 
 
-class Message(NamedTuple):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One record of a topic, as it came.
 
     Parameters
@@ -109,15 +113,12 @@ class Writer(Protocol):
         """Begin a transaction."""
         ...
 
-    def send(
-        self,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header] = (),
-    ) -> Callable[[], int]:
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Callable[[], int]:
         """Write a record; what is returned tells its offset, once it was committed or flushed."""
+        ...
+
+    def send_all(self, sends: Iterable[Send]) -> None:
+        """Write records in their order."""
         ...
 
     def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
