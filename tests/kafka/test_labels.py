@@ -1,0 +1,62 @@
+"""Labels on a topic of their own: before their samples, long after them, twice, another one, or never."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.streams.kafka.connection import CLIENTS
+from tests.kafka.lab import Lab, Pipeline
+
+LATER = 100.0  # seconds after which a label is too late; the records say themselves when they were made
+SKIES = ("grey", "blue", "blué")
+QUESTIONS = [{"sky": sky} for sky in SKIES]
+
+
+def samples(name: str) -> list[tuple[int, bytes, bytes]]:
+    return [(n % 2, f"{name}-{n}".encode(), json.dumps({"sky": SKIES[n % 3]}).encode()) for n in range(10)]
+
+
+def labels(name: str, label: str, count: int = 10) -> list[tuple[int, bytes, bytes]]:
+    return [(n % 2, f"{name}-{n}".encode(), json.dumps({"y": label}).encode()) for n in range(count)]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_each_sample_is_learned_once_with_its_last_label_whenever_that_comes(
+    lab: Lab, tmp_path: Path, client: str
+) -> None:
+    pipeline = Pipeline(lab, tmp_path / "state", labels=lab.topic(2), wait_for=LATER, client=client)
+    topic, second = pipeline.topic, pipeline.told["labels"]
+    phases = [
+        (second, 0.0, labels("early", "rain")),
+        (topic, 1.0, [*samples("early"), *samples("never"), *samples("repeated")]),
+        (second, 2.0, labels("repeated", "rain")),
+        (second, 3.0, [*labels("repeated", "rain"), *labels("repeated", "dry", 5)]),
+        (topic, 2 * LATER, samples("late")),
+        (second, 2 * LATER + 1.0, [*labels("never", "dry"), *labels("late", "dry")]),
+    ]
+    taken = replayed = 0
+    try:
+        for place, moment, records in phases:
+            lab.put(place, records, moment)
+            taken += len(records)
+            pipeline.dies(end_at=["committed", 1], every_events=10_000)
+            replayed += pipeline.finish(taken)["replayed"]
+        assert replayed > 0
+        assert pipeline.state() == pipeline.expected()
+        assert pipeline.taken() == taken
+    finally:
+        pipeline.close()
+    answers = [(said["partition"], said["position"]) for said in pipeline.said()]
+    assert len(answers) == len(set(answers)) == 40
+    assert [letter["reason"] for letter in pipeline.said("letters")] == ["label_too_late"] * 10
+    expected = NaiveBayes()
+    for name, label in (("early", "rain"), ("repeated", "rain"), ("late", "dry")):
+        for n, (_, _, value) in enumerate(samples(name)):
+            expected.learn_one(json.loads(value), "dry" if name == "repeated" and n < 5 else label)
+    learned = NaiveBayes.from_state(pipeline.kept().sections["model"])
+    for question in QUESTIONS:
+        assert learned.predict_proba_one(question) == pytest.approx(expected.predict_proba_one(question))
