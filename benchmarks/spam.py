@@ -34,6 +34,7 @@ from river import feature_extraction, naive_bayes
 
 import stream_bayes
 from benchmarks.spam_attack import START, dictionary, falls, uncapped
+from benchmarks.spam_costs import cost_of, least_cost, one_threshold
 from stream_bayes.core.calibration import Calibration
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.evidence import TokenEvidence
@@ -250,8 +251,8 @@ def measures(run: Run, spam: Array) -> dict[str, float]:
         "calibration error": calibration.error(),
     }
     for times in (9, 99):
-        paid = _cost(certain, truth, times, times / (1 + times))
-        least = _least_cost(score[late], truth, times)
+        paid = cost_of(certain >= times / (1 + times), truth, times)
+        least = least_cost(score[late], truth, times)
         found[f"cost {times}:1, a message"] = paid / len(truth)
         found[f"cost {times}:1, over the best"] = paid / least if least else float("nan")
     if run.seconds:
@@ -263,20 +264,6 @@ def measures(run: Run, spam: Array) -> dict[str, float]:
 
 def _share(part: Array, whole: Array) -> float:
     return 100 * float(part.sum() / whole.sum()) if whole.any() else float("nan")
-
-
-def _cost(chance: Array, spam: Array, times: float, threshold: float) -> float:
-    """What it costs to call spam what is as probable as the threshold or more."""
-    called = chance >= threshold
-    return float(times * (called & ~spam).sum() + (~called & spam).sum())
-
-
-def _least_cost(score: Array, spam: Array, times: float) -> float:
-    """The cost of the best fixed threshold, known only afterwards."""
-    order = np.argsort(-score, kind="stable")
-    lost = np.append(0, np.cumsum(~spam[order]))
-    missed = spam.sum() - np.append(0, np.cumsum(spam[order]))
-    return float((times * lost + missed).min())
 
 
 def report(runs: Sequence[Run], spam: Array, title: str) -> Table:
@@ -341,6 +328,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     corpus, console, kept = Corpus.read(given.corpus), Console(), {}
     pairs: dict[str, list[tuple[Array, Array, Sequence[int]]]] = {}
+    late: list[tuple[Array, Array]] = []
+    paid: dict[int, list[float]] = {9: [], 99: []}
     for name in given.order or ["file"]:
         order = corpus.order(name)
         settings = {"train": given.train, "parser": given.parser}
@@ -365,7 +354,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print("bogofilter is not installed, and so not compared")
         for run in runs[1:]:
             pairs.setdefault(run.name, []).append((np.array(runs[0].score), np.array(run.score), order))
+        start = min(SETTLED, len(spam) // 2)
+        late.append((np.array(runs[0].score)[start:], spam[start:]))
+        for times, ratios in paid.items():
+            ratios.append(measures(runs[0], spam)[f"cost {times}:1, over the best"])
         kept[name] = {run.name: {"score": run.score, "verdict": run.verdict} for run in runs}
+    for times, ratios in paid.items() if len(late) > 1 else ():
+        mean, worst = one_threshold(late, times)
+        console.print(
+            f"cost {times}:1 over the best threshold of each of {len(late)} orders: mean {np.mean(ratios):.3g}, "
+            f"worst {max(ratios):.3g}; of one threshold for all, known afterwards: {mean:.3g}, {worst:.3g}"
+        )
     for other, scored in pairs.items():
         if len(scored) > 1:
             ratio, low, high = mean_ratio(scored, corpus.spam)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import stream_bayes
 from benchmarks.spam import Corpus, Run, main, mean_ratio, measures, ratio_interval, roca
 from benchmarks.spam_attack import dictionary, uncapped
+from benchmarks.spam_costs import cost_of, least_cost, one_threshold
 from stream_bayes.mail import SpamFilter
 from tests.mail.making import stream
 
@@ -28,6 +29,39 @@ def corpus(tmp_path: Path) -> Path:
     ]
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
     return path
+
+
+SCORED = st.lists(st.tuples(st.floats(-3, 3), st.booleans()), min_size=1, max_size=20)
+
+
+def arrays(scored: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([score for score, _ in scored]), np.array([spam for _, spam in scored])
+
+
+@given(SCORED, st.sampled_from([1, 9, 99]))
+def test_no_threshold_costs_less_than_the_least(scored: list[tuple[float, bool]], times: int) -> None:
+    score, spam = arrays(scored)
+    tried = [cost_of(score >= one, spam, times) for one in [*score.tolist(), np.inf]]
+    found = least_cost(score, spam, times)
+    assert found <= min(tried)
+    if len(set(score.tolist())) == len(score):  # equal scores cannot be parted by a threshold
+        assert found == min(tried)
+
+
+@given(st.lists(SCORED, min_size=1, max_size=4), st.sampled_from([1, 9]))
+def test_one_threshold_is_the_best_of_those_that_all_orders_share(
+    several: list[list[tuple[float, bool]]], times: int
+) -> None:
+    orders = [arrays([*scored, (0.5, False), (0.4, True)]) for scored in several]  # none is without errors
+    mean, worst = one_threshold(orders, times)
+    tried = [
+        [cost_of(score >= one, spam, times) / least_cost(score, spam, times) for score, spam in orders]
+        for one in np.concatenate([score for score, _ in orders])
+    ]
+    assert mean == pytest.approx(min(np.mean(ratios) for ratios in tried))
+    assert worst >= mean - 1e-9
+    if len(orders) == 1:
+        assert worst == mean
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=40))
@@ -127,6 +161,7 @@ def test_others_stand_beside_it_and_orders_are_summed_up(
     others = ["River MultinomialNB", *(["bogofilter"] if shutil.which("bogofilter") else [])]
     for other in others:
         assert f"mean 1-ROCA over {other}'s, 2 orders: " in printed
+        assert "cost 99:1 over the best threshold of each of 2 orders" in " ".join(printed.split())
         assert printed.count(other.split()[0]) >= 3  # at the head of a column for each order
     assert ("bogofilter is not installed" in printed) == (len(others) == 1)
 
