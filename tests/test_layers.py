@@ -22,6 +22,7 @@ PACKAGE = Path(__file__).parents[1] / "stream_bayes"
 LAYERS = """
 _build
 errors
+suggestions
 core.values
 core.inputs
 core.event
@@ -230,6 +231,7 @@ streams.other_sinks
 streams.mailbox
 streams.config_parts
 streams.config_model
+streams.config_errors
 streams.kafka.connection
 streams.kafka.transport
 streams.kafka.python_client

@@ -23,7 +23,6 @@ from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.catalogue import closest
 from stream_bayes.river_state.catalogue import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
@@ -31,6 +30,7 @@ from stream_bayes.streams.evaluation.comparing import compare as compare_learner
 from stream_bayes.streams.evaluation.result import Evaluation
 from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.source import Record, Source
+from stream_bayes.suggestions import closest
 
 __all__ = ["DATASETS", "compare"]
 

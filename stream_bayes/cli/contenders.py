@@ -10,9 +10,10 @@ from river import base, forest, naive_bayes, neighbors, tree
 
 from stream_bayes.cli.streams import learner_arguments
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.catalogue import LEARNERS, arguments_of, closest, make_learner
+from stream_bayes.learners.catalogue import LEARNERS, arguments_of, make_learner
 from stream_bayes.river_state.catalogue import make_adaptive
 from stream_bayes.schema import Schema
+from stream_bayes.suggestions import closest
 
 __all__ = ["MODELS", "PEERS", "contenders"]
 

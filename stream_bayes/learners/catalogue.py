@@ -5,7 +5,6 @@ A name here is all that such a file can say: it never holds a path to import.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -21,8 +20,9 @@ from stream_bayes.learners.saving import may_be_within
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Schema
+from stream_bayes.suggestions import closest
 
-__all__ = ["LEARNERS", "arguments_of", "closest", "make_learner", "summary_of"]
+__all__ = ["LEARNERS", "arguments_of", "make_learner", "summary_of"]
 
 LEARNERS: dict[str, type[BayesClassifier]] = {
     "nb": NaiveBayes,
@@ -110,15 +110,3 @@ def summary_of(learner: type[BayesClassifier]) -> str:
     'Naive Bayes over nominal and numeric features ...'
     """
     return inspect.cleandoc(learner.__doc__ or "").split("\n\n", 1)[0].replace("\n", " ")
-
-
-def closest(name: str, names: Any) -> str:  # any iterable of names
-    """A question after a name that may have been meant, or a full stop.
-
-    Examples
-    --------
-    >>> closest("aodee", ["nb", "aode"]), closest("x", ["nb", "aode"])
-    ("; did you mean 'aode'?", '.')
-    """
-    near = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {near[0]!r}?" if near else "."

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.learners.catalogue import closest, make_learner
+from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.decision import Costs
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.limits import Limits
+from stream_bayes.suggestions import closest
 
 __all__ = ["FILTER", "filter_arguments", "make_filter"]
 

@@ -15,7 +15,7 @@ from river.drift import binary
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.adaptive import BINARY, DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.catalogue import closest
+from stream_bayes.suggestions import closest
 
 __all__ = [
     "DETECTORS",

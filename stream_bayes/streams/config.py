@@ -26,12 +26,11 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
-    BaseModel,
     Field,
     ValidationError,
     model_validator,
@@ -39,9 +38,9 @@ from pydantic import (
 
 from stream_bayes.errors import BadConfig
 from stream_bayes.features import Nominal, Numeric
-from stream_bayes.learners.catalogue import closest
 from stream_bayes.mail.making import FILTER
 from stream_bayes.schema import Schema
+from stream_bayes.streams.config_errors import lines_of
 from stream_bayes.streams.config_model import DriftConfig, ModelConfig, TransformerConfig
 from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
@@ -306,8 +305,7 @@ def checked(table: Mapping[str, Any]) -> PipelineConfig:
     try:
         return PipelineConfig.model_validate(table)
     except ValidationError as error:
-        lines = [_line(problem, table) for problem in error.errors(include_url=False, include_input=False)]
-        raise BadConfig("\n".join(dict.fromkeys(lines))) from None
+        raise BadConfig("\n".join(lines_of(error, table, PipelineConfig))) from None
 
 
 SECRETS = {
@@ -329,68 +327,3 @@ def _misplaced(part: object, path: tuple[str, ...]) -> Any:
     elif isinstance(part, list):
         for value in part:
             yield from _misplaced(value, path)
-
-
-def _line(problem: Any, table: Mapping[str, Any]) -> str:
-    """One problem as a line: the key, what is wrong, what is allowed."""
-    place = [str(part) for part in problem["loc"]]
-    given: Any = table
-    model: Any = PipelineConfig
-    shown: list[str] = []
-    for part in place:
-        if isinstance(given, Mapping) and part in given:
-            shown.append(part)
-            given = given[part]
-            model = _inner(model, part, given)
-        elif part not in ("csv", "jsonl", "kafka", "nominal", "numeric") and not part.startswith(
-            ("literal", "FeatureConfig")
-        ):
-            shown.append(part)
-    key = ".".join(shown)
-    if problem["type"] == "extra_forbidden":
-        parent = _model_at(place[:-1], table)
-        names = _keys(parent)
-        return f"{key}: is not a key here{closest(place[-1], names)} There are {', '.join(names)}"
-    if problem["type"] == "missing":
-        return f"{key}: is missing"
-    said = problem["msg"].removeprefix("Value error, ")
-    return f"{key}: {said[0].lower()}{said[1:]}"
-
-
-def _keys(model: Any) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _model_at(place: Sequence[str], table: Mapping[str, Any]) -> Any:
-    """The class of the table at a place of the file."""
-    model: Any = PipelineConfig
-    given: Any = table
-    for part in place:
-        if isinstance(given, Mapping) and part in given:
-            given = given[part]
-            model = _inner(model, part, given)
-    return model
-
-
-def _inner(model: Any, key: str, given: Any) -> Any:
-    """The class of the table under a key; of several, the one of its kind."""
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        return model
-    for name, field in model.model_fields.items():
-        if (field.alias or name) == key:
-            return _choice(field.annotation, given)
-    return model
-
-
-def _choice(annotation: Any, given: Any) -> Any:
-    """The class that an annotation holds, of several the one for the kind that was given."""
-    if isinstance(annotation, type):
-        return annotation
-    found = [choice for part in get_args(annotation) if isinstance(choice := _choice(part, given), type)]
-    models = [choice for choice in found if issubclass(choice, BaseModel)]
-    kind = given.get("kind") if isinstance(given, Mapping) else None
-    for choice in models:
-        field = choice.model_fields.get("kind")
-        if field is not None and kind in get_args(field.annotation):
-            return choice
-    return models[0] if models else None

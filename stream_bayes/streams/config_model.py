@@ -8,10 +8,11 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.catalogue import LEARNERS, closest
+from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.mail.making import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.config_parts import Part, Secret
+from stream_bayes.suggestions import closest
 
 __all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
 

@@ -105,3 +105,77 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("name = 1")
     with pytest.raises(BadConfig, match=r"bad\.toml: "):
         load_config(tmp_path / "bad.toml")
+
+
+EVERYTHING_WRONG = """
+name = "we ather"
+batch = "ten"
+most_dead = 2
+model = { kind = "nb", arguments = 3 }
+transformers = [{ kind = 7 }]
+
+[source]
+kind = "csv"
+path = 3
+follow = "no"
+delimiter = "ab"
+ignore = "id"
+time_unit = "sec"
+
+[labels]
+wait_for = "1"
+assumed = [1]
+correct_within = -1
+
+[predictions]
+kind = "jsonll"
+path = "p"
+
+[dead_letters]
+path = "p"
+
+[snapshots]
+directory = "state"
+keep = 0
+every_events = 1.5
+every_seconds = 0
+
+[schema.features]
+sky = "nominall"
+wind = 3
+fog = { kind = "nominal", cuts = [1.0] }
+
+[ops]
+port = 99999
+host = ""
+"""
+
+
+def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
+    with pytest.raises(BadConfig) as refused:
+        parse_config(EVERYTHING_WRONG)
+    assert sorted(str(refused.value).splitlines()) == [
+        "batch: expected a whole number",
+        "dead_letters: kind is missing; it says what kind of thing this is",
+        "labels.assumed: expected text, or true or false, or a whole number, or a number",
+        "labels.correct_within: expected at least 0",
+        "labels.wait_for: expected a number",
+        "model.arguments: expected a table, as in { name = 1 }",
+        "most_dead: expected at most 1",
+        "name: expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100",
+        "ops.host: expected some text",
+        "ops.port: expected at most 65535",
+        "predictions.kind: there is no 'jsonll'; did you mean 'jsonl'? There are jsonl, csv, kafka",
+        "schema.features.fog: cuts are for numeric features",
+        "schema.features.sky: there is no 'nominall'; did you mean 'nominal'? There are nominal, numeric",
+        "schema.features.wind: expected a table, or 'nominal' or 'numeric'",
+        "snapshots.every_events: expected a whole number",
+        "snapshots.every_seconds: expected more than 0",
+        "snapshots.keep: expected at least 1",
+        "source.delimiter: expected one character",
+        "source.follow: expected true or false",
+        "source.ignore: expected a list, as in [1, 2]",
+        "source.path: expected a path, as text",
+        "source.time_unit: there is no 'sec'. There are s, ms, us, ns, iso",
+        "transformers.0.kind: expected text",
+    ]
