@@ -18,7 +18,7 @@ from stream_bayes import plots
 from stream_bayes.cli.contenders import MODELS, PEERS, contenders
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.streams import Ignore, Nominal, Time, source_of
+from stream_bayes.cli.streams import Delimiter, Ignore, Nominal, Time, source_of
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
@@ -73,7 +73,7 @@ def compare(
     time: Time = None,
     nominal: Nominal = [],  # noqa: B006
     ignore: Ignore = [],  # noqa: B006
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
+    delimiter: Delimiter = None,
     every: Annotated[int, typer.Option(help="Note where they stand after so many events.", min=1)] = 100,
     delay: Annotated[int, typer.Option(help="How many events later labels come.", min=0)] = 0,
     most: Annotated[int | None, typer.Option(help="Stop after so many events.", min=1)] = None,
@@ -128,7 +128,12 @@ def compare(
 
 
 def _stream(
-    file: Path, target: str | None, time: str | None, nominal: list[str], ignore: list[str], delimiter: str
+    file: Path,
+    target: str | None,
+    time: str | None,
+    nominal: list[str],
+    ignore: list[str],
+    delimiter: str | None,
 ) -> tuple[Source, Schema | None]:
     """A file, or one of River's datasets by its name."""
     if not file.exists() and str(file) in DATASETS:

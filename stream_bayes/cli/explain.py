@@ -74,6 +74,8 @@ def _model(path: Path, key_env: str | None) -> BayesClassifier:
         if found is None:
             raise NoSnapshot(f"there are no snapshots in {path}")
         held = found.snapshot
+    elif not path.exists():
+        raise NoSnapshot(f"there is no snapshot or directory {path}")
     else:
         held = Snapshot.from_bytes(path.read_bytes())
     classes = {made.__name__: made for made in LEARNERS.values()}

@@ -69,10 +69,21 @@ def _row(store: SnapshotStore, generation: int) -> dict[str, Any]:
 
 
 @snapshots.command()
-def show(directory: Directory, generation: Generation, json: JSON = False) -> None:
+def show(
+    directory: Directory,
+    generation: Annotated[
+        int | None, typer.Argument(help="Its number, as `list` shows it; the newest, if not given.")
+    ] = None,
+    json: JSON = False,
+) -> None:
     """Show what a snapshot says of itself."""
     with telling_errors():
-        told = store_of(directory, None).describe(generation)
+        store = store_of(directory, None)
+        if generation is None:
+            generation = max(store.list(), default=None)
+        if generation is None:
+            raise NoSnapshot(f"there are no snapshots in {directory}")
+        told = store.describe(generation)
         if json:
             print_json(told)
         else:

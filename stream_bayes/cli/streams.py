@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stream_bayes import features
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.progress import bar_over, print_summary
@@ -17,7 +18,14 @@ from stream_bayes.errors import BadConfig, BadValue, Undecodable
 from stream_bayes.river_state.catalogue import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.streams.config import PipelineConfig, checked, load_config
-from stream_bayes.streams.csv_types import inferred_schema
+from stream_bayes.streams.csv_source import CSVSource
+from stream_bayes.streams.csv_types import (
+    FIRST_ROWS,
+    delimiter_of,
+    first_rows,
+    inferred_features,
+    inferred_schema,
+)
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields, seconds_from
 from stream_bayes.streams.logs import logging_json
@@ -28,6 +36,7 @@ from stream_bayes.streams.signals import stopping_on_signals
 from stream_bayes.streams.source import Source
 
 __all__ = [
+    "Delimiter",
     "File",
     "Ignore",
     "Nominal",
@@ -39,6 +48,7 @@ __all__ = [
     "run",
     "source_of",
 ]
+MANY = 50  # different numbers: more are measurements, rather than names
 
 File = Annotated[Path, typer.Argument(help="A CSV or JSON lines file, plain or gzipped.", show_default=False)]
 Target = Annotated[str, typer.Option(help="The column that holds the labels.", show_default=False)]
@@ -46,41 +56,60 @@ Nominal = Annotated[
     list[str], typer.Option("--nominal", help="A column of numbers that are names. May be repeated.")
 ]
 Ignore = Annotated[list[str], typer.Option("--ignore", help="A column that is no feature. May be repeated.")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands between the cells of a CSV file: a character, or tab.", show_default=False
+    ),
+]
 Time = Annotated[
     str | None, typer.Option(help="The column that holds the time: seconds since 1970, or ISO 8601.")
 ]
 
 
 def source_of(
-    file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str
+    file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str | None
 ) -> tuple[Source, Schema | None]:
     """A file as a source, and what its first rows show to be in it."""
-    table = {"kind": kind_of(file), "path": str(file), "target": target, "ignore": ignore}
+    table: dict[str, Any] = {"kind": kind_of(file), "path": str(file), "target": target, "ignore": ignore}
     if time is not None:
         table["time"] = time
-    if table["kind"] == "csv":
+    if table["kind"] == "csv" and delimiter is not None:
         table["delimiter"] = delimiter
     config = checked({"name": "replay", "source": table, "model": {"kind": "nb"}})
     schema = None
     if table["kind"] == "csv":
         fields = Fields(target=target, time=time, ignore=tuple(ignore))
-        schema = with_nominal(inferred_schema(file, fields, delimiter=delimiter), nominal)
+        between = delimiter_of(file, delimiter)
+        schema = with_nominal(inferred_schema(file, fields, delimiter=between), nominal)
+        warn_of_measurements(file, fields, between)
     elif nominal:
         raise BadValue("--nominal is for CSV files: in JSON, text is nominal and numbers are numeric")
     return make_source(config, Path(), schema), schema
 
 
+def warn_of_measurements(file: Path, fields: Fields, delimiter: str) -> None:
+    """Say so where the labels are numbers of which hardly two are the same: to a classifier, each is a class."""
+    with closing(CSVSource(file, fields, delimiter=delimiter)) as source:
+        labels = {record.y for record in first_rows(source, FIRST_ROWS) if record.y is not None}
+    kind = inferred_features(["y"], ({"y": label} for label in labels))["y"]
+    if isinstance(kind, features.Numeric) and len(labels) > MANY:
+        typer.echo(
+            f"warning: --target {fields.target} holds {len(labels):,} different numbers in the first {FIRST_ROWS:,} "
+            "rows; these models learn classes, and each number will be one",
+            err=True,
+        )
+
+
 def with_nominal(schema: Schema, names: list[str]) -> Schema:
     """The schema with some features declared nominal."""
-    from stream_bayes.features import Nominal as NominalFeature
-
     unknown = [name for name in names if name not in schema.features]
     if unknown:
         raise BadValue(
             f"--nominal {unknown[0]}: there is no such feature; there are {', '.join(schema.features)}"
         )
-    features = {name: NominalFeature() if name in names else spec for name, spec in schema.features.items()}
-    return Schema(features, classes=schema.classes, target=schema.target, unknown=schema.unknown)
+    declared = {name: features.Nominal() if name in names else spec for name, spec in schema.features.items()}
+    return Schema(declared, classes=schema.classes, target=schema.target, unknown=schema.unknown)
 
 
 def kind_of(file: Path) -> str:
@@ -137,7 +166,7 @@ def replay(
     time: Time = None,
     nominal: Nominal = [],  # noqa: B006
     ignore: Ignore = [],  # noqa: B006
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
+    delimiter: Delimiter = None,
     speed: Annotated[
         float | None, typer.Option(help="So many times as fast as the events happened; needs --time.")
     ] = None,

@@ -43,6 +43,7 @@ from stream_bayes.schema import Schema
 from stream_bayes.streams.config_errors import lines_of
 from stream_bayes.streams.config_model import DriftConfig, ModelConfig, TransformerConfig
 from stream_bayes.streams.config_parts import VARIABLE, FieldsConfig, Part, Secret
+from stream_bayes.streams.csv_types import delimiter_of
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.mail_decoder import MailDecoder
 
@@ -102,9 +103,14 @@ class CSVConfig(FieldsConfig):
 
     kind: Literal["csv"]
     path: Path = Field(strict=False)
-    delimiter: str = Field(",", min_length=1, max_length=1)
+    delimiter: str | None = Field(None, pattern=r"^(.|tab|\\t)$")
     follow: bool = False
     max_record_bytes: int = Field(1_048_576, ge=16)
+
+    @property
+    def between(self) -> str:
+        """What stands between cells."""
+        return delimiter_of(self.path, self.delimiter)
 
 
 class JSONLinesConfig(FieldsConfig):

@@ -30,10 +30,8 @@ SAID = {
     "less_than_equal": "expected at most {le:g}",
     "less_than": "expected less than {lt:g}",
     "string_too_short": "expected some text",
-    "string_pattern_mismatch": (
-        "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100"
-    ),
 }
+NAMED = "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100"
 # Parts of a place that are no keys, but choices of pydantic's among what a value may be.
 TYPES = {"str", "int", "float", "bool"}
 
@@ -100,11 +98,10 @@ def _told(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tupl
         return key, f"there is no {given!r}{closest(given, allowed)} There are {', '.join(allowed)}"
     if kind == "union_tag_not_found":
         return key, "kind is missing; it says what kind of thing this is"
-    if kind == "string_too_long":
-        most = context["max_length"]
-        return key, f"expected at most {most} characters" if most > 1 else "expected one character"
     if kind in ("model_type", "model_attributes_type") and choices and isinstance(given, str):
         return key, None  # a name was meant, and the other choice says which there are
+    if kind == "string_pattern_mismatch":
+        return key, NAMED if key == "name" else 'expected one character, or "tab"'
     text = SAID.get("model_type" if kind == "model_attributes_type" else kind)
     if text is not None:
         return key, text.format(**context)

@@ -23,8 +23,11 @@ from stream_bayes.streams.csv_cells import (
     WeightCells,
 )
 from stream_bayes.streams.fields import Fields
+from stream_bayes.suggestions import closest
 
 __all__ = ["Columns"]
+
+DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # what often stands between cells
 
 
 class Columns:
@@ -135,9 +138,14 @@ class Columns:
         for name in wanted:
             if name not in self.names:
                 raise SchemaError(
-                    f"{what}: there is no column {shortened(name)}, only {shown([*self.names])}; "
-                    "name one that is there, or leave it out"
+                    f"{what}: there is no column {shortened(name)}{closest(name, self.names)} There are "
+                    f"{shown([*self.names])}" + self._other_delimiter()
                 )
+
+    def _other_delimiter(self) -> str:
+        """A hint, where the whole heading is one name that another delimiter would part."""
+        found = [said for mark, said in DELIMITERS.items() if len(self.names) == 1 and mark in self.names[0]]
+        return f"; is the delimiter perhaps {found[0]}?" if found else ""
 
     def _declared(self, features: Sequence[str], schema: Schema) -> list[str]:
         """Those of the features that the schema declares."""

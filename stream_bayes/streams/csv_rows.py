@@ -21,6 +21,8 @@ from stream_bayes.streams.file_source import Lines
 
 __all__ = ["QuickCells", "Row", "rows_of"]
 
+NOT_UTF8 = "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8"
+
 
 class Row(NamedTuple):
     """One record.
@@ -159,7 +161,10 @@ class _Lines:
     def row(self, cells: list[str] | Undecodable, end: int) -> Row:
         """The present record, which goes to the end of the line before `end`; the next one begins there."""
         if not self._is_text and not isinstance(cells, Undecodable):
-            cells = undecodable(Reason.NOT_UTF8, "expected UTF-8, got other bytes")
+            cells = undecodable(
+                Reason.NOT_UTF8,
+                NOT_UTF8,
+            )
         row = Row(cells, self.begins[self.first], self.begins[end])
         self.first = self.following = end
         self._is_text = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 
 from stream_bayes.core.event import Event
 from stream_bayes.core.values import shown
@@ -14,9 +15,31 @@ from stream_bayes.streams.csv_cells import number
 from stream_bayes.streams.csv_source import CSVSource
 from stream_bayes.streams.fields import Fields
 
-__all__ = ["FIRST_ROWS", "inferred_features", "inferred_schema"]
+__all__ = ["FIRST_ROWS", "delimiter_of", "first_rows", "inferred_features", "inferred_schema"]
 
 FIRST_ROWS = 1000
+
+
+def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
+    r"""What stands between the cells of a file: a tab may also be written `tab` or `\t`.
+
+    Parameters
+    ----------
+    path
+        The file; in one whose name ends in .tsv it is a tab, and in others a comma, unless another is given.
+    given
+        What is given.
+
+    Examples
+    --------
+    >>> delimiter_of("days.tsv.gz"), delimiter_of("days.csv"), delimiter_of("days.csv", "tab")
+    ('\t', ',', '\t')
+    """
+    if given in ("tab", r"\t"):
+        return "\t"
+    if given is not None:
+        return given
+    return "\t" if ".tsv" in [suffix.lower() for suffix in PurePath(path).suffixes] else ","
 
 
 def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> dict[str, Spec]:
@@ -90,7 +113,7 @@ def inferred_schema(
     source = CSVSource(path, fields, columns=columns, delimiter=delimiter, missing=missing)
     try:
         features = inferred_features(
-            filter(source.fields.is_feature, source.columns), _first_rows(source, rows)
+            filter(source.fields.is_feature, source.columns), (event.x for event in first_rows(source, rows))
         )
     finally:
         source.close()
@@ -104,11 +127,12 @@ def inferred_schema(
     return Schema(features)
 
 
-def _first_rows(source: CSVSource, count: int) -> Iterable[Mapping[str, str | None]]:
+def first_rows(source: CSVSource, count: int) -> Iterable[Event]:
+    """The events of a file's first so many records."""
     while count > 0:
         try:
             records = source.poll(count)
         except Exhausted:
             return
         count -= len(records)
-        yield from (record.x for record in records if isinstance(record, Event))
+        yield from (record for record in records if isinstance(record, Event))

@@ -126,7 +126,7 @@ def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Sc
             f"{path} holds no row yet that would show which of its columns hold numbers: say so in [schema.features], "
             'as in wind = "numeric", or start once there are some'
         )
-    schema = inferred_schema(path, own.fields(), delimiter=own.delimiter)
+    schema = inferred_schema(path, own.fields(), delimiter=own.between)
     numbers = [name for name, spec in schema.features.items() if isinstance(spec, Numeric)]
     logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
     return schema
@@ -135,7 +135,7 @@ def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Sc
 def _has_rows(path: Path, own: CSVConfig) -> bool:
     if path.exists() and not path.stat().st_size:
         return False
-    with closing(CSVSource(path, own.fields(), delimiter=own.delimiter)) as source:
+    with closing(CSVSource(path, own.fields(), delimiter=own.between)) as source:
         try:
             return any(isinstance(record, Event) for record in source.poll(1))
         except Exhausted:
@@ -200,7 +200,7 @@ def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) 
             path,
             own.fields(),
             schema,
-            delimiter=own.delimiter,
+            delimiter=own.between,
             name=config.name,
             follow=own.follow,
             max_record_bytes=own.max_record_bytes,

@@ -276,7 +276,9 @@ def test_compare_knows_rivers_datasets() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("replay", "{}", "--target", "rane"), 3, "no column 'rane'"),
+        (("replay", "{}", "--target", "rane"), 3, "no column 'rane'; did you mean 'rain'?"),
+        (("replay", "{}", "--target", "rain", "--delimiter", ";"), 3, "is the delimiter perhaps ','?"),
+        (("replay", "{}", "--target", "rain", "--delimiter", "ab"), 3, 'expected one character, or "tab"'),
         (("replay", "nowhere.csv", "--target", "rain"), 5, "nowhere.csv"),
         (("replay", "{}", "--target", "rain", "--model", "aodee"), 3, "did you mean 'aode'"),
         (
@@ -340,3 +342,28 @@ def test_what_was_passed_over_is_told_with_its_reason(weather: Path) -> None:
         file.write("1,2\n")
     said = run("compare", weather, "--target", "rain", "--model", "nb").stdout
     assert "1 passed over: 1 ragged" in said and "no room for" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("w.tsv", ()), ("w.csv", ("tab",)), ("w.csv", ("\\t",)), ("w.txt", ("\t",))]
+)
+def test_a_tab_between_cells_is_told_by_the_name_or_written_out(
+    weather: Path, tmp_path: Path, name: str, given: tuple[str, ...]
+) -> None:
+    path = tmp_path / name
+    path.write_text(weather.read_text().replace(",", "\t"))
+    rest = [word for delimiter in given for word in ("--delimiter", delimiter)]
+    told = json.loads(run("replay", path, "--target", "rain", "--ignore", "id", *rest, "--json").stdout)
+    assert (
+        told["cumulative"]
+        == json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)[
+            "cumulative"
+        ]
+    )
+
+
+@pytest.mark.parametrize("command", ["replay", "compare"])
+def test_labels_that_are_measurements_are_warned_of(weather: Path, command: str) -> None:
+    result = run(command, weather, "--target", "wind", "--model", "nb")
+    assert result.exit_code == 0 and "different numbers" in result.stderr
+    assert "different numbers" not in run(command, weather, "--target", "rain", "--model", "nb").stderr

@@ -172,7 +172,7 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         "snapshots.every_events: expected a whole number",
         "snapshots.every_seconds: expected more than 0",
         "snapshots.keep: expected at least 1",
-        "source.delimiter: expected one character",
+        'source.delimiter: expected one character, or "tab"',
         "source.follow: expected true or false",
         "source.ignore: expected a list, as in [1, 2]",
         "source.path: expected a path, as text",

@@ -173,7 +173,7 @@ def test_a_bad_row_is_told_by_column_type_and_size_and_the_others_are_events(tmp
         ("wrong_type", "column 'size': expected a number, got text of 6 characters"),
         ("ragged", "expected 3 cells, got 2"),
         ("ragged", "expected 3 cells, got 4"),
-        ("not_utf8", "expected UTF-8, got other bytes"),
+        ("not_utf8", "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8"),
         ("not_csv", bad[4].detail),
         ("wrong_type", "column 'size': expected a number, got text of 3 characters"),
         ("wrong_type", "column 'size': expected a number, got text of 3 characters"),
@@ -276,7 +276,7 @@ def test_a_compressed_file_that_is_cut_ends_the_stream_with_an_error(tmp_path):
             SchemaError,
             r"days\.csv: each column has a name of its own, but these stand twice: \['a'\]",
         ),
-        ("a,b\n", {"fields": RAIN}, SchemaError, r"target: there is no column 'rain', only \['a', 'b'\]"),
+        ("a,b\n", {"fields": RAIN}, SchemaError, r"target: there is no column 'rain'. There are \['a', 'b'\]"),
         ("a,b\n", {"fields": Fields(ignore=["c"])}, SchemaError, "ignore: there is no column 'c'"),
         (
             "a,b\n",
