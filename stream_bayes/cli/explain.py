@@ -15,7 +15,8 @@ from stream_bayes.cli.snapshots import Key, store_of
 from stream_bayes.errors import BadValue, NoSnapshot, NotSupported
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.pipeline import read_snapshot
+from stream_bayes.suggestions import closest
 
 __all__ = ["explain"]
 
@@ -39,8 +40,13 @@ def explain(
         if not answer:
             raise NotSupported("the model has learned nothing yet")
         if json:
-            evidence = [
-                {"feature": name, "value": x[name], "evidence": list(by_label.values())}
+            parts = [
+                {
+                    "feature": name,
+                    "value": x[name],
+                    "seen": _has_seen(model, name, x[name]),
+                    "evidence": list(by_label.values()),
+                }
                 for name, by_label in told.evidence.items()
             ]
             print_json(
@@ -49,12 +55,16 @@ def explain(
                     "probabilities": list(answer.values()),
                     "kind": told.kind,
                     "baseline": [told.baseline[label] for label in answer],
-                    "evidence": evidence,
+                    "evidence": parts,
                 }
             )
             return
         rows: list[dict[str, Any]] = [
-            {"": name, "value": repr(x[name]), **{str(label): round(v, 3) for label, v in by_label.items()}}
+            {
+                "": name,
+                "value": _value(model, name, x[name]),
+                **{str(label): round(v, 3) for label, v in by_label.items()},
+            }
             for name, by_label in sorted(told.evidence.items(), key=lambda item: -_spread(item[1]))
         ]
         base = {str(label): round(value, 3) for label, value in told.baseline.items()}
@@ -65,6 +75,10 @@ def explain(
             {"": "probability", "value": "", **said},
         ]
         print_table(f"{told.kind} of {type(model).__name__}", rows, right=tuple(said))
+        known = model._store.encoder.features
+        for name in x:
+            if name not in known:
+                typer.echo(f"{name}: there is no such feature{closest(name, known)}")
 
 
 def _model(path: Path, key_env: str | None) -> BayesClassifier:
@@ -74,10 +88,8 @@ def _model(path: Path, key_env: str | None) -> BayesClassifier:
         if found is None:
             raise NoSnapshot(f"there are no snapshots in {path}")
         held = found.snapshot
-    elif not path.exists():
-        raise NoSnapshot(f"there is no snapshot or directory {path}")
     else:
-        held = Snapshot.from_bytes(path.read_bytes())
+        held = read_snapshot(path)
     classes = {made.__name__: made for made in LEARNERS.values()}
     if held.learner not in classes:
         raise NotSupported(
@@ -92,6 +104,20 @@ def _features(text: str) -> dict[str, Any]:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise BadValue(f'the event is no JSON object, such as {{"sky": "grey"}}: {error}') from error
+
+
+def _has_seen(model: BayesClassifier, name: str, value: Any) -> bool:
+    """Whether the feature has this value anywhere in what was learned; a number is one of its feature's."""
+    row = model._store.encoder.lookup({name: value})
+    return bool(row.entries or row.numbers)
+
+
+def _value(model: BayesClassifier, name: str, value: Any) -> str:
+    if value is None:
+        return "missing"
+    if _has_seen(model, name, value):
+        return repr(value)
+    return f"{value!r} (never learned)"
 
 
 def _spread(evidence: dict[Any, float]) -> float:

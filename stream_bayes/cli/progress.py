@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -65,7 +66,12 @@ def summary(engine: Engine) -> dict[str, Any]:
         "records": reached.taken,
         "records_in_this_run": reached.in_this_run,
         "learned": step.learned,
+        "learned_in_this_run": reached.learned,
         "dead_letters": dict(step.dead),
+        "last_dead_letters": {
+            reason: {"position": position, "detail": detail}
+            for reason, (position, detail) in step.last_dead.items()
+        },
         "waiting": 0 if step.pending is None else step.pending.waiting,
         "seconds": reached.seconds,
         "records_a_second": reached.in_this_run / reached.seconds if reached.seconds else 0.0,
@@ -84,10 +90,13 @@ def print_summary(engine: Engine, json: bool) -> None:
         {"measure": name.replace("_", " "), "whole stream": value, "last 1,000": told["last_1000"][name]}
         for name, value in told["cumulative"].items()
     ]
-    dead = ", ".join(f"{count:,} {reason}" for reason, count in told["dead_letters"].items())
-    print_table(
-        f"{told['name']}: {told['records']:,} records, {told['learned']:,} learned by {told['model']}, "
-        f"{told['records_a_second']:,.0f} a second" + (f"; dead letters: {dead}" if dead else ""),
-        measures,
-        right=("whole stream", "last 1,000"),
-    )
+    run, learned = told["records_in_this_run"], told["learned_in_this_run"]
+    title = f"{told['name']}: {run:,} records, {learned:,} learned by {told['model']}"
+    title += f", {told['records_a_second']:,.0f} a second" * bool(run)
+    if run != told["records"]:
+        title += f"; with earlier runs {told['records']:,} records, {told['learned']:,} learned"
+    print_table(title, measures, right=("whole stream", "last 1,000"))
+    for reason, count in told["dead_letters"].items():
+        last = told["last_dead_letters"].get(reason)
+        said = "" if last is None else f"; the last one at position {last['position']:,}: {last['detail']}"
+        typer.echo(f"dead letters, {reason}: {count:,}{said}")

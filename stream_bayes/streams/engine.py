@@ -52,12 +52,15 @@ class Progress:
         How many were only replayed: their results had been written before.
     seconds
         How long this run has lasted.
+    learned
+        How many more samples are learned than were when it began; fewer, where more was taken back.
     """
 
     taken: int
     in_this_run: int
     replayed: int
     seconds: float
+    learned: int
 
 
 class Engine:
@@ -128,7 +131,7 @@ class Engine:
         self._pruned: int | None = None  # after which snapshot
         self._stopping = False
         self._running = False
-        self._began = (0, 0.0)
+        self._began = (0, 0, 0.0)
 
     @property
     def delivery(self) -> str:
@@ -219,8 +222,11 @@ class Engine:
     @property
     def progress(self) -> Progress:
         """How far the run has come."""
-        taken, began = self._began
-        return Progress(self.step.taken, self.step.taken - taken, self.replayed, self._clock() - began)
+        step = self.step
+        taken, learned, began = self._began
+        return Progress(
+            step.taken, step.taken - taken, self.replayed, self._clock() - began, step.learned - learned
+        )
 
     def _take(self, records: Sequence[Record]) -> None:
         """One batch, from events to results that last."""
@@ -286,7 +292,7 @@ class Engine:
         else:
             lengths = found.outputs
             self._load(found)
-        self._began = (self.step.taken, self._clock())
+        self._began = (self.step.taken, self.step.learned, self._clock())
         for sink in self._sinks:
             sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
         if self.journal is not None:

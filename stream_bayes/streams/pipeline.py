@@ -12,7 +12,7 @@ from river import compose
 from stream_bayes.core.event import Event
 from stream_bayes.core.pending import Pending
 from stream_bayes.core.stream_time import EventCount, StreamTime
-from stream_bayes.errors import BadConfig, BadState, Exhausted, SchemaError
+from stream_bayes.errors import BadConfig, BadSnapshot, BadState, Exhausted, NoSnapshot, SchemaError
 from stream_bayes.features import Numeric
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.email_tokens import EmailTokens
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.kafka.assembly import KafkaParts
     from stream_bayes.streams.kafka.source import KafkaSource
 
-__all__ = ["build", "make_source", "warm_start"]
+__all__ = ["build", "make_source", "read_snapshot", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
@@ -209,6 +209,24 @@ def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) 
     return JSONLinesSource(path, decoder, name=config.name, follow=own.follow)
 
 
+def read_snapshot(path: Path) -> Snapshot:
+    """The snapshot in a file.
+
+    Raises
+    ------
+    NoSnapshot
+        If there is none.
+    BadState
+        If it is none.
+    """
+    try:
+        return Snapshot.from_bytes(path.read_bytes())
+    except FileNotFoundError:
+        raise NoSnapshot(f"there is no snapshot {path}") from None
+    except BadState as error:
+        raise BadSnapshot(f"{path}: {error}") from error
+
+
 def warm_start(engine: Engine, path: Path) -> None:
     """Begin with the model of a snapshot, and nothing else of it: no position, no score, no held sample.
 
@@ -217,7 +235,7 @@ def warm_start(engine: Engine, path: Path) -> None:
     BadState
         If the file is no snapshot, or of another model.
     """
-    snapshot = Snapshot.from_bytes(path.read_bytes())
+    snapshot = read_snapshot(path)
     if "model" not in snapshot.sections:
         raise BadState(f"{path} holds no model, but {sorted(snapshot.sections)}")
     engine.step.load_model(snapshot.sections["model"])

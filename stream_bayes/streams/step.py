@@ -81,6 +81,8 @@ class Step:
         How many dead letters there were of each reason.
     drifts
         What was noted of drifts, and not forgotten, each with the place and time of the record that it came with.
+    last_dead
+        The place and the detail of the last one of each reason, since this object was made.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class Step:
         self.taken = 0
         self.learned = 0
         self.dead: dict[str, int] = {}
+        self.last_dead: dict[str, tuple[int, str]] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
         self._dead_at = 0  # when it was worked out
         self.drifts: list[DriftEntry] = []
@@ -285,6 +288,7 @@ class Step:
         place = (record.key, source, partition, record.position, record.time)
         self.letters.append(DeadLetter(*place, reason, detail, raw[:MOST_RAW]))
         self.dead[reason] = self.dead.get(reason, 0) + 1
+        self.last_dead[reason] = (record.position, detail)
         if self.most_dead < 1.0:
             self._weigh_dead(record, detail)
 

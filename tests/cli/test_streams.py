@@ -142,6 +142,27 @@ def test_run_answers_each_event_once_with_its_key_and_time(pipeline: Path) -> No
     assert len(answers(pipeline)) == ROWS
 
 
+def test_a_second_run_says_what_it_took_itself(pipeline: Path) -> None:
+    run("run", pipeline, "--most", 400)
+    said = " ".join(run("run", pipeline).stdout.split())
+    assert "weather: 200 records, 200 learned" in said
+    assert "with earlier runs 600 records, 600 learned" in said
+    assert "weather: 0 records, 0 learned by NaiveBayes; with earlier" in " ".join(
+        run("run", pipeline).stdout.split()
+    )
+
+
+def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
+    at = weather.stat().st_size
+    with weather.open("ab") as file:
+        file.write(b"1,2\n3,3.0,gr\xe9y,0.5,yes\n")
+    result = run("replay", weather, "--target", "rain")
+    assert f"ragged: 1; the last one at position {at:,}: expected 5 cells, got 2" in result.stdout
+    assert "not_utf8: 1" in result.stdout and "iconv -f latin1" in result.stdout
+    told = json.loads(run("replay", weather, "--target", "rain", "--json").stdout)
+    assert told["last_dead_letters"]["ragged"]["position"] == at
+
+
 def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path) -> None:
     told = json.loads(run("run", pipeline, "--dry-run", "--json").stdout)
     assert (told["snapshot"], told["records"], told["delivery"]) == (None, 0, "exactly once")

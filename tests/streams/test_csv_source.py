@@ -276,7 +276,12 @@ def test_a_compressed_file_that_is_cut_ends_the_stream_with_an_error(tmp_path):
             SchemaError,
             r"days\.csv: each column has a name of its own, but these stand twice: \['a'\]",
         ),
-        ("a,b\n", {"fields": RAIN}, SchemaError, r"target: there is no column 'rain'. There are \['a', 'b'\]"),
+        (
+            "a,b\n",
+            {"fields": RAIN},
+            SchemaError,
+            r"target: there is no column 'rain'. There are \['a', 'b'\]",
+        ),
         ("a,b\n", {"fields": Fields(ignore=["c"])}, SchemaError, "ignore: there is no column 'c'"),
         (
             "a,b\n",

@@ -1,0 +1,80 @@
+"""`stream-bayes explain`: what speaks for each label, and what the model cannot know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.store import SnapshotStore
+from tests.cli.test_snapshots import run
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    model = NaiveBayes()
+    for sky, wind, rain in [
+        ("grey", 5.0, "yes"),
+        ("blue", 1.0, "no"),
+        ("grey", 4.0, "yes"),
+        ("blue", 2.0, "no"),
+    ]:
+        model.learn_one({"sky": sky, "wind": wind}, rain)
+    path = tmp_path / "model.zip"
+    path.write_bytes(Snapshot(learner="NaiveBayes", sections={"model": model.state()}).to_bytes())
+    return path
+
+
+def test_the_probabilities_are_those_of_the_model_and_the_evidence_adds_up(snapshot: Path) -> None:
+    x = {"sky": "grey", "wind": 3.0}
+    told = json.loads(run("explain", snapshot, json.dumps(x), "--json").stdout)
+    model = NaiveBayes.from_state(Snapshot.from_bytes(snapshot.read_bytes()).sections["model"])
+    assert dict(zip(told["labels"], told["probabilities"], strict=True)) == model.predict_proba_one(x)
+    odds = [
+        start + sum(part["evidence"][k] for part in told["evidence"])
+        for k, start in enumerate(told["baseline"])
+    ]
+    joint = model.joint_log_likelihood(x)
+    assert odds == pytest.approx([joint[label] for label in told["labels"]])
+    assert [part["seen"] for part in told["evidence"]] == [True, True]
+
+
+def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
+    event = json.dumps({"skyy": "grey", "sky": "purple", "wind": None})
+    said = " ".join(run("explain", snapshot, event).stdout.split())
+    assert "skyy: there is no such feature; did you mean 'sky'?" in said
+    assert "'purple' (never learned)" in said and "missing" in said
+    told = json.loads(run("explain", snapshot, event, "--json").stdout)
+    assert [part["seen"] for part in told["evidence"]] == [False, False, False]
+
+
+def test_it_reads_the_event_from_the_standard_input_and_the_newest_of_a_directory(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    store = SnapshotStore(tmp_path / "state")
+    store.take_over()
+    store.save(Snapshot.from_bytes(snapshot.read_bytes()))
+    told = json.loads(run("explain", tmp_path / "state", '{"sky": "grey"}', "--json").stdout)
+    assert told["labels"] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("where", "event", "code", "said"),
+    [
+        ("nowhere.zip", "{}", 4, "there is no snapshot"),
+        ("", "{}", 4, "there are no snapshots in"),
+        ("model.zip", "sky", 3, "the event is no JSON object"),
+        ("model.zip", '{"wind": "strong"}', 3, "'wind' is numeric"),
+        ("broken.zip", "{}", 4, "broken.zip"),
+    ],
+)
+def test_a_mistake_is_one_line_and_a_code(
+    snapshot: Path, tmp_path: Path, where: str, event: str, code: int, said: str
+) -> None:
+    (tmp_path / "broken.zip").write_bytes(snapshot.read_bytes()[:-10])
+    result = run("explain", tmp_path / where, event)
+    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (code, 1), result.stderr
+    assert said in result.stderr
