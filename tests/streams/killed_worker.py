@@ -1,16 +1,18 @@
 """A pipeline from a file to a file, in a process of its own, that kills itself where it is told to.
 
-python killed_worker.py DIRECTORY KILL_AT held|together
-
-KILL_AT is the sample that is not learned any more; 0 for none. Samples are held until their labels come, or all that
-come are taken together.
+Each line of the standard input is a run: {"directory": ..., "kill_at": ..., "held": ...}. Samples are held until their
+labels come, or all that come are taken together; `kill_at` is the sample that is not learned any more, 0 for none. Each
+run is a process that begins as a copy of this one, which has loaded the package and done nothing else; a line of the
+standard output says how it ended. So many can be killed in the time that loading takes.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,5 +74,20 @@ def main(directory: Path, kill_at: int, held: bool) -> None:
     engine.run()
 
 
+def ended(told: dict[str, Any]) -> int:
+    """How a run ended that had a process of its own: as `subprocess` says it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            main(Path(told["directory"]), told["kill_at"], told["held"])
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "held")
+    for line in sys.stdin:
+        print(ended(json.loads(line)), flush=True)

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -44,14 +45,42 @@ def write_events(path: Path, seed: int = 11) -> None:
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def run(directory: Path, kill_at: int, hash_seed: int, how: str) -> int:
-    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", str(WORKER), str(directory), str(kill_at), how]
-    done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode
+class Workers:
+    """Processes that run pipelines, one for each of a few hash seeds."""
+
+    def __init__(self, hash_seeds: Sequence[int]) -> None:
+        self._processes = [self._begun(seed) for seed in hash_seeds]
+
+    @staticmethod
+    def _begun(hash_seed: int) -> subprocess.Popen[str]:
+        told = {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-W", "error", str(WORKER)]
+        return subprocess.Popen(
+            command, env=os.environ | told, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, number: int, directory: Path, kill_at: int, held: bool) -> int:
+        """How a run ends in a copy of one of the processes: with 0, or killed."""
+        process = self._processes[number % len(self._processes)]
+        assert process.stdin is not None and process.stdout is not None
+        told = {"directory": str(directory), "kill_at": kill_at, "held": held}
+        process.stdin.write(json.dumps(told) + "\n")
+        process.stdin.flush()
+        code = int(process.stdout.readline())
+        assert code in (0, -signal.SIGKILL)
+        return code
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    workers = Workers([0, 1, 977])
+    yield workers
+    workers.close()
 
 
 def left(directory: Path) -> dict[str, bytes]:
@@ -61,20 +90,22 @@ def left(directory: Path) -> dict[str, bytes]:
     return files | {"state": found.snapshot.to_bytes()}
 
 
-def check_kills(tmp_path: Path, kills: int, seed: int, how: str) -> None:
+def check_kills(workers: Workers, tmp_path: Path, kills: int, seed: int, how: str) -> None:
     rng = random.Random(seed)
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
         write_events(tmp_path / name / "events.jsonl")
-    assert run(tmp_path / "whole", 0, hash_seed=0, how=how) == 0
+    assert workers.run(0, tmp_path / "whole", 0, held=how == "held") == 0
     killed = 0
     while killed < kills:  # a start takes up where the snapshot was, so every kill is somewhere else
-        killed += run(tmp_path / "killed", rng.randrange(1, 60), rng.randrange(1000), how) != 0
+        killed += (
+            workers.run(rng.randrange(1000), tmp_path / "killed", rng.randrange(1, 60), how == "held") != 0
+        )
         if left(tmp_path / "killed")["state"] == left(tmp_path / "whole")["state"]:
             for path in [*(tmp_path / "killed").glob("*.jsonl"), *(tmp_path / "killed" / "state").iterdir()]:
                 if path.name != "events.jsonl":
                     path.unlink()
-    run(tmp_path / "killed", 0, rng.randrange(1000), how)
+    workers.run(rng.randrange(1000), tmp_path / "killed", 0, how == "held")
     assert left(tmp_path / "killed") == left(tmp_path / "whole"), f"with seed {seed}"
     answers = [json.loads(line) for line in left(tmp_path / "whole")["answers.jsonl"].splitlines()]
     assert [answer["key"] for answer in answers] == [f"k{number}" for number in range(SAMPLES)]
@@ -82,15 +113,15 @@ def check_kills(tmp_path: Path, kills: int, seed: int, how: str) -> None:
 
 @pytest.mark.parametrize(("how", "kills"), [("held", 10), ("together", 4)])
 def test_a_worker_killed_many_times_leaves_what_an_undisturbed_one_does(
-    tmp_path: Path, how: str, kills: int
+    workers: Workers, tmp_path: Path, how: str, kills: int
 ) -> None:
-    check_kills(tmp_path, kills, seed=20, how=how)
+    check_kills(workers, tmp_path, kills, seed=20, how=how)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("how", ["held", "together"])
 @pytest.mark.parametrize("seed", range(10))
 def test_workers_killed_a_hundred_times_leave_what_undisturbed_ones_do(
-    tmp_path: Path, seed: int, how: str
+    workers: Workers, tmp_path: Path, seed: int, how: str
 ) -> None:
-    check_kills(tmp_path, 10, seed=1000 + seed, how=how)
+    check_kills(workers, tmp_path, 10, seed=1000 + seed, how=how)
