@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,16 @@ from river.drift import binary
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["DETECTORS", "FEWEST", "detector_of", "feed", "mean_of", "since_change", "warns"]
+__all__ = ["BINARY", "DETECTORS", "FEWEST", "detector_of", "feed", "mean_of", "since_change", "warns"]
 
 FEWEST = 20  # events before and after a change, at least
 SURE = 3.0  # standard errors that a rise is to be from none
 BINARY = (base.BinaryDriftDetector, base.BinaryDriftAndWarningDetector)
 
-DETECTORS: Mapping[str, Callable[[], Any]] = {
+DETECTORS: Mapping[str, type[base.DriftDetector | base.BinaryDriftDetector]] = {
     "adwin": drift.ADWIN,
     "page-hinkley": drift.PageHinkley,
-    "kswin": lambda: drift.KSWIN(seed=0),
+    "kswin": drift.KSWIN,
     "ddm": binary.DDM,
     "eddm": binary.EDDM,
     "hddm-a": binary.HDDMA,
@@ -32,7 +32,10 @@ DETECTORS: Mapping[str, Callable[[], Any]] = {
 
 def detector_of(given: Any, signal: str) -> Any:
     """A new detector, by its name or like the one that is given, that can be fed this signal."""
-    detector = DETECTORS[given]() if isinstance(given, str) and given in DETECTORS else given
+    detector = given
+    if isinstance(given, str) and given in DETECTORS:
+        made: Any = DETECTORS[given]
+        detector = made(seed=0) if made is drift.KSWIN else made()  # it draws at random
     if isinstance(detector, type) or not all(
         hasattr(detector, name) for name in ("update", "drift_detected", "clone")
     ):

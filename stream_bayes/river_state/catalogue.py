@@ -9,12 +9,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from river import base, compose, drift, feature_extraction, preprocessing
-from river.drift import binary
+from river import base, compose, feature_extraction, preprocessing
 
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.learners.adaptive import BINARY, DriftAdaptive
+from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.watching import BINARY, DETECTORS
 from stream_bayes.suggestions import closest
 
 __all__ = [
@@ -39,16 +39,7 @@ TRANSFORMERS: dict[str, type[base.Transformer]] = {
 
 Detector: TypeAlias = base.DriftDetector | base.BinaryDriftDetector
 
-DETECTORS: dict[str, type[Detector]] = {
-    "adwin": drift.ADWIN,
-    "page-hinkley": drift.PageHinkley,
-    "kswin": drift.KSWIN,
-    "ddm": binary.DDM,
-    "eddm": binary.EDDM,
-    "hddm-a": binary.HDDMA,
-    "hddm-w": binary.HDDMW,
-}
-NOT_FROM_A_FILE = ("learner", "detector")  # these have keys of their own
+NOT_FROM_A_FILE = ("learner", "detector", "search")  # the first two have keys of their own
 
 
 def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> base.Transformer:
