@@ -288,6 +288,10 @@ def structure(
       "rain" -> "wet" [color="#0072B2"];
     }
     """
+    if not isinstance(drawn, (Structure, Difference)):
+        raise BadValue(
+            f"expected a Structure or a Difference to draw, got {type(drawn).__name__}; a model has its `structure`"
+        )
     suffix = None if path is None else Path(path).suffix.lower()
     if suffix not in (None, ".svg", ".dot"):
         raise BadFormat(f"a drawing's name ends in .svg or .dot; got {str(path)!r}")

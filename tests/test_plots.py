@@ -14,7 +14,7 @@ from river import dummy, ensemble, naive_bayes
 
 pytest.importorskip("matplotlib")
 
-from stream_bayes import AODE, NaiveBayes, plots
+from stream_bayes import AODE, BayesNet, NaiveBayes, plots
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage, NotDrawn
 from stream_bayes.streams.evaluation import Evaluation, compare, read_checkpoints
@@ -190,3 +190,10 @@ def test_a_program_that_fails_or_hangs_is_reported(tmp_path: Path, monkeypatch: 
 def test_a_drawing_has_a_name_that_says_what_it_is(tmp_path: Path) -> None:
     with pytest.raises(BadFormat, match=r"\.svg or \.dot"):
         plots.structure(AFTER, path=tmp_path / "structure.png")
+
+
+def test_a_model_is_not_drawn_but_its_structure() -> None:
+    model = BayesNet(AFTER)
+    with pytest.raises(BadValue, match=r"expected a Structure .* BayesNet; a model has its `structure`"):
+        plots.structure(model)  # type: ignore[arg-type]
+    assert plots.structure(model.structure).dot == plots.structure(AFTER).dot

@@ -11,7 +11,15 @@ import pytest
 
 from stream_bayes import Numeric, Schema, structures
 from stream_bayes.errors import BadValue, BadWeight, SchemaError
-from stream_bayes.structures import HillClimbing, Sample, sample_of
+from stream_bayes.structures import (
+    PC,
+    HillClimbing,
+    K2Search,
+    Sample,
+    chow_liu_tree,
+    sample_of,
+    tree_augmented,
+)
 
 COLUMNS = {"rain": [1, 0, 1, None, 0], "lawn": ["wet", "dry", None, "wet", "wet"]}
 DICTS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
@@ -60,6 +68,16 @@ def test_what_is_no_sample_is_refused():
         sample_of({"rain": [1.0, math.inf]})
     with pytest.raises(SchemaError, match="'heat'"):
         sample_of(Schema({"heat": Numeric()}).encode({"heat": [1.5]}))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [HillClimbing().search, K2Search(["rain", "lawn"]).search, PC().search, chow_liu_tree,
+     lambda rows: tree_augmented(rows, "rain")],
+)  # fmt: skip
+def test_a_search_over_a_frame_says_how_it_becomes_a_sample(search):
+    with pytest.raises(BadValue, match=r"expected a Sample.*sample_of\(rows\) makes one"):
+        search(pd.DataFrame(COLUMNS))
 
 
 def test_nothing_is_a_sample_too():

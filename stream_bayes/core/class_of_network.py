@@ -182,7 +182,7 @@ class ClassOfNetwork(NetworkReading):
         """An engine of the network, the class included, with the tables as they are now."""
         if self._engine is not None and self._steady and self._ready:
             return self._engine
-        network = self._now()
+        network = self.network()
         if self._engine is None:
             self._engine = Inference(network)
         else:
@@ -190,7 +190,7 @@ class ClassOfNetwork(NetworkReading):
         self._ready = True
         return self._engine
 
-    def _now(self) -> LabelledNetwork:
+    def network(self) -> LabelledNetwork:
         """The network as it is now: the one that was read last, where it still has all classes and values."""
         labels, values = self._labels_with_say(), self.tables.values
         prior = np.zeros(self.tables.labels)
@@ -212,7 +212,7 @@ class ClassOfNetwork(NetworkReading):
         part = self._parts.get(known)
         if part is not None and self._steady and part.ready:
             return part
-        network = self._now()
+        network = self.network()
         part = self._parts.get(known)  # with other values they are others
         if part is None:
             if len(self._parts) >= REMEMBERED:

@@ -14,7 +14,7 @@ from scipy.special import chdtrc
 from stream_bayes.core.equivalence import Edge, EquivalenceClass
 from stream_bayes.core.pair_tables import pair_tables
 from stream_bayes.core.patterns import Pattern
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, name_order, shown
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
@@ -171,6 +171,7 @@ class PC:
         BadStructure
             If the required edges make a cycle.
         """
+        check_sample(sample)
 
         def test(one: int, other: int, given: tuple[int, ...]) -> float:
             return _g_test(sample, one, other, given).p_value

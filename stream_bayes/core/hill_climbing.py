@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.equivalence import Edge
 from stream_bayes.core.family_scores import FamilyScorer
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.scores import BIC, Score
 from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.structure import Structure
@@ -124,6 +124,7 @@ class HillClimbing:
             If the start lacks a required edge, has a forbidden one or too many parents, or the required edges make a
             cycle.
         """
+        check_sample(sample)
         if self.restarts and rng is None:
             raise BadValue(
                 "restarts are drawn at random: give a generator, rng=numpy.random.default_rng(seed)"

@@ -87,7 +87,7 @@ def read_nominal(name: object, value: object, declared: bool) -> Value | None:
     if not declared and isinstance(value, (int, float)) and type(value) is not bool:
         raise KindChanged(
             f"feature {name!r} is nominal (it began with a str, bytes, bool or tuple), but got the number {value!r}; "
-            "declare it in a schema to mix kinds"
+            "declare it Nominal in a schema to mix kinds"
         )
     return value
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from stream_bayes.core.equivalence import check_same_variables
 from stream_bayes.core.family_scores import FamilyScorer
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.scores import K2, Score
 from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.structure import Structure
@@ -81,6 +81,7 @@ class K2Search:
         BadStructure
             If the order has other variables than the sample.
         """
+        check_sample(sample)
         order = tuple(self.order)
         check_same_variables(sorted(order, key=name_order), sample.variables)
         scorer = FamilyScorer(sample, self.score)

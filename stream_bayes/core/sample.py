@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values import Value, name_order, shown
 from stream_bayes.errors import BadValue, UnknownFeature
 
-__all__ = ["Sample"]
+__all__ = ["Sample", "check_sample"]
 
 Codes = NDArray[Any]  # uint8, or uint16
 
@@ -102,3 +102,13 @@ class Sample:
         made.codes = np.ascontiguousarray(self.codes[first])
         made.weights = np.bincount(group, self.weights, len(first)).astype(np.float64)
         return made
+
+
+def check_sample(sample: object) -> None:
+    """Refuse to search over anything else, and say what makes a sample of rows."""
+    if not isinstance(sample, Sample):
+        raise BadValue(
+            f"expected a Sample to search over, got {type(sample).__name__}; stream_bayes.structures.sample_of(rows) "
+            "makes one of a data frame or dicts, and so does recent() of a "
+            "BayesNet with a window"
+        )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.pair_tables import pair_tables
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.search import spanning_tree
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, shown
@@ -36,6 +36,7 @@ def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
     >>> chow_liu_tree(Sample(columns, {"rain": 2, "wet": 2, "day": 2}), root="rain")
     Structure({'day': ('rain',), 'rain': (), 'wet': ('rain',)})
     """
+    check_sample(sample)
     start = 0 if root is None else sample.place(root)
     places = range(len(sample.variables))
     return _structure(sample, spanning_tree(_information(sample, places), start), places, ())
@@ -62,6 +63,7 @@ def tree_augmented(sample: Sample, label: Value, root: Value | None = None) -> S
     >>> tree_augmented(Sample(columns, {"rain": 2, "wet": 2, "day": 2}), "day")
     Structure({'day': (), 'rain': ('day',), 'wet': ('day', 'rain')})
     """
+    check_sample(sample)
     target = sample.place(label)
     features = [place for place in range(len(sample.variables)) if place != target]
     start = features[0] if root is None and features else sample.place(label if root is None else root)

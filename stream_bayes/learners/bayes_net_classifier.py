@@ -10,12 +10,14 @@ from stream_bayes.core._encoding import read_weight
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core.class_of_network import ClassOfNetwork
 from stream_bayes.core.labelled_counts import LabelledCounts
+from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, canonical, shown
 from stream_bayes.errors import BadLabel, BadStructure, BadValue, CountsForgotten, UnknownFeature
 from stream_bayes.learners.arguments import check_choice
 from stream_bayes.learners.base import X
 from stream_bayes.learners.intervals import Cumulants, log_share, log_weight
+from stream_bayes.learners.network_answers import handed_over
 from stream_bayes.learners.pairs import PairClassifier
 from stream_bayes.schema import Schema
 
@@ -117,7 +119,8 @@ class BayesNetClassifier(PairClassifier):
             return None
         if not isinstance(given, (Structure, Mapping)):
             raise BadValue(
-                f"structure must be a Structure, a dict {{variable: [parent, ...]}} or None, not {shown(given)}"
+                f"structure must be a Structure, a dict {{variable: [parent, ...]}} or None, not {shown(given)}; for "
+                "edges there is Structure.from_edges, for a graph Structure.from_networkx"
             )
         structure = given if isinstance(given, Structure) else Structure(given)
         if self._target not in structure:
@@ -291,6 +294,25 @@ class BayesNetClassifier(PairClassifier):
             return dict(engine.query(self._target))
         both = engine.query([self._target, feature])
         return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
+
+    def to_network(self) -> DiscreteNetwork:
+        """The network as it is now, the class included, as numbers to hand over: `write_bif` takes it, too.
+
+        Raises
+        ------
+        NoValueKnown
+            If no value of a variable, or no class, is known yet.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNetClassifier
+        >>> model = BayesNetClassifier({"rain": [], "lawn": ["rain"]}, target="rain", strength=0)
+        >>> for lawn, rain in [("wet", "yes"), ("dry", "no"), ("wet", "no"), ("dry", "no")]:
+        ...     model.learn_one({"lawn": lawn}, rain)
+        >>> model.to_network().tables["rain"].tolist()
+        [0.25, 0.75]
+        """
+        return handed_over(self._reading.network())
 
     def _value(self, name: Any, value: Any) -> Value:
         known = self._feature(name)

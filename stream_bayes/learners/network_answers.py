@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_bayes.core.coded_network import Network
 from stream_bayes.core.counted_network import CountedNetwork
 from stream_bayes.core.family_counts import FamilyCounts
 from stream_bayes.core.inference import Inference
@@ -20,7 +21,7 @@ from stream_bayes.core.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
 from stream_bayes.learners.conditional_table import ConditionalTable
 
-__all__ = ["Answering"]
+__all__ = ["Answering", "handed_over"]
 
 X = Mapping[Any, Any]
 UNINFORMED = 0.5  # samples of each value: Jeffreys' prior
@@ -224,21 +225,7 @@ class Answering:
         NoValueKnown
             If no value of a variable is known yet.
         """
-        counted, given = self._now(), self.network
-        states = {v: tuple(map(_label, values)) for v, values in self.states.items()}
-        for variable in states:
-            _check_met(variable, counted)
-        if given is None:
-            return DiscreteNetwork(self._structure, states, counted.tables)
-        return DiscreteNetwork(
-            self._structure,
-            states,
-            counted.tables,
-            name=given.name,
-            properties=given.properties,
-            properties_of=given.properties_of,
-            tolerance=given.tolerance,
-        )
+        return handed_over(self._now(), self.network)
 
     def _check_variable(self, variable: Any) -> None:
         if variable not in self._structure:
@@ -247,9 +234,27 @@ class Answering:
             )
 
 
-def _check_met(variable: Any, network: CountedNetwork) -> None:
+def handed_over(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
+    """A learned network as numbers, with what one given beforehand says besides."""
+    for variable in network.structure.variables:
+        _check_met(variable, network)
+    states = {v: tuple(map(_label, network.states[v])) for v in network.structure.variables}
+    if given is None:
+        return DiscreteNetwork(network.structure, states, network.tables)
+    return DiscreteNetwork(
+        network.structure,
+        states,
+        network.tables,
+        name=given.name,
+        properties=given.properties,
+        properties_of=given.properties_of,
+        tolerance=given.tolerance,
+    )
+
+
+def _check_met(variable: Any, network: Network) -> None:
     """Refuse to speak of a variable of which nothing is known."""
-    if network.states[variable] == (None,):
+    if not network.states[variable] or network.states[variable][0] is None:
         raise NoValueKnown(
             f"no value of {shown(variable)} is known yet; learn events that have it, or declare its values in a schema"
         )

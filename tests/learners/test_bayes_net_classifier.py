@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_bayes
-from stream_bayes import BayesNet, BayesNetClassifier, NaiveBayes, Nominal, Numeric, Schema, Structure
+from stream_bayes import (
+    BayesNet,
+    BayesNetClassifier,
+    NaiveBayes,
+    Nominal,
+    Numeric,
+    Schema,
+    Structure,
+    read_bif,
+    write_bif,
+)
 from stream_bayes.core import _family_counts
 from stream_bayes.core.graphs import needed_families
 from stream_bayes.errors import (
@@ -20,6 +30,7 @@ from stream_bayes.errors import (
     BudgetExceeded,
     CountsForgotten,
     NotLearned,
+    NoValueKnown,
     StreamBayesError,
     UnknownFeature,
 )
@@ -376,6 +387,25 @@ def test_tables_are_those_of_the_network():
     assert model.joint("b")["no"] == pytest.approx({"x": 1 / 3, "y": 1 / 3})
     with pytest.raises(UnknownFeature):
         model.conditional("class")
+
+
+@pytest.mark.parametrize("named", STRUCTURES)
+def test_what_was_learned_is_handed_over(named, tmp_path):
+    rng = np.random.default_rng(3)
+    events = [
+        ({name: str(rng.choice(["x", "y"])) for name in NAMES}, str(rng.choice(["yes", "no"])), 1.0)
+        for _ in range(30)
+    ]
+    model = learned(events, STRUCTURES[named])
+    handed = model.to_network()
+    other = BayesNet.from_network(handed, strength=0)
+    for x, _, _ in events[:5]:
+        del x["a"]
+        assert dict(other.query("class", x)) == pytest.approx(model.predict_proba_one(x), abs=1e-9)
+    write_bif(model, tmp_path / "learned.bif")
+    assert read_bif(tmp_path / "learned.bif") == handed
+    with pytest.raises(NoValueKnown):
+        BayesNetClassifier(STRUCTURES[named]).to_network()
 
 
 def test_a_budget_refuses_families_before_anything_changes():
