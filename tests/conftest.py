@@ -12,7 +12,14 @@ import stream_bayes
 
 # Times differ a hundredfold between the compiled and the uncompiled build; a deadline would only be noise.
 # The same examples in every run: a change is judged by what it changed. New ones are looked for by `make soak`.
-hypothesis.settings.register_profile("tests", deadline=None, print_blob=True, derandomize=True)
+# Uncompiled, where the same tests take ten times as long, fewer of them.
+hypothesis.settings.register_profile(
+    "tests",
+    deadline=None,
+    print_blob=True,
+    derandomize=True,
+    max_examples=100 if stream_bayes.compiled else 30,
+)
 hypothesis.settings.register_profile("soak", deadline=None, print_blob=True, max_examples=5000)
 hypothesis.settings.load_profile("tests")
 

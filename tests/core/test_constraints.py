@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import stream_bayes
 from stream_bayes.core.constraints import PC, g_test
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.structure import Structure
@@ -41,7 +42,7 @@ def knows(structure: Structure) -> Any:
     return test
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if stream_bayes.compiled else 40)
 @given(structures())
 def test_with_tests_that_are_never_wrong_the_class_is_found(structure: Structure) -> None:
     result = PC().search_by(structure.variables, knows(structure))
@@ -99,12 +100,12 @@ def test_g_is_what_the_formula_says(drawn: Drawn, data: st.DataObject) -> None:
 def test_independent_variables_seem_dependent_as_often_as_the_significance_says() -> None:
     rng = np.random.default_rng(1)
     found = 0
-    for _ in range(1_000):
+    for _ in range(500):
         a, b, c = rng.integers(0, 3, (3, 400))
         found += (
             g_test(Sample({"a": a, "b": b, "c": c}, dict.fromkeys("abc", 3)), "a", "b", ["c"]).p_value <= 0.05
         )
-    assert 30 <= found <= 75  # 50 are expected, with a deviation of 7
+    assert 11 <= found <= 40  # 25 are expected, with a deviation of 5
 
 
 @pytest.mark.parametrize("seed", range(3))
