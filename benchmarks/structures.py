@@ -182,6 +182,15 @@ def cases() -> list[Case]:
             unit="ms",
         ),
         Case(
+            f"hill climbing from a tree, tabu, {named}",
+            lambda: contest(
+                climbs_from_a_tree(HillClimbing(tabu=10, patience=5)), pybnesian_climbs if pybnesian else None
+            ),
+            "pybnesian hc" if pybnesian else "",
+            2.0 if pybnesian else None,
+            unit="ms",
+        ),
+        Case(
             f"hill climbing, {RESTARTS} restarts, {named}",
             lambda: contest(climbs(restarted), pyagrum_climbs if pyagrum else None),
             "pyAgrum greedy hill climbing" if pyagrum else "",

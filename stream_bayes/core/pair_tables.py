@@ -16,6 +16,7 @@ from stream_bayes.core.sample import Sample
 __all__ = ["PairTable", "pair_tables"]
 
 CELLS = 32_768  # of the tables that are counted in one pass: more do not fit the processor's nearest cache
+FEW = 4096  # numbers that need not be numbered anew to be summed by
 
 Integers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -72,8 +73,8 @@ class PairTable:
     def _totals(self, values: Integers) -> Floats:
         """For each cell, what all cells of its configuration weigh that have the same value."""
         key = self.configuration * (int(values.max(initial=0)) + 1) + values
-        found, group = np.unique(key, return_inverse=True)
-        return np.bincount(group, self.weight, len(found)).astype(np.float64)[group]
+        group = key if int(key.max(initial=0)) < FEW else np.unique(key, return_inverse=True)[1]
+        return np.bincount(group, self.weight).astype(np.float64)[group]
 
 
 def pair_tables(

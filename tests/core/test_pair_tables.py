@@ -54,3 +54,14 @@ def test_large_vocabularies_take_no_more_room_than_the_rows() -> None:
     (table,) = pair_tables(sample, 0, [1])
     assert table.information() == pytest.approx(2 * np.log(3 / 2) + np.log(3))
     assert table.degrees_of_freedom() == 1
+
+
+@given(drawn_samples(least=2), st.data())
+def test_information_is_the_same_however_its_cells_are_summed(drawn: Drawn, data: st.DataObject) -> None:
+    sample = drawn.sample
+    one, other, *rest = data.draw(st.permutations(range(len(sample.variables))))
+    table = next(iter(pair_tables(sample, one, [other], rest[:1])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW", 0)
+        expected = table.information()
+    assert table.information() == expected
