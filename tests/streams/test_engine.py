@@ -50,13 +50,17 @@ class Pipeline:
         self.letters: list[Result] = []
         self.pending = False
 
+    def store(self) -> SnapshotStore:
+        """Where snapshots are kept. Nothing is really synced: no power is cut here, and it takes most of the time."""
+        return SnapshotStore(self.directory, file_system=FaultyFileSystem())
+
     def engine(self, store: SnapshotStore | None = None, fail_at: int | None = None) -> Engine:
         return Engine(
             Step(served(NaiveBayes()), pending=Pending(wait_for=30) if self.pending else None),
             ListSource(self.records),
             predictions=ListSink("predictions", self.predictions, fail_at),
             dead_letters=ListSink("dead_letters", self.letters),
-            store=SnapshotStore(self.directory) if store is None else store,
+            store=self.store() if store is None else store,
             **self.settings,
         )
 
@@ -118,11 +122,10 @@ def test_the_first_snapshot_is_empty_and_comes_before_the_first_commit(tmp_path:
 
 
 def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    # Enough for snapshots to be deleted. How many operations there are depends on how often the writer is still busy
-    # when a snapshot is due.
-    events, schedule = 90, Schedule(every_events=30)
+    # How many operations there are depends on how often the writer is still busy when a snapshot is due.
+    events = 60
     for number in count(1):
-        pipeline = Pipeline(tmp_path / str(number), stream()[:events], schedule=schedule)
+        pipeline = Pipeline(tmp_path / str(number), stream()[:events], schedule=Schedule(every_events=25))
         files = FaultyFileSystem(crash_at=number)
         try:
             pipeline.engine(SnapshotStore(pipeline.directory, file_system=files)).run()
