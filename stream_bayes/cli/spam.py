@@ -112,6 +112,9 @@ def train(
                 told += 1
                 show(mail.done, told)
             new = model.clock - before
+        above = [path for path, _ in given if not told and _holds_directories(Path(path))]
+        if above:
+            raise BadValue(f"no message is in {above[0]}: what lies in directories below it is not read")
         counts = {
             "messages": told,
             "new": new,
@@ -124,6 +127,11 @@ def train(
             typer.echo(
                 f"{new:,} messages learned, {corrected:,} corrected, {counts['known_before']:,} were known before"
             )
+
+
+def _holds_directories(path: Path) -> bool:
+    """Whether mail may lie below a directory that is no Maildir, where nobody looks."""
+    return path.is_dir() and not (path / "cur").is_dir() and any(one.is_dir() for one in path.iterdir())
 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
@@ -255,7 +263,8 @@ def _whole_id(model: SpamFilter, given: str) -> str:
         raise BadValue(f"{given} is a file: correct the messages in it with --mail")
     if not found:
         raise NotLearned(
-            f"no message with an id like {given!r} is in the journal: learn it with the right label"
+            f"no message with an id like {given!r} is in the journal: "
+            "name a file of it in place of its id, with --mail"
         )
     return given if given in found else found[0]
 
