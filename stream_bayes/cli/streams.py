@@ -244,7 +244,7 @@ def run(
         engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
         with closing(engine.source):
             if dry_run:
-                _say_where(engine, json)
+                _say_where(engine, json, rebuild)
                 return
             if (warm is not None or start is not None) and not rebuild:
                 refuse_to_begin_anew(engine)
@@ -322,8 +322,8 @@ def _run(
     print_summary(engine, json)
 
 
-def _say_where(engine: Engine, json: bool) -> None:
-    told = engine.look()
+def _say_where(engine: Engine, json: bool, rebuild: bool) -> None:
+    told = engine.look(rebuild)
     if json:
         print_json(told)
         return

@@ -257,26 +257,31 @@ class Engine:
 
     # -- beginning and ending -----------------------------------------------------------------------------------------
 
-    def look(self) -> dict[str, Any]:
-        """Where a run would begin, as JSON values; nothing is written.
+    def look(self, rebuild: bool = False) -> dict[str, Any]:
+        """Where a run would begin, as JSON values; nothing is written. What would be refused is refused.
 
         Raises
         ------
         BadSnapshot
             If the newest snapshot cannot be gone on from.
         """
-        found = None if self.store is None else self.store.latest()
-        if found is not None:
-            self._load(found.snapshot)
-        positions = self.source.positions if found is None else found.snapshot.positions
-        return {
-            "snapshot": None if found is None else found.generation,
-            "records": self.step.taken,
-            "positions": {
-                f"{source}[{number}]": position for (source, number), position in positions.items()
-            },
-            "delivery": self.delivery,
-        }
+        try:
+            found = None if self.store is None or rebuild else self.store.latest()
+            if self.journal is not None:
+                self.journal.check(self._kept(None if found is None else found.snapshot), rebuild)
+            if found is not None:
+                self._load(found.snapshot)
+            positions = self.source.positions if found is None else found.snapshot.positions
+            return {
+                "snapshot": None if found is None else found.generation,
+                "records": self.step.taken,
+                "positions": {
+                    f"{source}[{number}]": position for (source, number), position in positions.items()
+                },
+                "delivery": self.delivery,
+            }
+        finally:
+            self._close()
 
     def _start(self, rebuild: bool) -> None:
         self._stopping = False

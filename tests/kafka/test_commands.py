@@ -188,6 +188,24 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
     assert file.run("--rebuild", "--most", "10").exit_code == 0
 
 
+def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
+    lab.put(file.topic, days(20, partitions=1))
+    looked = file.run("--dry-run", "--json")
+    assert looked.exit_code == 0, looked.output
+    assert json.loads(looked.stdout)["positions"] == {f"{file.topic}[0]": 0}
+    directory = tmp_path / "other"
+    directory.mkdir()
+    other = File(lab, directory, predictions="not-there")
+    refused(other.run("--dry-run"), 5, "there is no topic 'not-there'")
+    assert not (tmp_path / "state").exists() and not (directory / "state").exists()
+    assert not {"not-there", f"{file.told['name']}.journal", f"{other.told['name']}.journal"} & lab.names()
+    assert file.run("--most", "10").exit_code == 0
+    shutil.rmtree(tmp_path / "state")
+    refused(file.run("--dry-run"), 4, "there is no snapshot")
+    assert file.run("--dry-run", "--rebuild").exit_code == 0
+    assert len(lab.get(file.told["predictions"])) == 10
+
+
 def test_another_schema_and_clashing_names_change_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
     lab.put(file.topic, days(20, partitions=1))
     assert file.run("--most", "10").exit_code == 0
