@@ -6,6 +6,10 @@ import json
 import signal
 import time
 
+import pytest
+
+from stream_bayes.errors import Fenced
+from stream_bayes.streams.engine import Progress
 from tests.kafka.lab import Pipeline, days
 from tests.kafka.waiting import until
 
@@ -54,3 +58,23 @@ def test_the_journal_is_cut_off_below_the_oldest_snapshot_and_still_enough(pipel
     assert pipeline.finish(2000, keep=2)["replayed"] > 0
     answers = pipeline.answered()
     assert len(answers) == len(set(answers)) == 2000
+
+
+def test_a_worker_that_was_taken_over_from_cannot_cut_the_journal_off(pipeline: Pipeline) -> None:
+    pipeline.lab.put(pipeline.topic, days(300))
+    first = pipeline.engine(batch=50)
+    begins: list[int] = []
+
+    def be_taken_over_from(progress: Progress) -> None:
+        if progress.taken >= 100:
+            pipeline.engine().run(0)
+            begins.append(pipeline.lab.get(pipeline.journal)[0].offset)
+            assert first.journal is not None and first.journal.length
+            first.journal.prune(first.journal.length, first.positions)
+
+    first.watch(be_taken_over_from)
+    with pytest.raises(Fenced, match="another worker has taken over"):
+        first.run(300)
+    assert [pipeline.lab.get(pipeline.journal)[0].offset] == begins
+    pipeline.finish(300)
+    pipeline.check(300)
