@@ -8,7 +8,8 @@ import time
 import pytest
 from kafka.errors import KafkaTimeoutError, NodeNotReadyError
 
-from stream_bayes.streams.kafka.python_client import bounded
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.python_client import GRACE_SECONDS, bounded
 
 
 def test_an_answer_or_an_error_comes_back_as_it_is() -> None:
@@ -28,3 +29,8 @@ def test_a_question_that_does_not_come_back_is_given_up() -> None:
         bounded(never.wait, 0.1)
     assert time.monotonic() - began < 5
     never.set()
+
+
+def test_a_start_gives_up_soon_enough_to_say_so_within_fifteen_seconds() -> None:
+    to_load = 3.0  # seconds, for the program itself
+    assert Connection(servers=("nobody:9092",)).seconds + GRACE_SECONDS + to_load <= 15.0
