@@ -152,6 +152,20 @@ class BadSnapshot(BadState):
     """A snapshot file that is truncated, altered, forged, hostile or of a newer format."""
 
 
+class OtherSettings(BadSnapshot):
+    """A snapshot that was taken with other settings than those of the run that is to go on from it.
+
+    Attributes
+    ----------
+    changes
+        The path of each setting that differs, what it was, and what it is; `...` where it is not given.
+    """
+
+    def __init__(self, message: str, changes: tuple[tuple[str, object, object], ...] = ()) -> None:
+        super().__init__(message)
+        self.changes = changes
+
+
 class NoSnapshot(StreamBayesError, LookupError):
     """A snapshot that is not there, or a directory in which none can be read."""
 

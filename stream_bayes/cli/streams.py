@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json as json_text
 import sys
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +13,12 @@ import typer
 
 from stream_bayes import features
 from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json
+from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
-from stream_bayes.errors import BadConfig, BadValue, Undecodable
+from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
 from stream_bayes.river_state.catalogue import DETECTORS
 from stream_bayes.schema import Schema
+from stream_bayes.streams.changes import written
 from stream_bayes.streams.config import PipelineConfig, checked, load_config
 from stream_bayes.streams.csv_source import CSVSource
 from stream_bayes.streams.csv_types import (
@@ -244,7 +246,8 @@ def run(
         engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
         with closing(engine.source):
             if dry_run:
-                _say_where(engine, json, rebuild)
+                with telling_changes(json):
+                    _say_where(engine, json, rebuild)
                 return
             if (warm is not None or start is not None) and not rebuild:
                 refuse_to_begin_anew(engine)
@@ -256,7 +259,42 @@ def run(
                     around.enter_context(logging_json(sys.stderr))
                 if config.ops is not None:
                     around.enter_context(serving(engine, config.ops.host, config.ops.port))
-                _run(engine, size, most, json, quiet=json or log_json, rebuild=rebuild, until_end=until_end)
+                with telling_changes(json):
+                    _run(
+                        engine, size, most, json, quiet=json or log_json, rebuild=rebuild, until_end=until_end
+                    )
+
+
+# What a pipeline file may say otherwise from one run to the next; the state does not depend on it.
+MAY_CHANGE = (
+    *(
+        "batch",
+        "most_dead",
+        "source.path",
+        "source.follow",
+        "snapshots.every_events",
+        "snapshots.every_seconds",
+    ),
+    *("snapshots.keep", "ops"),
+)
+
+
+@contextmanager
+def telling_changes(json: bool) -> Iterator[None]:
+    """Where a snapshot was taken with other settings, show which of them are refused, and which might have changed."""
+    try:
+        yield
+    except OtherSettings as error:
+        if not json:
+            rows = [
+                {"setting": path, "in the snapshot": written(before), "now": written(now), "": "refused"}
+                for path, before, now in error.changes
+            ]
+            rows += [
+                {"setting": path, "in the snapshot": "", "now": "", "": "may change"} for path in MAY_CHANGE
+            ]
+            print_table("settings and the snapshot to go on from", rows)
+        raise
 
 
 def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:

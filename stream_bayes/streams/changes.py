@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["differences"]
+__all__ = ["differences", "said", "written"]
 
 
-def differences(saved: Mapping[str, Any], own: Mapping[str, Any], path: str = "") -> list[str]:
-    """What differs between two settings, a text for each.
+def differences(
+    saved: Mapping[str, Any], own: Mapping[str, Any], path: str = ""
+) -> list[tuple[str, Any, Any]]:
+    """What differs between two settings: the path of each, what it was, and what it is; `...` where it is not given.
 
     Examples
     --------
     >>> differences({"model": {"learner": "TAN"}}, {"model": {"learner": "AODE", "strength": 1.0}})
-    ["model.learner was 'TAN', is 'AODE'", 'model.strength was not given, is 1.0']
+    [('model.learner', 'TAN', 'AODE'), ('model.strength', Ellipsis, 1.0)]
     """
     told = []
     for key in [*saved, *(key for key in own if key not in saved)]:
@@ -22,6 +24,21 @@ def differences(saved: Mapping[str, Any], own: Mapping[str, Any], path: str = ""
         if isinstance(before, Mapping) and isinstance(now, Mapping):
             told += differences(before, now, f"{path}{key}.")
         elif before != now:
-            texts = ["not given" if value is ... else repr(value) for value in (before, now)]
-            told.append(f"{path}{key} was {texts[0]}, is {texts[1]}")
+            told.append((f"{path}{key}", before, now))
     return told
+
+
+def said(changes: Iterable[tuple[str, Any, Any]]) -> str:
+    """Changes in a line.
+
+    Examples
+    --------
+    >>> said([("model.learner", "TAN", "AODE"), ("model.strength", ..., 1.0)])
+    "model.learner was 'TAN', is 'AODE'; model.strength was not given, is 1.0"
+    """
+    return "; ".join(f"{path} was {written(before)}, is {written(now)}" for path, before, now in changes)
+
+
+def written(value: object) -> str:
+    """A setting as text."""
+    return "not given" if value is ... else repr(value)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.errors import BadSnapshot, BadState, BadValue, Exhausted, NoSnapshot
+from stream_bayes.errors import BadState, BadValue, Exhausted, NoSnapshot, OtherSettings
 from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.changes import differences
+from stream_bayes.streams.changes import differences, said
 from stream_bayes.streams.journal import Journal, Kept
 from stream_bayes.streams.order import slices_of
 from stream_bayes.streams.saving import Schedule, SnapshotWriter
@@ -330,9 +330,10 @@ class Engine:
         sections.pop(LOG, None)
         changed = differences(sections.pop(SETTINGS, {}), self.settings)
         if changed:
-            raise BadSnapshot(
-                f"the newest snapshot was taken with other settings: {'; '.join(changed)}. "
-                "Start with those it was taken with, or anew in another directory"
+            raise OtherSettings(
+                f"the newest snapshot was taken with other settings: {said(changed)}. "
+                "Start with those it was taken with, or anew in another directory",
+                tuple(changed),
             )
         self.step.load(sections)
         self.positions = dict(snapshot.positions)

@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from stream_bayes import AODE
+from stream_bayes.cli.streams import MAY_CHANGE
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.store import SnapshotStore
 from tests.cli.test_snapshots import run
@@ -238,12 +240,25 @@ def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
     result = run("run", pipeline)
     assert result.exit_code == 4
     assert "model.kind was 'nb', is 'aode'" in result.stderr
+    for shown in (result.stdout, run("run", pipeline, "--dry-run").stdout):
+        rows = [line.split() for line in shown.splitlines()]
+        assert ["model.kind", "'nb'", "'aode'", "refused"] in rows
+        assert ["batch", "may", "change"] in rows
 
 
 def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
     run("run", pipeline, "--most", 100)
-    pipeline.write_text(pipeline.read_text().replace("batch = 50", "batch = 7").replace("= 100", "= 30"))
-    assert json.loads(run("run", pipeline, "--json").stdout)["records"] == ROWS
+    text = pipeline.read_text().replace("batch = 50", "batch = 7\nmost_dead = 0.4")
+    text = text.replace("every_events = 100", "every_events = 30\nevery_seconds = 5.0\nkeep = 2")
+    text = text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true') + "\n[ops]\nport = 0\n"
+    (pipeline.parent / "weather.csv").rename(pipeline.parent / "moved.csv")
+    pipeline.write_text(text)
+    table = tomllib.loads(text)
+    for path in MAY_CHANGE:  # each of them is changed here
+        part = table
+        for key in path.split("."):
+            part = part[key]
+    assert json.loads(run("run", pipeline, "--until-end", "--json").stdout)["records"] == ROWS
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
