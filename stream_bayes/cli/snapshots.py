@@ -40,11 +40,19 @@ def store_of(directory: Path, key_env: str | None) -> SnapshotStore:
     return SnapshotStore(directory, key=os.environ[key_env].encode())
 
 
+def store_with_snapshots(directory: Path, key_env: str | None) -> SnapshotStore:
+    """The store in a directory, where something was kept in it."""
+    store = store_of(directory, key_env)
+    if not store.list():
+        raise NoSnapshot(f"there are no snapshots in {directory}")
+    return store
+
+
 @snapshots.command("list")
 def list_(directory: Directory, json: JSON = False) -> None:
     """List the snapshots, oldest first."""
     with telling_errors():
-        store = store_of(directory, None)
+        store = store_with_snapshots(directory, None)
         rows = [_row(store, generation) for generation in store.list()]
         if json:
             print_json(rows)
@@ -57,15 +65,19 @@ def _row(store: SnapshotStore, generation: int) -> dict[str, Any]:
         told = store.describe(generation)
     except BadState as error:
         return {"generation": generation, "model": "", "events": "", "bytes": "", "said": str(error)}
-    where = ", ".join(f"{source}[{number}]={position:,}" for source, number, position in told["positions"])
     events, size = told["clock"], told["bytes"]
     return {
         "generation": generation,
         "model": told["learner"],
         "events": events,
         "bytes": size,
-        "said": where,
+        "said": _where(told),
     }
+
+
+def _where(told: dict[str, Any]) -> str:
+    """Which position is read next, of each partition."""
+    return ", ".join(f"{source}[{number}]={position:,}" for source, number, position in told["positions"])
 
 
 @snapshots.command()
@@ -78,15 +90,14 @@ def show(
 ) -> None:
     """Show what a snapshot says of itself."""
     with telling_errors():
-        store = store_of(directory, None)
-        if generation is None:
-            generation = max(store.list(), default=None)
-        if generation is None:
-            raise NoSnapshot(f"there are no snapshots in {directory}")
+        store = store_with_snapshots(directory, None)
+        generation = max(store.list()) if generation is None else generation
         told = store.describe(generation)
         if json:
             print_json(told)
         else:
+            told["positions"] = _where(told)
+            told["sections"] = ", ".join(told["sections"])
             rows = [{"key": key, "value": value} for key, value in told.items()]
             print_table(f"snapshot {generation} in {directory}", rows)
 
@@ -95,7 +106,7 @@ def show(
 def verify(directory: Directory, key_env: Key = None, json: JSON = False) -> None:
     """Read every snapshot whole, and say which are broken; the exit code is 4 if any is."""
     with telling_errors():
-        store = store_of(directory, key_env)
+        store = store_with_snapshots(directory, key_env)
         broken = {part.generation: part.reason for part in store.verify()}
         rows = [
             {"generation": generation, "sound": generation not in broken, "why": broken.get(generation, "")}

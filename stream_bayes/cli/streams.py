@@ -50,6 +50,8 @@ __all__ = [
     "run",
     "source_of",
 ]
+TABLES, LINES = (".csv", ".tsv", ".txt", ".data"), (".jsonl", ".ndjson", ".json")
+DATA = (*TABLES, *LINES, ".gz")
 MANY = 50  # different numbers: more are measurements, rather than names
 
 File = Annotated[Path, typer.Argument(help="A CSV or JSON lines file, plain or gzipped.", show_default=False)]
@@ -120,9 +122,9 @@ def kind_of(file: Path) -> str:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     last = suffixes[-1] if suffixes else ""
-    if last in (".csv", ".tsv", ".txt", ".data"):
+    if last in TABLES:
         return "csv"
-    if last in (".jsonl", ".ndjson", ".json"):
+    if last in LINES:
         return "jsonl"
     raise BadValue(f"{file}: expected a name that ends in .csv or .jsonl, perhaps with .gz")
 
@@ -240,6 +242,10 @@ def run(
 ) -> None:
     """Run what a pipeline file describes, until the source ends or a signal comes."""
     with telling_errors():
+        if file.suffix.lower() in DATA:
+            raise BadConfig(
+                f"{file} is data, and run takes a pipeline file (TOML); see `stream-bayes replay --help`"
+            )
         config = load_config(file)
         if start is not None:
             config = starting_from(config, start)
@@ -365,5 +371,7 @@ def _say_where(engine: Engine, json: bool, rebuild: bool) -> None:
     if json:
         print_json(told)
         return
+    told["snapshot"] = "none yet" if told["snapshot"] is None else told["snapshot"]
+    told["positions"] = ", ".join(f"{place}={position:,}" for place, position in told["positions"].items())
     for key, value in told.items():
-        typer.echo(f"{key.replace('_', ' ')}: {value}")
+        typer.echo(f"{key}: {value:,}" if isinstance(value, int) else f"{key}: {value}")

@@ -332,7 +332,7 @@ class Engine:
         if changed:
             raise OtherSettings(
                 f"the newest snapshot was taken with other settings: {said(changed)}. "
-                "Start with those it was taken with, or anew in another directory",
+                "Start with those it was taken with; or anew, by --rebuild or in another directory",
                 tuple(changed),
             )
         self.step.load(sections)

@@ -40,8 +40,16 @@ def test_list_shows_each_generation_with_its_events(directory: Path) -> None:
     assert "Counter" in run("snapshot", "list", directory).stdout
 
 
-def test_show_describes_one(directory: Path) -> None:
+def test_show_describes_one_and_the_newest_unless_told_which(directory: Path) -> None:
     assert json.loads(run("snapshot", "show", directory, 2, "--json").stdout)["clock"] == 2
+    assert json.loads(run("snapshot", "show", directory, "--json").stdout)["clock"] == 3
+    assert "metrics" in run("snapshot", "show", directory).stdout
+
+
+@pytest.mark.parametrize("command", ["list", "verify", "show"])
+def test_where_nothing_was_kept_there_is_nothing_sound_either(tmp_path: Path, command: str) -> None:
+    result = run("snapshot", command, tmp_path)
+    assert result.exit_code == 4 and "there are no snapshots in" in result.stderr
 
 
 def test_verify_names_a_broken_one_and_ends_with_4(directory: Path) -> None:

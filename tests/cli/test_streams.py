@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from stream_bayes.streams.store import SnapshotStore
 from tests.cli.test_snapshots import run
 
 ROWS = 600
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
@@ -171,6 +173,18 @@ def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path)
     assert sorted(path.name for path in pipeline.parent.iterdir()) == ["weather.csv", "weather.toml"]
     run("run", pipeline, "--most", 100)
     assert json.loads(run("run", pipeline, "--dry-run", "--json").stdout)["records"] == 100
+
+
+def test_the_pipeline_of_the_examples_runs_as_it_stands_and_then_has_nothing_left_to_do(
+    tmp_path: Path,
+) -> None:
+    for name in ("weather.toml", "weather.csv"):
+        shutil.copy(EXAMPLES / name, tmp_path / name)
+    told = json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)
+    assert told["learned"] == 200 and told["cumulative"]["accuracy"] > 0.7 and not told["dead_letters"]
+    assert json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)["records_in_this_run"] == 0
+    answered = run("explain", tmp_path / "weather-state", '{"sky": "grey", "wind": 6.5}')
+    assert answered.exit_code == 0 and "no such feature" not in answered.stdout
 
 
 def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(pipeline: Path) -> None:
@@ -330,6 +344,7 @@ def test_compare_knows_rivers_datasets() -> None:
         (("compare", "{}"), 3, "--target"),
         (("compare", "{}", "--target", "rain", "--model", "river-afr"), 3, "did you mean 'river-arf'"),
         (("replay", "{}", "--target", "rain", "--model", "gaussian-nb"), 3, "[schema.features]"),
+        (("run", "{}"), 3, "is data, and run takes a pipeline file"),
         (("run", "nowhere.toml"), 3, "nowhere.toml"),
     ],
 )
