@@ -15,7 +15,8 @@ from stream_bayes import features
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
-from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
+from stream_bayes.core.event import Event
+from stream_bayes.errors import BadConfig, BadValue, Exhausted, OtherSettings, SchemaError, Undecodable
 from stream_bayes.river_state.catalogue import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.streams.changes import written
@@ -30,12 +31,14 @@ from stream_bayes.streams.csv_types import (
 )
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields, seconds_from
+from stream_bayes.streams.json_lines import JSONLinesSource
 from stream_bayes.streams.logs import logging_json
 from stream_bayes.streams.ops import serving
 from stream_bayes.streams.pipeline import build, make_source, warm_start
 from stream_bayes.streams.replay import Paced
 from stream_bayes.streams.signals import stopping_on_signals
 from stream_bayes.streams.source import Source
+from stream_bayes.suggestions import closest
 
 __all__ = [
     "Delimiter",
@@ -87,9 +90,27 @@ def source_of(
         between = delimiter_of(file, delimiter)
         schema = with_nominal(inferred_schema(file, fields, delimiter=between), nominal)
         warn_of_measurements(file, fields, between)
-    elif nominal:
+    else:
+        check_target(file, target)
+    if table["kind"] != "csv" and nominal:
         raise BadValue("--nominal is for CSV files: in JSON, text is nominal and numbers are numeric")
     return make_source(config, Path(), schema), schema
+
+
+def check_target(file: Path, target: str) -> None:
+    """Refuse a target that no record of the first ones has: in JSON, any record may lack any field."""
+    with closing(JSONLinesSource(file)) as source:
+        try:
+            records = source.poll(FIRST_ROWS)
+        except Exhausted:
+            return
+    events = [record for record in records if isinstance(record, Event)]
+    names = sorted({str(name) for event in events for name in event.x})
+    if events and target not in names:
+        raise SchemaError(
+            f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
+            f"{closest(target, names)} They have {', '.join(names)}"
+        )
 
 
 def warn_of_measurements(file: Path, fields: Fields, delimiter: str) -> None:

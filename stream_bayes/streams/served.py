@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from river import base, compose
 
 from stream_bayes.core.payloads import Payload, plain
+from stream_bayes.core.values import shown
 from stream_bayes.errors import BadState, BadValue, CannotSave, NotSupported, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier, most_probable
@@ -242,13 +243,13 @@ class ServedRiver:
         return last.clock if isinstance(last, BayesClassifier) else None
 
     def answer(self, x: Any) -> Answer:
-        with _refusals(self.name):
+        with _refusals(self.name, x):
             return dict(self.model.predict_proba_one(x))
 
     def learn(self, x: Any, y: Any, w: float) -> None:
         if w != 1.0 and not self._weighted:
             raise NotSupported(f"{type(self._last).__name__} takes no weights; this sample has {w!r}")
-        with _refusals(self.name):
+        with _refusals(self.name, x):
             if w == 1.0:
                 self.model.learn_one(x, y)
             else:
@@ -323,7 +324,7 @@ class ServedAdaptive(ServedRiver):
     def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
         if self.model is not self.adaptive:
             return super().answer_and_learn(x, y, w)
-        with _refusals(self.name):
+        with _refusals(self.name, x):
             answer: Answer = self.adaptive.predict_learn_one(x, y, w)
         return answer
 
@@ -336,14 +337,21 @@ class ServedAdaptive(ServedRiver):
 
 
 @contextmanager
-def _refusals(name: str) -> Iterator[None]:
+def _refusals(name: str, x: Any) -> Iterator[None]:
     """What River's classifiers raise for an event they cannot use, as a refusal of this event."""
     try:
         yield
     except StreamBayesError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise BadValue(f"{name} refuses the event: {type(error).__name__}: {error}") from error
+        told = f"{name} refuses the event: {type(error).__name__}: {error}"
+        texts = [key for key, value in x.items() if isinstance(value, str)] if isinstance(x, Mapping) else []
+        if texts and isinstance(error, (TypeError, ValueError)):
+            told += (
+                f"; {shown(texts)} hold text: where a step takes numbers alone, leave them out (ignore, or the "
+                "transformer select), or declare them numeric in [schema.features]"
+            )
+        raise BadValue(told) from error
 
 
 def _parameters(model: Any) -> Any:

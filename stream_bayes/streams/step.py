@@ -298,9 +298,10 @@ class Step:
         self._dead_at = self.taken
         share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.taken)
         if self.taken >= LEAST_RECORDS and share > self.most_dead:
+            source, number = record.partition
             raise TooManyDeadLetters(
                 f"{share:.0%} of the last records could not be used, more than most_dead={self.most_dead:g}; the last "
-                f"of {sum(self.dead.values()):,}, at position {record.position} of {record.partition}: {detail}"
+                f"of {sum(self.dead.values()):,}, at position {record.position} of {source}[{number}]: {detail}"
             )
 
     # -- keeping ------------------------------------------------------------------------------------------------------

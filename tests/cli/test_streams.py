@@ -418,3 +418,20 @@ def test_labels_that_are_measurements_are_warned_of(weather: Path, command: str)
     result = run(command, weather, "--target", "wind", "--model", "nb")
     assert result.exit_code == 0 and "different numbers" in result.stderr
     assert "different numbers" not in run(command, weather, "--target", "rain", "--model", "nb").stderr
+
+
+@pytest.mark.parametrize("command", ["replay", "compare"])
+def test_a_target_that_no_json_record_has_is_refused(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "days.jsonl"
+    path.write_text('{"sky": "grey", "rain": true}\n{"sky": "blue"}\n')
+    result = run(command, path, "--target", "rian", "--model", "nb")
+    assert result.exit_code == 3 and "did you mean 'rain'? They have rain, sky" in result.stderr
+    assert run(command, path, "--target", "rain", "--model", "nb").exit_code == 0
+
+
+def test_text_before_a_step_that_takes_numbers_is_named(pipeline: Path) -> None:
+    text = pipeline.read_text() + '\n[[transformers]]\nkind = "standard-scaler"\n'
+    pipeline.write_text(text)
+    result = run("run", pipeline)
+    assert result.exit_code == 7
+    assert "['sky'] hold text" in result.stderr and "[schema.features]" in result.stderr
