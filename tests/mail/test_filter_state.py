@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -170,3 +171,6 @@ def test_memory_is_reported_and_bounded() -> None:
             {f"a token of a usual length {number}": 1 for number in range(start, start + 5_000)}, "ham"
         )
     assert 150_000 * 30 < model.memory_bytes < 20e6
+    texts = sum(sys.getsizeof(token) for token in model.export_counts()["tokens"])
+    full_journal = SpamFilter().journal * (300 * 4 + 300)  # of mails of 300 tokens
+    assert model.memory_bytes + texts + full_journal < 40e6
