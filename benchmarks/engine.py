@@ -25,10 +25,11 @@ import stream_bayes
 from benchmarks.harness import Case, Contest, Side
 from benchmarks.named import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
 from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.json_sink import JSONLinesSink
+from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
 from stream_bayes.streams.sink import Sink

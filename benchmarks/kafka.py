@@ -26,7 +26,7 @@ from benchmarks.harness import Case, Contest, Side
 from stream_bayes import NaiveBayes, Nominal, Schema
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.streams.answers import Answers
-from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.kafka.connection import Connection
@@ -34,6 +34,7 @@ from stream_bayes.streams.kafka.delivery import Transactions
 from stream_bayes.streams.kafka.journal import KafkaJournal
 from stream_bayes.streams.kafka.sink import KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource
+from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import ServedLearner, served
 from stream_bayes.streams.step import Step

@@ -195,6 +195,7 @@ river_state.catalogue
 streams.file_system
 streams.source
 streams.order
+streams.progress
 streams.changes
 streams.incidents
 streams.sink

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes.cli.printing import print_json, print_table
 from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.engine import Progress as Reached
+from stream_bayes.streams.progress import Progress as Reached
 
 __all__ = ["bar_over", "print_summary", "summary"]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from stream_bayes.core.event import Partition, Position
@@ -21,6 +20,7 @@ from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.changes import differences, said
 from stream_bayes.streams.journal import Journal, Kept
 from stream_bayes.streams.order import slices_of
+from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.served import digest
 from stream_bayes.streams.sink import Sink
@@ -28,7 +28,7 @@ from stream_bayes.streams.source import HasEnd, KnowsEnds, Record, Source
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 
-__all__ = ["SETTINGS", "Engine", "Progress"]
+__all__ = ["SETTINGS", "Engine"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,31 +36,6 @@ BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
 SETTINGS = "settings"  # the section they are kept in
 LOG = "log"  # the section that the journal's identity is kept in
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come.
-
-    Parameters
-    ----------
-    taken
-        How many records were taken since the pipeline began, this run or an earlier one.
-    in_this_run
-        How many of them in this run, replayed ones included.
-    replayed
-        How many were only replayed: their results had been written before.
-    seconds
-        How long this run has lasted.
-    learned
-        How many more samples are learned than were when it began; fewer, where more was taken back.
-    """
-
-    taken: int
-    in_this_run: int
-    replayed: int
-    seconds: float
-    learned: int
 
 
 class Engine:

@@ -19,8 +19,9 @@ from threading import Thread
 from typing import Any
 
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.incidents import GAP, OVERSIZE, RESEEKS, RESENT, all_incidents
+from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.served import ServedAdaptive
 from stream_bayes.streams.step import Step
 

@@ -21,11 +21,12 @@ from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.event import Event
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine, Progress
+from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.logs import logging_json
 from stream_bayes.streams.ops import serving
+from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.served import served
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
