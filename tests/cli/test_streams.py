@@ -1,10 +1,8 @@
-"""`replay`, `run` and `compare` from the command line: what they say, what they leave, and how mistakes end."""
+"""`replay` and `run` from the command line: what they say, what they leave, and how mistakes end."""
 
 from __future__ import annotations
 
-import csv
 import json
-import random
 import shutil
 import signal
 import subprocess
@@ -17,60 +15,11 @@ import pytest
 
 from stream_bayes import AODE
 from stream_bayes.cli.streams import MAY_CHANGE
-from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.store import SnapshotStore
+from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
 
-ROWS = 600
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@pytest.fixture
-def weather(tmp_path: Path) -> Path:
-    rng = random.Random(3)
-    path = tmp_path / "weather.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "at", "sky", "wind", "rain"])
-        for number in range(ROWS):
-            sky = rng.choice(["grey", "blue"])
-            rain = "yes" if rng.random() < (0.9 if sky == "grey" else 0.1) else "no"
-            writer.writerow([number, number / 10, sky, round(rng.random(), 3), rain])
-    return path
-
-
-@pytest.fixture
-def pipeline(tmp_path: Path, weather: Path) -> Path:
-    path = tmp_path / "weather.toml"
-    path.write_text(
-        """
-        name = "weather"
-        batch = 50
-
-        [source]
-        kind = "csv"
-        path = "weather.csv"
-        target = "rain"
-        key = "id"
-        time = "at"
-
-        [schema.features]
-        sky = "nominal"
-        wind = "numeric"
-
-        [model]
-        kind = "nb"
-
-        [predictions]
-        kind = "jsonl"
-        path = "answers.jsonl"
-
-        [snapshots]
-        directory = "state"
-        every_events = 100
-        """
-    )
-    return path
 
 
 def answers(pipeline: Path) -> list[dict[str, object]]:
@@ -299,27 +248,6 @@ def test_a_signal_ends_a_run_with_a_snapshot_and_0(pipeline: Path, number: int) 
     assert found is not None and found.snapshot.clock == ROWS
 
 
-# -- compare -----------------------------------------------------------------------------------------------------------
-
-
-def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:
-    models = [word for name in ("nb", "river-hoeffding-tree", "aode") for word in ("--model", name)]
-    kept = ("--picture", tmp_path / "p.svg", "--lines", tmp_path / "l.jsonl", "--save", tmp_path / "b.zip")
-    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *kept, "--json")
-    assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert list(told["learners"]) == ["nb", "river-hoeffding-tree", "aode"]
-    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
-    assert len((tmp_path / "l.jsonl").read_text().splitlines()) == 3 * ROWS / 100
-    saved = Snapshot.from_bytes((tmp_path / "b.zip").read_bytes())
-    assert saved.learner in ("NaiveBayes", "AODE")
-
-
-def test_compare_knows_rivers_datasets() -> None:
-    told = json.loads(run("compare", "phishing", "--model", "nb", "--most", 200, "--json").stdout)
-    assert told["learners"]["nb"]["events"] == 200
-
-
 # -- mistakes ----------------------------------------------------------------------------------------------------------
 
 
@@ -354,45 +282,6 @@ def test_a_mistake_is_one_line_and_a_code(
     result = run(*(part.format(weather) for part in arguments))
     assert (result.exit_code, "Traceback" in result.stderr) == (code, False), result.stderr
     assert said in result.stderr.replace("\n", " ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--model", "aode", "--model", "aode"), "call one of them by another name"),
-        (("--arg", "min_cuont=1"), "did you mean 'min_count'"),
-        (("--model", "nb", "--arg", "aode.min_count=1"), "there is no model 'aode' here"),
-        (("--model", "river-knn", "--arg", "river-knn.n=1"), "river-knn has no argument 'n'"),
-        (("--picture", "{}/none/p.svg"), "there is no directory"),
-        (("--picture", "{}/p.bmp"), "ends in one of"),
-        (("--lines", "{}"), "cannot be written"),
-        (("--model", "river-knn", "--save", "{}/b.zip"), "none of the models is of this package"),
-        (("--model", "nb", "--model", "gaussian-nb", "--save", "{}/b.zip"), "'gaussian-nb'"),
-    ],
-)
-def test_a_comparison_that_cannot_end_well_is_refused_before_it_begins(
-    weather: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    result = run("compare", weather, "--target", "rain", *(part.format(tmp_path) for part in arguments))
-    assert result.exit_code == 3, result.stdout
-    assert said in result.stderr.replace("\n", " ")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["weather.csv"]
-
-
-def test_a_model_can_be_compared_with_itself_under_other_arguments(weather: Path) -> None:
-    models = ("--model", "aode", "--model", "sharp=aode", "--model", "river-arf")
-    given = ("--arg", "sharp.min_count=1", "--arg", "n_models=2")
-    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *given, "--json")
-    told = json.loads(result.stdout)["learners"]
-    assert list(told) == ["aode", "sharp", "river-arf"]
-    assert told["aode"]["cumulative"] != told["sharp"]["cumulative"]
-
-
-def test_what_was_passed_over_is_told_with_its_reason(weather: Path) -> None:
-    with weather.open("a") as file:
-        file.write("1,2\n")
-    said = run("compare", weather, "--target", "rain", "--model", "nb").stdout
-    assert "1 passed over: 1 ragged" in said and "no room for" in said
 
 
 @pytest.mark.parametrize(
@@ -435,3 +324,27 @@ def test_text_before_a_step_that_takes_numbers_is_named(pipeline: Path) -> None:
     result = run("run", pipeline)
     assert result.exit_code == 7
     assert "['sky'] hold text" in result.stderr and "[schema.features]" in result.stderr
+
+
+def test_a_file_whose_columns_share_a_name_is_refused_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("sky,sky,rain\ngrey,blue,yes\n")
+    for command in ("replay", "compare"):
+        result = run(command, path, "--target", "rain")
+        assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1)
+        assert "['sky']" in result.stderr
+
+
+def test_a_pipeline_file_with_keys_that_there_are_not_names_each_and_the_nearest(pipeline: Path) -> None:
+    pipeline.write_text(pipeline.read_text().replace("batch = 50", "bacht = 50").replace("target", "tagret"))
+    result = run("run", pipeline)
+    assert result.exit_code == 3 and "Traceback" not in result.stderr
+    assert "bacht: is not a key here; did you mean 'batch'?" in result.stderr
+    assert "source.tagret: is not a key here; did you mean 'target'?" in result.stderr
+    assert not (pipeline.parent / "state").exists()
+
+
+def test_a_file_that_is_none_is_refused_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "days.csv").mkdir()
+    result = run("replay", tmp_path / "days.csv", "--target", "rain")
+    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (5, 1), result.stderr

@@ -1,0 +1,59 @@
+"""A file of days, and a pipeline over it."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+
+ROWS = 600
+
+
+@pytest.fixture
+def weather(tmp_path: Path) -> Path:
+    rng = random.Random(3)
+    path = tmp_path / "weather.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "at", "sky", "wind", "rain"])
+        for number in range(ROWS):
+            sky = rng.choice(["grey", "blue"])
+            rain = "yes" if rng.random() < (0.9 if sky == "grey" else 0.1) else "no"
+            writer.writerow([number, number / 10, sky, round(rng.random(), 3), rain])
+    return path
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, weather: Path) -> Path:
+    path = tmp_path / "weather.toml"
+    path.write_text(
+        """
+        name = "weather"
+        batch = 50
+
+        [source]
+        kind = "csv"
+        path = "weather.csv"
+        target = "rain"
+        key = "id"
+        time = "at"
+
+        [schema.features]
+        sky = "nominal"
+        wind = "numeric"
+
+        [model]
+        kind = "nb"
+
+        [predictions]
+        kind = "jsonl"
+        path = "answers.jsonl"
+
+        [snapshots]
+        directory = "state"
+        every_events = 100
+        """
+    )
+    return path

@@ -1,0 +1,69 @@
+"""`compare` from the command line: models side by side, and what is refused before the stream is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.snapshot import Snapshot
+from tests.cli.conftest import ROWS
+from tests.cli.test_snapshots import run
+
+
+def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:
+    models = [word for name in ("nb", "river-hoeffding-tree", "aode") for word in ("--model", name)]
+    kept = ("--picture", tmp_path / "p.svg", "--lines", tmp_path / "l.jsonl", "--save", tmp_path / "b.zip")
+    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *kept, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert list(told["learners"]) == ["nb", "river-hoeffding-tree", "aode"]
+    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
+    assert len((tmp_path / "l.jsonl").read_text().splitlines()) == 3 * ROWS / 100
+    saved = Snapshot.from_bytes((tmp_path / "b.zip").read_bytes())
+    assert saved.learner in ("NaiveBayes", "AODE")
+
+
+def test_compare_knows_rivers_datasets() -> None:
+    told = json.loads(run("compare", "phishing", "--model", "nb", "--most", 200, "--json").stdout)
+    assert told["learners"]["nb"]["events"] == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--model", "aode", "--model", "aode"), "call one of them by another name"),
+        (("--arg", "min_cuont=1"), "did you mean 'min_count'"),
+        (("--model", "nb", "--arg", "aode.min_count=1"), "there is no model 'aode' here"),
+        (("--model", "river-knn", "--arg", "river-knn.n=1"), "river-knn has no argument 'n'"),
+        (("--picture", "{}/none/p.svg"), "there is no directory"),
+        (("--picture", "{}/p.bmp"), "ends in one of"),
+        (("--lines", "{}"), "cannot be written"),
+        (("--model", "river-knn", "--save", "{}/b.zip"), "none of the models is of this package"),
+        (("--model", "nb", "--model", "gaussian-nb", "--save", "{}/b.zip"), "'gaussian-nb'"),
+    ],
+)
+def test_a_comparison_that_cannot_end_well_is_refused_before_it_begins(
+    weather: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    result = run("compare", weather, "--target", "rain", *(part.format(tmp_path) for part in arguments))
+    assert result.exit_code == 3, result.stdout
+    assert said in result.stderr.replace("\n", " ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["weather.csv"]
+
+
+def test_a_model_can_be_compared_with_itself_under_other_arguments(weather: Path) -> None:
+    models = ("--model", "aode", "--model", "sharp=aode", "--model", "river-arf")
+    given = ("--arg", "sharp.min_count=1", "--arg", "n_models=2")
+    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *given, "--json")
+    told = json.loads(result.stdout)["learners"]
+    assert list(told) == ["aode", "sharp", "river-arf"]
+    assert told["aode"]["cumulative"] != told["sharp"]["cumulative"]
+
+
+def test_what_was_passed_over_is_told_with_its_reason(weather: Path) -> None:
+    with weather.open("a") as file:
+        file.write("1,2\n")
+    said = run("compare", weather, "--target", "rain", "--model", "nb").stdout
+    assert "1 passed over: 1 ragged" in said and "no room for" in said
