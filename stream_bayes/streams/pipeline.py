@@ -93,7 +93,8 @@ def build(
     settings = config.settings()
     if schema is None and source is None and config.source.kind == "csv":
         schema = _guessed(config.source, directory, None if anew else store)
-        settings[GUESSED] = None if schema is None else schema.to_json()
+        if schema is not None:
+            settings[GUESSED] = schema.to_json()
     model = _model(config, schema)
     step = Step(served(model), config.name, pending=_pending(config.labels), most_dead=config.most_dead)
     kafka = _kafka(config, schema, accept_gap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from stream_bayes import AODE
 from stream_bayes.cli.streams import MAY_CHANGE
+from stream_bayes.streams import pipeline as pipelines
 from stream_bayes.streams.store import SnapshotStore
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
@@ -179,6 +181,25 @@ def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline:
     assert found is not None
     guessed = dict(found.snapshot.sections["settings"]["guessed_schema"]["features"])
     assert guessed["wind"]["kind"] == "nominal"
+
+
+def test_a_state_of_columns_that_nobody_guessed_is_gone_on_with_as_it_was(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As states are that were kept before columns were looked at: all of them text."""
+    text = re.sub(r"\n *\[schema.features\]\n.*\n.*\n", "\n", pipeline.read_text())
+    pipeline.write_text(text)
+    with monkeypatch.context() as before:
+        before.setattr(pipelines, "_guessed", lambda *_: None)
+        assert run("run", pipeline, "--most", 100).exit_code == 0
+    store = SnapshotStore(pipeline.parent / "state")
+    found = store.latest()
+    assert found is not None
+    found.snapshot.sections["settings"].pop("guessed_schema", None)
+    store.take_over()
+    store.save(found.snapshot)
+    told = json.loads(run("run", pipeline, "--json").stdout)
+    assert (told["records_in_this_run"], told["learned"]) == (ROWS - 100, ROWS)
 
 
 def test_rebuild_begins_anew(pipeline: Path) -> None:
