@@ -21,6 +21,7 @@ import stream_bayes
 from benchmarks import (
     accuracy,
     batches,
+    drift,
     engine,
     kafka,
     live_networks,
@@ -37,7 +38,20 @@ from benchmarks.picture import svg_of
 
 __all__ = ["all_cases", "main"]
 
-FAMILIES = (text, named, batches, pairs, networks, live_networks, structures, state, snapshots, engine, kafka)
+FAMILIES = (
+    text,
+    named,
+    batches,
+    pairs,
+    networks,
+    live_networks,
+    structures,
+    state,
+    drift,
+    snapshots,
+    engine,
+    kafka,
+)
 PACKAGES = ("numpy", "river", "scikit-learn", "pandas", "kafka-python", "confluent-kafka")
 
 

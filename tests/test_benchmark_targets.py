@@ -35,6 +35,25 @@ TARGETS = {  # the work: its peer and its target
     "pickle.loads MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
     "both ways MultinomialNB, 100k tokens, 2 classes": ("River MultinomialNB", ">= 15x"),
     "memory of MultinomialNB from its state, 100k tokens, 2 classes": ("River MultinomialNB", "<= 10 MB"),
+    "DriftAdaptive of AODE, one ADWIN, nothing drifts, predict_learn_one, 50 x 8, 2 classes": (
+        "AODE alone",
+        ">= 0.869565x",
+    ),
+    "DriftAdaptive of AODE, an ADWIN a family, nothing drifts, predict_learn_one, 50 x 8, 2 classes": (
+        "AODE alone",
+        ">= 0.333333x",
+    ),
+    "pause of the stream by a search over 50,000 x 37 events": ("", "<= 20 ms"),
+    "abrupt structural drift, 20 variables, 20 seeds, TAN: log-loss over events 2,000-4,000, of that of a model of the "
+    "new world alone": ("", "<= 105 %"),
+    "abrupt structural drift, 20 variables, 20 seeds, TAN: log-loss, of that of a static model": (
+        "",
+        "<= 99 %",
+    ),
+    "abrupt structural drift, 20 variables, 20 seeds, TAN: log-loss, of that of a model that ADWIN has begin anew": (
+        "",
+        "<= 99 %",
+    ),
     "A2DE predict_learn_one, dicts, 20 x 8, 2 classes": ("WEKA AODE", ">= 0.123457x"),
     "A2DE predict_learn_many, coded rows, 20 x 8, 2 classes": ("WEKA AODE", ">= 0.123457x"),
     "A2DE predict_learn_one, 18 numbers in bins, 7 classes": ("", "<= 1 ms"),

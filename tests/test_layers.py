@@ -169,6 +169,8 @@ learners.recent_events
 learners.candidates
 learners.trial
 learners.watching
+learners.families
+learners.present_model
 learners.adaptive
 learners.decision
 learners.deciding

@@ -326,10 +326,10 @@ class FamilyTables:
             samples[places],
         )
 
-    def weights_under(self, f: cython.Py_ssize_t, wanted: cython.int[::1]):
-        """A family's weights by value under one configuration of its parents' codes, in the first class."""
+    def weights_under(self, f: cython.Py_ssize_t, wanted: cython.int[::1], label: cython.Py_ssize_t = 0):
+        """A family's weights by value under one configuration of its parents' codes, in a class."""
         child, parents = self.families[f]
-        places = slice(0, int(self.room[child]) * self.classes, self.classes)
+        places = slice(label, int(self.room[child]) * self.classes, self.classes)
         cell: cython.longlong = self.base[f]
         m: cython.Py_ssize_t
         if cell < 0:

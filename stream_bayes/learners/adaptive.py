@@ -15,12 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from river import base
-
 from stream_bayes.core.hill_climbing import HillClimbing
-from stream_bayes.core.values import shown
+from stream_bayes.core.values import Value, shown
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.frames import Native
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base import BayesClassifier, X, most_probable
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
@@ -33,10 +30,11 @@ from stream_bayes.learners.candidates import (
     basis_of,
     share_names,
 )
-from stream_bayes.learners.drift_log import DriftLog, difference, edges_of
-from stream_bayes.learners.explanation import Explanation
+from stream_bayes.learners.drift_log import DriftLog, difference, edge_name, edges_of
+from stream_bayes.learners.families import FamilyWatch, family_signals
 from stream_bayes.learners.half_life_choice import log_loss
 from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.present_model import PresentModel
 from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.learners.trial import Trial
 from stream_bayes.learners.watching import FEWEST, detector_of, feed, mean_of, since_change, warns
@@ -44,12 +42,12 @@ from stream_bayes.learners.watching import FEWEST, detector_of, feed, mean_of, s
 __all__ = ["DriftAdaptive"]
 
 MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
-CATCH_UP = 256  # events that a candidate learns at once, of those that came while it was searched for
+CATCH_UP = 64  # events that a candidate learns at once, of those that came while it was searched for
 
 Candidate = tuple[str, BayesClassifier]
 
 
-class DriftAdaptive(base.Classifier):
+class DriftAdaptive(PresentModel):
     """A learner that is replaced by a better one when the world changes.
 
     Parameters
@@ -60,8 +58,10 @@ class DriftAdaptive(base.Classifier):
         `"adwin"`, `"page-hinkley"`, `"kswin"`, or of errors `"ddm"`, `"eddm"`, `"hddm-a"`, `"hddm-w"`; or one of
         River's drift detectors, which is cloned.
     signal
-        What the detector is fed: `"log-loss"` of each answer, as a share of 5 nats, or `"error"`, 1 for a wrong answer
-        and 0 for a right one. Detectors of binary signals take errors only.
+        What the detector is fed: `"log-loss"` of each answer, as a share of 5 nats; `"error"`, 1 for a wrong answer
+        and 0 for a right one; or `"family"`, how well each feature is foretold by the class and its parents, with a
+        detector for each. Of a network, then, only what drifted is searched anew. Detectors of binary signals take
+        errors only.
     policy
         What the candidates are. `"both"`: a new learner of the events since the change alone, counts and structure.
         `"refit"`: of these events, with the present structure. `"search"`: the present counts, and a structure derived
@@ -135,6 +135,7 @@ class DriftAdaptive(base.Classifier):
         self._check()
         self._model = learner.clone()
         self._detector = detector_of(detector, signal)
+        self._families = FamilyWatch(self._detector) if signal == "family" else None
         self._fed = 0  # events that the detector was fed
         self._warned: int | None = None  # the first event after the change, by a detector that warns
         self._shadow: BayesClassifier | None = None  # learns since the warning
@@ -158,7 +159,7 @@ class DriftAdaptive(base.Classifier):
             raise BadValue(
                 f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
             )
-        check_choice("signal", self.signal, ("log-loss", "error"))
+        check_choice("signal", self.signal, ("log-loss", "error", "family"))
         check_choice("policy", self.policy, tuple(POLICIES))
         for name in ("window", "judge_after", "trials"):
             check_count(name, getattr(self, name))
@@ -204,6 +205,9 @@ class DriftAdaptive(base.Classifier):
         """The probabilities of a sample before it is learned; then learn it."""
         model = self._model
         row = model._store.encode(x, y, w)
+        families = None
+        if self._families is not None and self._trial is None and self._task is None and row.weight > 0.0:
+            families = family_signals(model, row)
         answer: dict[Any, float] = model._reading.predict_and_learn(row)
         self._clock += 1
         if row.weight == 0.0:
@@ -216,6 +220,11 @@ class DriftAdaptive(base.Classifier):
         elif self._task is not None:
             if self._clock >= self._task.begun + self.search_delay:
                 self._join(self._task)
+        elif families is not None and self._families is not None:
+            self._fed += 1
+            drifted = self._families.feed(*families)
+            if drifted:
+                self._notice_families(self._families, drifted)
         elif answer:
             self._watch(x, y, w, signal)
         return answer
@@ -261,14 +270,24 @@ class DriftAdaptive(base.Classifier):
             self._candidates = [("both", shadow)]
             self._catch_up(Trial(self._clock, since, 0, self._clock, self.judge_after))
 
+    def _notice_families(self, families: FamilyWatch, drifted: list[int]) -> None:
+        """Some families are foretold worse than before: look for candidates."""
+        newest = families.since(drifted, self._fed) or since_change(self._recent.signals()[-self._fed :])
+        since = self._clock - (newest or FEWEST) + 1
+        names = families.names(self._model, drifted)
+        self._note(
+            "drift", since=since, score=families.score(drifted), families=[edge_name(name) for name in names]
+        )
+        self._look(since, 0, names)
+
     # -- searching ----------------------------------------------------------------------------------------------------
 
-    def _look(self, since: int, rung: int) -> None:
-        """Have the candidates of a rung of the ladder made."""
+    def _look(self, since: int, rung: int, only: tuple[Value, ...] = ()) -> None:
+        """Have the candidates of a rung of the ladder made; of a network only some families may change."""
         bases: list[Basis] = []
         for name in POLICIES[self.policy][rung]:
             try:
-                basis = basis_of(name, self.learner, self._model)
+                basis = basis_of(name, self.learner, self._model, only)
             except StreamBayesError as error:
                 self._note("unfinished", since=since, candidate=name, why=str(error))
                 continue
@@ -276,7 +295,7 @@ class DriftAdaptive(base.Classifier):
         oldest = 0 if any(basis.whole for basis in bases) else since
         search = HillClimbing() if self.search is None else self.search
         self._rung = rung
-        self._task = SearchTask(self._clock, since, tuple(bases), self._recent.since(oldest), search)
+        self._task = SearchTask(self._clock, since, tuple(bases), self._recent.since(oldest), search, only)
         if not self.search_delay or not bases:
             self._join(self._task)
         else:
@@ -406,39 +425,16 @@ class DriftAdaptive(base.Classifier):
         """Be stable again, and forget what the detector has seen."""
         self._trial, self._candidates = None, []
         self._detector, self._fed = detector_of(self.detector, self.signal), 0
+        if self._families is not None:
+            self._families = FamilyWatch(self._detector)
 
-    def _note(self, what: str, **told: Any) -> None:
-        detector = {"name": type(self._detector).__name__, "events": self._fed}
+    def _note(self, what: str, families: list[str] | None = None, **told: Any) -> None:
+        detector: dict[str, Any] = {"name": type(self._detector).__name__, "events": self._fed}
+        if families is not None:
+            detector["families"] = families
         self.log.add(what, self._clock, signal=self.signal, detector=detector, **told)
 
-    # -- predicting ---------------------------------------------------------------------------------------------------
-
-    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
-        """P(y | x) of each class, empty before any learning."""
-        return self._model.predict_proba_one(x)
-
-    def predict_one(self, x: X, **kwargs: Any) -> Any:
-        """The most probable class, None before any learning; a tie goes to the first by name."""
-        return self._model.predict_one(x)
-
-    def predict_proba_many(self, X: Native) -> Any:
-        """The probabilities of many rows, in kind, as the model that answers now gives them."""
-        return self._model.predict_proba_many(X)
-
-    def predict_many(self, X: Native) -> Any:
-        """The most probable class of many rows: a series for a data frame, a list for anything else."""
-        return self._model.predict_many(X)
-
-    def explain_one(self, x: X) -> Explanation:
-        """What each feature says for each class, by the model that answers now."""
-        return self._model.explain_one(x)
-
     # -- reading the model --------------------------------------------------------------------------------------------
-
-    @property
-    def model_(self) -> BayesClassifier:
-        """The learner that answers now."""
-        return self._model
 
     @property
     def state_(self) -> str:
@@ -475,10 +471,6 @@ class DriftAdaptive(base.Classifier):
         others = [model for _, model in (*self._candidates, *self._retired)]
         models = [self._model, *others, *([] if self._shadow is None else [self._shadow])]
         return sum(model.memory_bytes for model in models) + self._recent.memory_bytes
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_beside": None, "_running": None}

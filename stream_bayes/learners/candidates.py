@@ -24,6 +24,7 @@ from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.merging import know_names
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.structure import Structure
+from stream_bayes.core.values import Value
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.recent_events import Events, teach
@@ -94,7 +95,9 @@ def share_names(model: BayesClassifier, present: BayesClassifier) -> None:
     model._store.make_room()
 
 
-def basis_of(name: str, learner: BayesClassifier, present: BayesClassifier) -> Basis | None:
+def basis_of(
+    name: str, learner: BayesClassifier, present: BayesClassifier, only: tuple[Value, ...] = ()
+) -> Basis | None:
     """How a candidate begins; None where the learner has nothing of the kind.
 
     Parameters
@@ -105,6 +108,8 @@ def basis_of(name: str, learner: BayesClassifier, present: BayesClassifier) -> B
         As the user made it.
     present
         The model that answers now.
+    only
+        Of a network, the variables whose parents may change; the others keep theirs. Empty: all.
     """
     network = isinstance(present, BayesNetClassifier)
     if name == "search" and not network:
@@ -123,6 +128,8 @@ def basis_of(name: str, learner: BayesClassifier, present: BayesClassifier) -> B
             made = learner.clone({"k": present.k + more})
     else:
         made = present.clone() if name == "refit" else learner.clone()
+    if only and isinstance(made, BayesNetClassifier) and isinstance(present, BayesNetClassifier):
+        made.structure = present.structure
     share_names(made, present)
     if name == "refit":
         _keep_structure(made, present)
@@ -158,16 +165,25 @@ class SearchTask:
         The events that they learn.
     search
         How structures of networks are searched.
+    only
+        Of a network that has a structure, the variables whose parents may change; empty: all.
     """
 
     def __init__(
-        self, begun: int, since: int, bases: tuple[Basis, ...], events: Events, search: HillClimbing
+        self,
+        begun: int,
+        since: int,
+        bases: tuple[Basis, ...],
+        events: Events,
+        search: HillClimbing,
+        only: tuple[Value, ...] = (),
     ) -> None:
         self.begun = begun
         self.since = since
         self.bases = bases
         self.events = events
         self.search = search
+        self.only = only
 
     def run(self, should_stop: Callable[[], bool] = lambda: False) -> list[Found]:
         """The candidates."""
@@ -184,7 +200,7 @@ class SearchTask:
             search = self.search
             if basis.max_parents >= 0:
                 search = replace(search, max_parents=basis.max_parents)
-            structure = _searched(model, events, search, should_stop)
+            structure = _searched(model, events, search, self.only, should_stop)
             if structure is None:
                 why = f"the search spent its budget of {search.max_families} families"
                 return Found(basis.name, None, why, number)
@@ -196,7 +212,11 @@ class SearchTask:
 
 
 def _searched(
-    model: BayesNetClassifier, events: Events, search: HillClimbing, should_stop: Callable[[], bool]
+    model: BayesNetClassifier,
+    events: Events,
+    search: HillClimbing,
+    only: tuple[Value, ...],
+    should_stop: Callable[[], bool],
 ) -> Structure | None:
     """The structure that events speak for; None where the search was not finished."""
     taught = model.clone({"structure": None})
@@ -218,5 +238,14 @@ def _searched(
             sizes[feature.name] = max(len(feature.vocabulary), 1)
     columns[model._target] = events["window_labels"]
     sizes[model._target] = max(len(encoder.labels), 1)
-    found = search.search(Sample(columns, sizes, events["window_weights"]), should_stop=should_stop)
+    start = model.structure
+    if start is None or not only or set(start.variables) != set(columns):
+        start = None
+    else:
+        rest = [name for name in start.variables if name not in only]
+        kept = {(parent, name) for name in rest for parent in start.parents(name)}
+        others = {(other, name) for name in rest for other in start.variables if other != name} - kept
+        search = replace(search, required=(*search.required, *kept), forbidden=(*search.forbidden, *others))
+    sample = Sample(columns, sizes, events["window_weights"])
+    found = search.search(sample, start, should_stop=should_stop)
     return found.structure if found.finished else None

@@ -37,7 +37,7 @@ from typing import Any
 
 from stream_bayes.core.values import name_order
 
-__all__ = ["KEYS", "KINDS", "DriftLog", "difference", "edges_of"]
+__all__ = ["KEYS", "KINDS", "DriftLog", "difference", "edge_name", "edges_of"]
 
 KINDS = ("warning", "drift", "unfinished", "searched", "adopted", "refused")
 KEYS = (
@@ -150,13 +150,15 @@ def edges_of(model: Any) -> list[list[str]]:
     """
     structure = getattr(model, "structure", None)
     if structure is not None:
-        return [[_named(parent), _named(child)] for parent, child in structure.edges]
+        return [[edge_name(parent), edge_name(child)] for parent, child in structure.edges]
     parents: Mapping[Any, Any] = getattr(model, "parents_", {})
     edges = []
     for child in sorted(parents, key=name_order):
         above = parents[child]
         several = isinstance(above, tuple) and above not in parents  # a name may be a tuple too
-        edges += [[_named(one), _named(child)] for one in (above if several else (above,)) if one is not None]
+        edges += [
+            [edge_name(one), edge_name(child)] for one in (above if several else (above,)) if one is not None
+        ]
     return edges
 
 
@@ -174,5 +176,6 @@ def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, lis
     }
 
 
-def _named(name: Any) -> str:
+def edge_name(name: Any) -> str:
+    """What a feature is called in a log."""
     return name if isinstance(name, str) else repr(name)

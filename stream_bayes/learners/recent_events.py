@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -78,9 +79,7 @@ class RecentEvents:
     def catch_up(self, models: Sequence[BayesClassifier], after: int, most: int) -> int:
         """Let models that know all names learn the first so many events after a time; the time of the last of them."""
         window, row = self._window, Row()
-        first = len(window)
-        while first > 0 and window.clock_of(first - 1) > after:
-            first -= 1
+        first = bisect_right(range(len(window)), after, key=window.clock_of)
         for index in range(first, min(first + most, len(window))):
             for model in models:
                 learn_rows(model, [_as_of(window, index, row, model)])
@@ -89,9 +88,12 @@ class RecentEvents:
 
     def move(self, model: BayesClassifier, since: int) -> None:
         """Go on with another model's codes, which are the same, and without what is older than a time."""
-        events, kept = self.since(since), list(self._signals)
-        self._begin(model, self._window.size)
-        self.load(events, kept[len(kept) - len(events["window_labels"]) :])
+        self._model = model
+        self._encoder = self._window.encoder = model._store.encoder
+        while len(self) and self._window.clock_of(0) < since:
+            self._window.drop_oldest()
+            self._signals.popleft()
+        self._make_room()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"model": self._model, "size": self._window.size, "arrays": self.arrays()}

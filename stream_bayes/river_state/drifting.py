@@ -12,6 +12,7 @@ from stream_bayes.core.values import JSONValue
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.candidates import POLICIES, Basis, SearchTask
 from stream_bayes.learners.drift_log import DriftLog
+from stream_bayes.learners.families import FamilyWatch
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
 from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.learners.saving import loaded_parameter
@@ -164,15 +165,16 @@ class _Task(Kind):
             "since": held.since,
             "bases": bases,
             "events": _saved_arrays(held.events, place),
+            "only": PLAIN.saved(list(held.only), place),
         }
 
     def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        begun, since, bases, number = place.fields(saved, "begun", "since", "bases", "events")
+        begun, since, bases, number, only = place.fields(saved, "begun", "since", "bases", "events", "only")
         begun, since = COUNT.loaded(begun, None, place), COUNT.loaded(since, None, place)
         events = _loaded_arrays(number, COLUMNS, place)
         search = HillClimbing() if self.held.search is None else self.held.search
         known = [self._basis(place.items(basis), place) for basis in place.items(bases)]
-        return SearchTask(begun, since, tuple(known), events, search)
+        return SearchTask(begun, since, tuple(known), events, search, tuple(PLAIN.loaded(only, None, place)))
 
     def _basis(self, saved: list[Any], place: Place) -> Basis:
         if len(saved) != 4 or not isinstance(saved[0], str) or type(saved[3]) is not bool:
@@ -232,11 +234,38 @@ def _is_seconds(value: object) -> bool:
     return type(number) is int and type(took) is float and 0.0 <= took < math.inf
 
 
+@dataclass(frozen=True)
+class _Families(Kind):
+    """A detector for each family, and the sums of what they were fed."""
+
+    def saved(self, held: Any, place: Place) -> JSONValue:
+        arrays = {"events": held.events, "sums": held.sums, "recent": held.recent}
+        return {
+            "detectors": [saved_object(detector, place) for detector in held.detectors],
+            "sums": _saved_arrays(arrays, place),
+        }
+
+    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+        detectors, number = place.fields(saved, "detectors", "sums")
+        watch = FamilyWatch(made.detector)
+        watch.reserve(len(place.items(detectors)))
+        arrays = _loaded_arrays(number, ("events", "sums", "recent"), place)
+        for name, array in arrays.items():
+            fresh = getattr(watch, name)
+            if array.shape != fresh.shape or array.dtype != fresh.dtype or not (array >= 0).all():
+                raise place.wrong("a sum for each detector", name)
+            setattr(watch, name, array.copy())
+        pairs = zip(watch.detectors, detectors, strict=True)
+        watch.detectors = [restored_object(detector, one, place) for detector, one in pairs]
+        return watch
+
+
 def _adaptive(held: DriftAdaptive) -> dict[str, Kind]:
     model = _Model(held)
     return {
         "_model": model,
         "_detector": OBJECT,
+        "_families": Optional(_Families()),
         "_fed": COUNT,
         "_warned": Optional(COUNT),
         "_shadow": Optional(model),
@@ -257,7 +286,8 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
     trial, rungs = held._trial, len(POLICIES[held.policy])
     tried = len(held._candidates) if trial is None else len(trial.gains)
     return (
-        (trial is None or not trial.gains or tried == len(held._candidates))
+        (held.signal == "family") == (held._families is not None)
+        and (trial is None or not trial.gains or tried == len(held._candidates))
         and (trial is not None or not held._candidates)
         and (trial is None or held._task is None)
         and (trial is None or (trial.begun <= held._clock and trial.rung < rungs))

@@ -311,7 +311,7 @@ def test_a_long_search_is_caught_up_with_in_parts() -> None:
         model.learn_one(x, y)
         clocks += [candidate.clock for _, candidate in model._candidates]
     steps = [after - before for before, after in pairwise(clocks)]
-    assert steps[0] == 256 and 1 < steps[1] < 256 and set(steps[2:]) == {1}
+    assert set(steps[:8]) == {64} and set(steps[10:]) == {1}
     assert told(model) == ["drift", "searched", "adopted"]
 
 

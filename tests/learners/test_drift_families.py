@@ -1,0 +1,118 @@
+"""A detector for each family: what has drifted is known by name, and of a network no more is searched anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from river.drift import binary
+
+from stream_bayes import AODE, KDB, SPODE, TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes, SlidingWindow
+from stream_bayes.core.structure import Structure
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.families import family_signals
+from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
+from tests.learners.test_drift_searches import again, bytes_of, losses, told
+
+TARGET = "v4"
+
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "NaiveBayes": NaiveBayes,
+    "TAN": TAN,
+    "KDB with two parents": lambda: KDB(k=2, window=1000),
+    "SPODE": lambda: SPODE(min_count=1.0),
+    "AODE": AODE,
+    "SlidingWindow": lambda: SlidingWindow(TAN(), 2000),
+    "BayesNetClassifier": lambda: BayesNetClassifier(drawn_network(8, 2).structure, target=TARGET),
+}
+
+
+def drifting(changed: list[str], *lengths: int) -> list[tuple[dict[Any, Any], Any]]:
+    before = drawn_network(8, 2)
+    worlds = (before, with_new_tables(before, 102, changed))
+    return list(stream_of(list(zip(worlds, lengths, strict=True)), TARGET, 2))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_family_that_drifts_is_noticed_by_name(name: str) -> None:
+    model = DriftAdaptive(LEARNERS[name](), signal="family")
+    losses(model, drifting(["v7"], 2000, 700))
+    noticed = [entry for entry in model.log.entries if entry["what"] == "drift"]
+    assert "v7" in noticed[0]["detector"]["families"]
+    assert 2000 < noticed[0]["event"] < 2300
+    assert noticed[0]["score"]["after"] > noticed[0]["score"]["before"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
+    model = LEARNERS[name]()
+    stream = drifting(["v7"], 500, 1)
+    for x, y in stream[:-1]:
+        model.learn_one(x, y)
+    model.research()
+    x, y = stream[-1]
+    slots, signals = family_signals(model, model._store.encode(x, y))
+    encoder = model._store.encoder
+    named = {encoder.nominal[slot].name: signal for slot, signal in zip(slots.tolist(), signals, strict=True)}
+    assert named.keys() == x.keys() and all(0.0 <= signal <= 1.0 for signal in named.values())
+    above: dict[str, Any] = {}
+    inner = getattr(model, "learner", model)
+    if name == "BayesNetClassifier":
+        above = {v: [p for p in inner.structure.parents(v) if p != TARGET] for v in x}
+    elif hasattr(inner, "parents_"):
+        above = {v: [p] if isinstance(p, str) else list(p or ())[:1] for v, p in inner.parents_.items()}
+    elif name == "SPODE":
+        above = {v: [inner.parent_] for v in x if v != inner.parent_}
+    for feature, signal in named.items():
+        beside = [
+            past
+            for past, label in stream[:-1]
+            if label == y and all(past[parent] == x[parent] for parent in above.get(feature, []))
+        ]
+        own = sum(past[feature] == x[feature] for past in beside)
+        values = len({past[feature] for past, _ in stream[:-1]})
+        expected = -np.log((own + 1 / values) / (len(beside) + 1)) / 5
+        assert signal == pytest.approx(min(expected, 1.0), abs=1e-12)
+
+
+def test_of_a_network_only_what_drifted_is_searched_anew() -> None:
+    start = Structure({**{f"v{n}": [TARGET] for n in range(8) if n != 4}, TARGET: []})
+    model = DriftAdaptive(BayesNetClassifier(start, target=TARGET), signal="family")
+    stream = drifting(["v7"], 2000, 1500)
+    drifted: set[str] = set()
+    adopted: list[Any] = []
+    for x, y in stream:
+        model.learn_one(x, y)
+    for entry in model.log.entries:
+        if entry["what"] == "drift":
+            drifted = set(entry["detector"]["families"])
+        if entry["what"] == "adopted":
+            edges = entry["structure"]["added"] + entry["structure"]["removed"]
+            adopted.append(edges)
+            assert {child for _, child in edges} <= drifted
+    assert len(told(model)) >= 2
+
+
+def test_families_that_are_foretold_better_are_no_drift() -> None:
+    model = DriftAdaptive(TAN(), signal="family")
+    losses(model, drifting(["v7"], 3000, 0))
+    assert told(model).count("drift") <= 1
+
+
+@pytest.mark.parametrize("detector", ["adwin", "page-hinkley", "kswin"])
+def test_stopped_anywhere_it_goes_on_the_same(detector: str) -> None:
+    make = lambda: DriftAdaptive(TAN(), detector, "family", search_delay=10)  # noqa: E731
+    whole, others = make(), []
+    for number, (x, y) in enumerate(drifting(["v7", "v3"], 600, 300)):
+        if number % 150 == 100 or (whole.log.entries and whole.log.entries[-1]["event"] == number):
+            others.append(again(whole, make))
+        for model in (whole, *others):
+            model.learn_one(x, y)
+    assert all(bytes_of(other) == bytes_of(whole) for other in others)
+
+
+def test_a_detector_of_errors_takes_no_families() -> None:
+    with pytest.raises(BadValue, match="errors"):
+        DriftAdaptive(TAN(), binary.DDM(), "family")
