@@ -165,11 +165,11 @@ learners.catalogue
 learners.sliding_window
 learners.half_life_choice
 learners.drift_log
+learners.families
 learners.recent_events
 learners.candidates
 learners.trial
 learners.watching
-learners.families
 learners.present_model
 learners.adaptive
 learners.decision

@@ -13,6 +13,7 @@ doubt; if not, the trial is as long again, twice, and so on, until all are refus
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import log
 from typing import Any
 
 from stream_bayes.core.hill_climbing import HillClimbing
@@ -31,13 +32,13 @@ from stream_bayes.learners.candidates import (
     share_names,
 )
 from stream_bayes.learners.drift_log import DriftLog, difference, edge_name, edges_of
-from stream_bayes.learners.families import FamilyWatch, family_signals
-from stream_bayes.learners.half_life_choice import log_loss
+from stream_bayes.learners.families import TOGETHER, FamilyWatch, family_signals
+from stream_bayes.learners.half_life_choice import LEAST, log_loss
 from stream_bayes.learners.naive_bayes import NaiveBayes
 from stream_bayes.learners.present_model import PresentModel
 from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.learners.trial import Trial
-from stream_bayes.learners.watching import FEWEST, detector_of, feed, mean_of, since_change, warns
+from stream_bayes.learners.watching import BINARY, FEWEST, detector_of, mean_of, since_change
 
 __all__ = ["DriftAdaptive"]
 
@@ -135,6 +136,8 @@ class DriftAdaptive(PresentModel):
         self._check()
         self._model = learner.clone()
         self._detector = detector_of(detector, signal)
+        self._binary = isinstance(self._detector, BINARY)
+        self._can_warn = hasattr(self._detector, "warning_detected")
         self._families = FamilyWatch(self._detector) if signal == "family" else None
         self._fed = 0  # events that the detector was fed
         self._warned: int | None = None  # the first event after the change, by a detector that warns
@@ -205,40 +208,35 @@ class DriftAdaptive(PresentModel):
         """The probabilities of a sample before it is learned; then learn it."""
         model = self._model
         row = model._store.encode(x, y, w)
-        families = None
-        if self._families is not None and self._trial is None and self._task is None and row.weight > 0.0:
-            families = family_signals(model, row)
         answer: dict[Any, float] = model._reading.predict_and_learn(row)
         self._clock += 1
         if row.weight == 0.0:
             return answer
-        loss = log_loss(answer, y)
-        signal = float(most_probable(answer) != y) if self.signal == "error" else min(loss / MOST_LOSS, 1.0)
+        share = answer.get(y, 0.0)
+        loss = -log(share if share > LEAST else LEAST)
+        if self.signal == "error":
+            signal = float(most_probable(answer) != y)
+        else:
+            signal = loss / MOST_LOSS if loss < MOST_LOSS else 1.0
         self._recent.push(row, self._clock, signal)
         if self._trial is not None:
             self._try(x, y, w, loss, self._trial)
         elif self._task is not None:
             if self._clock >= self._task.begun + self.search_delay:
                 self._join(self._task)
-        elif families is not None and self._families is not None:
-            self._fed += 1
-            drifted = self._families.feed(*families)
-            if drifted:
-                self._notice_families(self._families, drifted)
+        elif self._families is not None:
+            self._watch_families(self._families)
         elif answer:
-            self._watch(x, y, w, signal)
+            self._fed += 1
+            detector = self._detector
+            detector.update(bool(signal) if self._binary else signal)
+            if detector.drift_detected:
+                self._notice()
+            elif self._can_warn and detector.warning_detected:
+                self._warn(x, y, w)
+            elif self._warned is not None:
+                self._warned, self._shadow = None, None
         return answer
-
-    def _watch(self, x: X, y: Any, w: float, signal: float) -> None:
-        """Feed the detector; on a warning let a shadow learn, and on a drift for the worse look for candidates."""
-        detector = self._detector
-        self._fed += 1
-        if feed(detector, signal):
-            self._notice()
-        elif warns(detector):
-            self._warn(x, y, w)
-        elif self._warned is not None:
-            self._warned, self._shadow = None, None
 
     def _warn(self, x: X, y: Any, w: float) -> None:
         if self._warned is None:
@@ -270,8 +268,14 @@ class DriftAdaptive(PresentModel):
             self._candidates = [("both", shadow)]
             self._catch_up(Trial(self._clock, since, 0, self._clock, self.judge_after))
 
-    def _notice_families(self, families: FamilyWatch, drifted: list[int]) -> None:
-        """Some families are foretold worse than before: look for candidates."""
+    def _watch_families(self, families: FamilyWatch) -> None:
+        """Feed the detectors, some events together; where families are foretold worse, look for candidates."""
+        self._fed += 1
+        if self._fed % TOGETHER:
+            return
+        drifted = families.feed(family_signals(self._model, self._recent.newest_codes(TOGETHER)))
+        if not drifted:
+            return
         newest = families.since(drifted, self._fed) or since_change(self._recent.signals()[-self._fed :])
         since = self._clock - (newest or FEWEST) + 1
         names = families.names(self._model, drifted)

@@ -14,6 +14,7 @@ from stream_bayes.core._rows import Row
 from stream_bayes.core.window import Window
 from stream_bayes.errors import BadState
 from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.families import Coded
 
 __all__ = ["Events", "RecentEvents", "teach"]
 
@@ -63,12 +64,28 @@ class RecentEvents:
         """Keep an event that was just learned."""
         if len(self._encoder.features) != self._features:
             self._make_room()
-        self._window.push(row, clock)
+        self._window.ring.push(row, clock)
         self._signals.append(signal)
 
     def signals(self) -> NDArray[np.float64]:
         """The signal of each event, the oldest first."""
         return np.array(self._signals)
+
+    def newest_codes(self, number: int) -> Coded:
+        """The newest events, numbers as the bins of now."""
+        ring, bins = self._window.ring, self._encoder.bins
+        number = min(number, len(self))
+        places = (int(ring.next) - number + np.arange(number)) % self._window.size
+        columns = np.asarray(ring.code_column)
+        codes = np.where(columns[:, None] >= 0, np.asarray(ring.codes)[columns[:, None], places], -1)
+        if bins is not None:
+            for slot, column in enumerate(np.asarray(ring.number_column).tolist()):
+                if column >= 0 and slot in bins.cuts:
+                    numbers = np.asarray(ring.numbers)[column, places]
+                    binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
+                    codes[slot] = np.where(np.isnan(numbers), -1, binned)
+        labels = np.asarray(ring.label)[places].astype(np.int64)
+        return Coded(codes.astype(np.int64), labels, np.asarray(ring.weight)[places])
 
     def since(self, clock: int) -> Events:
         """A copy of the events from a time on."""

@@ -13,7 +13,7 @@ from river.drift import binary
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["BINARY", "DETECTORS", "FEWEST", "detector_of", "feed", "mean_of", "since_change", "warns"]
+__all__ = ["BINARY", "DETECTORS", "FEWEST", "detector_of", "mean_of", "since_change"]
 
 FEWEST = 20  # events before and after a change, at least
 SURE = 3.0  # standard errors that a rise is to be from none
@@ -46,17 +46,6 @@ def detector_of(given: Any, signal: str) -> Any:
     if isinstance(detector, BINARY) and signal != "error":
         raise BadValue(f"a {type(detector).__name__} detects drift in errors; give it signal='error'")
     return detector.clone()
-
-
-def feed(detector: Any, signal: float) -> bool:
-    """Tell a detector of an event; whether it now says that there is a drift."""
-    detector.update(bool(signal) if isinstance(detector, BINARY) else signal)
-    return bool(detector.drift_detected)
-
-
-def warns(detector: Any) -> bool:
-    """Whether a detector warns; most cannot."""
-    return bool(getattr(detector, "warning_detected", False))
 
 
 def since_change(signals: NDArray[np.float64]) -> int:

@@ -306,7 +306,7 @@ def _search(held: DriftAdaptive) -> str | None:
 register(
     DriftAdaptive,
     _adaptive,
-    derived=["_beside", "_running"],
+    derived=["_beside", "_running", "_binary", "_can_warn"],
     parameters={"search": _search},
     fits=_adaptive_fits,
 )

@@ -13,6 +13,7 @@ from stream_bayes import AODE, KDB, SPODE, TAN, BayesNetClassifier, DriftAdaptiv
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.families import family_signals
+from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
 from tests.learners.test_drift_searches import again, bytes_of, losses, told
 
@@ -49,13 +50,14 @@ def test_a_family_that_drifts_is_noticed_by_name(name: str) -> None:
 def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
     model = LEARNERS[name]()
     stream = drifting(["v7"], 500, 1)
-    for x, y in stream[:-1]:
-        model.learn_one(x, y)
+    recent = RecentEvents(model, 100)
+    for number, (x, y) in enumerate(stream):
+        row = model._store.encode(x, y)
+        model._reading.learn(row)
+        recent.push(row, number + 1, 0.0)
     model.research()
-    x, y = stream[-1]
-    slots, signals = family_signals(model, model._store.encode(x, y))
-    encoder = model._store.encoder
-    named = {encoder.nominal[slot].name: signal for slot, signal in zip(slots.tolist(), signals, strict=True)}
+    signals = family_signals(model, recent.newest_codes(3))[:, -1]
+    named = {feature.name: signals[feature.slot] for feature in model._store.encoder.nominal}
     assert named.keys() == x.keys() and all(0.0 <= signal <= 1.0 for signal in named.values())
     above: dict[str, Any] = {}
     inner = getattr(model, "learner", model)
