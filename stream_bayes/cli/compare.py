@@ -23,7 +23,7 @@ from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.river_state.catalogue import DETECTORS
+from stream_bayes.learners.watching import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.evaluation.comparing import compare as compare_learners
@@ -40,7 +40,6 @@ DATASETS: dict[str, Callable[[], Any]] = {
     "bananas": datasets.Bananas,
     "shuttle": datasets.Shuttle,
 }
-MARKED = ("drift", "adopted", "refused")
 
 
 def compare(
@@ -118,7 +117,7 @@ def compare(
         if lines is not None:
             result.write(lines)
         if picture is not None:
-            plots.evaluation(result, picture, marks=drift_marks(learners))
+            plots.evaluation(result, picture, marks=_drift_marks(learners))
         if save is not None:
             _save(save, learners, result)
         if json:
@@ -206,14 +205,13 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None] | 
         yield lambda scored: bar.update(task, completed=scored)
 
 
-def drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """What those that follow drift noted, as marks of a picture: where several do, with their names."""
+def _drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """What those that follow drift noted; where several do, with their names."""
     logs = {name: learner.log for name, learner in learners.items() if isinstance(learner, DriftAdaptive)}
     return [
-        (entry["event"], entry["what"] if len(logs) == 1 else f"{name}: {entry['what']}")
+        mark
         for name, log in logs.items()
-        for entry in log.entries
-        if entry["what"] in MARKED
+        for mark in plots.drift_marks(log.entries, name if len(logs) > 1 else "")
     ]
 
 

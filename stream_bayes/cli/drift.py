@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from stream_bayes import plots
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.cli.snapshots import Key, store_of
-from stream_bayes.errors import BadFormat, NoSnapshot
+from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
 from stream_bayes.river_state.drift_logs import drift_logs
 from stream_bayes.snapshot import Snapshot
 
@@ -40,17 +41,33 @@ def show(
         ),
     ],
     key_env: Key = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Draw what the last swap changed in the structure: a .svg or .dot."),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Show each drift that was noticed, and what came of it, oldest first."""
     with telling_errors():
         entries = entries_in(source, key_env)
+        if picture is not None:
+            _draw(entries, picture)
         if json:
             print_json(entries)
         elif not entries:
             Console().print(f"no drift was noticed in {source}", highlight=False)
         else:
             print_table(f"drifts in {source}", [_row(entry) for entry in entries], right=("event", "since"))
+
+
+def _draw(entries: Sequence[Mapping[str, Any]], picture: Path) -> None:
+    """Draw the newest change of a structure."""
+    for entry in reversed(entries):
+        changed = entry.get("structure")
+        if entry["what"] == "adopted" and changed is not None and (changed["added"] or changed["removed"]):
+            plots.swap(entry, picture)
+            return
+    raise BadValue(f"--picture {picture}: no swap has changed a structure")
 
 
 def entries_in(source: Path, key_env: str | None = None) -> list[dict[str, Any]]:
@@ -111,6 +128,7 @@ def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
         "since": _or_nothing(entry.get("since")),
         "before -> after": "" if before is None or after is None else f"{before:.4g} -> {after:.4g}",
         "structure": _difference(structure.get("added") or (), structure.get("removed") or ()),
+        "seconds": _or_nothing(entry.get("seconds")),
         "why": _or_nothing(entry.get("why")),
     }
 

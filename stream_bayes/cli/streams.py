@@ -17,7 +17,7 @@ from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.core.event import Event
 from stream_bayes.errors import BadConfig, BadValue, Exhausted, OtherSettings, SchemaError, Undecodable
-from stream_bayes.river_state.catalogue import DETECTORS
+from stream_bayes.learners.watching import DETECTORS
 from stream_bayes.schema import Schema
 from stream_bayes.streams.changes import written
 from stream_bayes.streams.config import PipelineConfig, checked, load_config

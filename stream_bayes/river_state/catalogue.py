@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from river import base, compose, feature_extraction, preprocessing
 
+from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
@@ -18,7 +19,6 @@ from stream_bayes.learners.watching import BINARY, DETECTORS
 from stream_bayes.suggestions import closest
 
 __all__ = [
-    "DETECTORS",
     "TRANSFORMERS",
     "check_adapting",
     "make_adaptive",
@@ -37,9 +37,7 @@ TRANSFORMERS: dict[str, type[base.Transformer]] = {
     "prefixer": compose.Prefixer,
 }
 
-Detector: TypeAlias = base.DriftDetector | base.BinaryDriftDetector
-
-NOT_FROM_A_FILE = ("learner", "detector", "search")  # the first two have keys of their own
+NOT_FROM_A_FILE = ("learner", "detector")  # these have keys of their own
 
 
 def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> base.Transformer:
@@ -78,7 +76,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
     return transformer
 
 
-def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Detector:
+def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
     """The drift detector of a name, with arguments by name. One that draws at random gets the seed 0, if none is given.
 
     Raises
@@ -131,12 +129,22 @@ def make_adaptive(
     """
     made, given = make_detector(detector, of_detector), dict(arguments or {})
     check_adapting(given)
+    if isinstance(given.get("search"), Mapping):
+        given["search"] = _search(given["search"])
     if isinstance(made, BINARY):
         given.setdefault("signal", "error")
     try:
         return DriftAdaptive(learner, made, **given)
     except StreamBayesError as error:
         raise BadValue(f"drift: {error}") from error
+
+
+def _search(arguments: Mapping[str, Any]) -> HillClimbing:
+    _check_names("search", arguments, inspect.signature(HillClimbing).parameters)
+    try:
+        return HillClimbing(**arguments)
+    except (TypeError, ValueError) as error:
+        raise BadValue(f"search: cannot be made with {dict(arguments)!r}: {error}") from error
 
 
 def check_adapting(arguments: Mapping[str, Any]) -> None:

@@ -14,7 +14,9 @@ __all__ = ["drift_logs"]
 
 
 def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """The entries of each log in what `pipeline_state` returned, from the outside in; none where nothing follows drift.
+    """The entries of each log in what `pipeline_state` returned; none where nothing follows drift.
+
+    Those of work that was timed also say how many `seconds` it took.
 
     Raises
     ------
@@ -46,5 +48,9 @@ def _adaptive(part: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _entries(saved: Any) -> list[dict[str, Any]]:
-    written = saved["entries"]
-    return [dict(entry) for entry in Listed(PLAIN).loaded(written, None, Place())]
+    entries = [dict(entry) for entry in Listed(PLAIN).loaded(saved["entries"], None, Place())]
+    seconds = dict(Listed(PLAIN).loaded(saved["seconds"], None, Place()))
+    return [
+        {**entry, "seconds": seconds[entry["number"]]} if entry["number"] in seconds else entry
+        for entry in entries
+    ]

@@ -19,6 +19,7 @@ from threading import Thread
 from typing import Any
 
 from stream_bayes.errors import BadConfig
+from stream_bayes.learners.drift_log import KINDS
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.incidents import GAP, OVERSIZE, RESEEKS, RESENT, all_incidents
 from stream_bayes.streams.progress import Progress
@@ -41,7 +42,7 @@ SAID_OF_DRIFTS = (
     "drift",
     "refused",
 )  # from the start on, at 0: a counter that appears has no rate
-STATES = ("stable", "trial", "warning")
+STATES = ("stable", "warning", "searching", "trial")
 HANGS_FOR = 5.0  # seconds a client may take to say what it wants
 
 
@@ -255,7 +256,8 @@ def _of_drift(step: Step, own: dict[str, str]) -> list[Metric]:
             "drift_events_total",
             "counter",
             "Entries of the log of drifts, by what they say.",
-            *((own | {"what": what}, counts.get(what, 0)) for what in sorted({*SAID_OF_DRIFTS, *counts})),
+            # From the start on, at 0: a counter that appears has no rate.
+            *((own | {"what": what}, counts.get(what, 0)) for what in sorted({*KINDS, *counts})),
         ),
         _metric(
             "model_generation",

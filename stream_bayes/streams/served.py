@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
@@ -35,6 +36,7 @@ from stream_bayes.river_state.pipelines import (
     settle,
 )
 from stream_bayes.streams.answers import Answer, AnswerColumns, Answers, taken_one_by_one
+from stream_bayes.streams.background import Background
 from stream_bayes.streams.served_filter import ServedFilter
 
 __all__ = ["Served", "ServedAdaptive", "ServedLearner", "ServedRiver", "digest", "served"]
@@ -292,7 +294,7 @@ class ServedAdaptive(ServedRiver):
     """A classifier that follows drift, behind transformers or not.
 
     Samples are taken together up to one that a drift was noticed at, or a model swapped: what comes after it is
-    answered by another model, and what is written of either says which.
+    answered by another model, and what is written of either says which. Searches run beside the stream, and are timed.
 
     Parameters
     ----------
@@ -306,6 +308,18 @@ class ServedAdaptive(ServedRiver):
     >>> model.answer_and_learn({"sky": "grey"}, "rain", 1.0), model.generation, model.drifts.entries
     ({}, 0, [])
     """
+
+    def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
+        super().__init__(model, decide)
+        self._search_beside()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        super().load(state)
+        self._search_beside()
+
+    def _search_beside(self) -> None:
+        self.adaptive.log.timer = time.perf_counter
+        self.adaptive.search_on(Background())
 
     @property
     def adaptive(self) -> DriftAdaptive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,27 @@ def test_where_nothing_was_noted_it_says_so(lights: Path, tmp_path: Path) -> Non
     replayed(lights, "--drift", "adwin", "--most", 100, "--snapshots", tmp_path / "state")
     assert shown(tmp_path / "state") == []
     assert "no drift was noticed" in run("drift", "show", tmp_path / "state").stdout
+
+
+def test_what_the_last_swap_changed_in_a_structure_is_drawn(tmp_path: Path) -> None:
+    path, log, picture = tmp_path / "pairs.jsonl", tmp_path / "drifts.jsonl", tmp_path / "swap.dot"
+    rng = random.Random(1)
+    with path.open("w") as file:
+        for n in range(3000):
+            a, b, c = (rng.choice(["x", "y"]) for _ in "abc")
+            b, c = (
+                (a, c) if n < 1500 else (b, a)
+            )  # which feature follows which changes, and so does what they say
+            day = "yes" if (b == "x") == (n < 1500) and c == "x" else "no"
+            file.write(json.dumps({"a": a, "b": b, "c": c, "day": day}) + "\n")
+    given = ("--target", "day", "--model", "tan", "--drift", "adwin", "--drift-log", log, "--json")
+    assert run("replay", path, *given).exit_code == 0
+    assert run("drift", "show", log, "--picture", picture).exit_code == 0
+    (changed,) = [entry["structure"] for entry in shown(log) if entry["what"] == "adopted"][-1:]
+    drawn = picture.read_text()
+    for one, other in changed["added"]:  # type: ignore[index]
+        assert f'"{one}" -> "{other}" [color=' in drawn
+    assert run("drift", "show", log, "--picture", tmp_path / "swap.dot.txt").exit_code == 3
 
 
 def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(

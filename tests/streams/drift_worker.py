@@ -29,7 +29,7 @@ __all__ = ["model"]
 
 def model() -> DriftAdaptive:
     """What the worker runs."""
-    return DriftAdaptive(TAN(every=50), judge_after=60)
+    return DriftAdaptive(TAN(every=50), judge_after=60, search_delay=80)
 
 
 class Killed(ServedAdaptive):

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +87,13 @@ def test_killed_around_each_step_of_a_drift_it_leaves_what_an_undisturbed_one_do
 ) -> None:
     whole, killed = prepared(tmp_path / "whole"), prepared(tmp_path / "killed")
     assert run(whole, 0) == 0
-    assert "trial" in milestones.values()
-    trial = next(number for number, state in milestones.items() if state == "trial")
-    over = next(number for number, state in milestones.items() if number > trial)
-    assert over - trial > 37  # a snapshot is taken in between
-    for hash_seed, kill_at in enumerate((trial, trial + 1, (trial + over) // 2, over, over + 1)):
+    (begun, _), (tried, _), (over, _) = islice(
+        dropwhile(lambda item: item[1] != "searching", milestones.items()), 3
+    )
+    assert [milestones[number] for number in (tried, over)] == ["trial", "stable"]
+    assert min(tried - begun, over - tried) > 37  # a snapshot is taken in each
+    points = (begun + 1, (begun + tried) // 2 + 1, tried + 1, (tried + over) // 2 + 1, over + 1)
+    for hash_seed, kill_at in enumerate(points):
         assert run(killed, kill_at, hash_seed) == -signal.SIGKILL
     assert run(killed, 0, hash_seed=77) == 0
     assert left(killed) == left(whole)

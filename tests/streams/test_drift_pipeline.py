@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.errors import BadConfig, BadSnapshot
+from stream_bayes.errors import BadConfig, BadSnapshot, BadValue
 from stream_bayes.streams.config import load_config, parse_config
 from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.served import ServedAdaptive
 from stream_bayes.streams.store import SnapshotStore
 
 LEAST = """
@@ -115,7 +116,19 @@ def test_what_is_wrong_is_named_by_its_key(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+def test_how_networks_are_searched_is_a_table_of_its_own(directory: Path) -> None:
+    network = LEAST.replace('kind = "nb"', 'kind = "bayes-net", arguments = { target = "day" }')
+    made = network + "[drift]\narguments = { search = { max_families = 50 }, search_delay = 40 }"
+    engine = build(parse_config(made), directory)
+    engine.source.close()
+    served = engine.step.model
+    assert isinstance(served, ServedAdaptive)
+    assert served.adaptive.search is not None and served.adaptive.search.max_families == 50
+    with pytest.raises(BadValue, match="search has no argument 'families'; did you mean 'max_families'"):
+        build(parse_config(made.replace("max_families", "families")), directory)
+
+
 def test_a_value_that_an_argument_cannot_have_is_told_when_the_pipeline_is_built(directory: Path) -> None:
     config = parse_config(LEAST + "[drift]\narguments = { window = 0 }")
-    with pytest.raises(Exception, match="window"):
+    with pytest.raises(BadValue, match="window"):
         build(config, directory)
