@@ -61,3 +61,10 @@ def test_the_files_that_the_docs_name_are_there() -> None:
     )
     assert named
     assert [name for name in named if not (ROOT / "stream_bayes" / name).exists()] == []
+
+
+def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> None:
+    told = run([str(ROOT / "examples/drift.py")])
+    right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", told, re.M)}
+    assert right["adaptive"] > right["static"] + 5.0
+    assert told.count("adopted") >= 2
