@@ -6,6 +6,8 @@ they can also take a sample back, merge, fade old samples and be saved without l
 `stream_bayes.compiled` says whether the kernels in use are the compiled ones.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from stream_bayes import _build
 
 _build.install_finder()
@@ -16,7 +18,6 @@ from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.formats.bif import read_bif, write_bif
-from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.bayes_net import BayesNet
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
@@ -30,6 +31,9 @@ from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Nominal, Numeric, Schema
+
+if TYPE_CHECKING:
+    from stream_bayes.learners.adaptive import DriftAdaptive
 
 __all__ = [
     "A2DE",
@@ -68,3 +72,16 @@ __all__ = [
 
 __version__ = _build.VERSION
 compiled: bool = _build.is_compiled()
+
+
+def __getattr__(name: str) -> Any:
+    """`DriftAdaptive`, imported when it is asked for: River's detectors load pandas and scikit-learn, for a second."""
+    if name == "DriftAdaptive":
+        from stream_bayes.learners.adaptive import DriftAdaptive
+
+        return DriftAdaptive
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
