@@ -42,7 +42,7 @@ DIRECTIVES = {
     "boundscheck": CHECKED,
     "initializedcheck": CHECKED,
     "nonecheck": CHECKED,
-    "show_performance_hints": not CHECKED,  # they would only ask for the checks to be off
+    "show_performance_hints": False,  # what is left of them is in loops that run once
     "wraparound": False,  # so the checked build reports a negative index instead of counting from the end
 }
 
