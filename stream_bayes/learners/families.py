@@ -2,7 +2,7 @@
 
 A family's signal is minus log P(value | class, parents), as a share of 5 nats, smoothed with one fresh sample; the
 event itself does not count. The parents are those of the structure; of AODE, whose features all depend on one
-another, the class alone. Sixteen events are looked at together, which takes a fifth of the time.
+another, the class alone. Some events are looked at together, which takes a fifth of the time.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 __all__ = ["TOGETHER", "Coded", "FamilyWatch", "family_signals"]
 
 MOST = 5.0  # nats
-TOGETHER = 16  # events
-RECENT = 1 / 4  # what so many events count in the recent mean
+TOGETHER = 32  # events
+RECENT = 1 / 2  # what so many events count in the recent mean
 
 
 class Coded(NamedTuple):

@@ -40,6 +40,8 @@ class RecentEvents:
         self._encoder: Any = model._store.encoder
         self._window = Window(self._encoder, size)
         self._signals: deque[float] = deque(maxlen=size)
+        # Looked up once: these are called for every event.
+        self._push, self._append = self._window.ring.push, self._signals.append
         self._features = -1
         self._make_room()
 
@@ -64,8 +66,8 @@ class RecentEvents:
         """Keep an event that was just learned."""
         if len(self._encoder.features) != self._features:
             self._make_room()
-        self._window.ring.push(row, clock)
-        self._signals.append(signal)
+        self._push(row, clock)
+        self._append(signal)
 
     def signals(self) -> NDArray[np.float64]:
         """The signal of each event, the oldest first."""
@@ -134,7 +136,7 @@ class RecentEvents:
             raise BadState(
                 "the state does not fit: there is not a signal between 0 and 1 for each event kept"
             )
-        self._signals = deque(known.tolist(), self._window.size)
+        self._signals.extend(known.tolist())
         self._make_room()
 
 
