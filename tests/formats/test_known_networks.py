@@ -52,7 +52,7 @@ SIZES = {  # variables, edges and numbers in all tables
 
 @pytest.mark.skipif(
     folder_of_known_networks() is None,
-    reason="the networks come with pgmpy, too heavy to ask for: install it, or name a folder in STREAM_BAYES_BIF_DIR",
+    reason="the networks come with pgmpy, of the extra peers; or name a folder in STREAM_BAYES_BIF_DIR",
 )
 @pytest.mark.parametrize("name", SIZES)
 def test_a_known_network_is_read_whole_and_comes_back(name):

@@ -60,7 +60,7 @@ NETWORK = DiscreteNetwork(
 @pytest.mark.parametrize("tool", READERS)
 def test_another_tool_reads_the_same_numbers(tool, tmp_path):
     if find_spec(tool) is None:
-        pytest.skip(f"{tool} is too heavy to ask for; install it to test against it")
+        pytest.skip(f"{tool} is not installed; the extra peers has it")
     path = tmp_path / "network.bif"
     write_bif(NETWORK, path)
     done = subprocess.run(  # in a process of its own: importing it warns, and takes seconds

@@ -59,7 +59,7 @@ def test_small_networks_are_answered_as_pyagrum_answers(name):
 
 @pytest.mark.skipif(
     folder_of_known_networks() is None,
-    reason="the networks come with pgmpy, too heavy to ask for: install it, or name a folder in STREAM_BAYES_BIF_DIR",
+    reason="the networks come with pgmpy, of the extra peers; or name a folder in STREAM_BAYES_BIF_DIR",
 )
 @pytest.mark.parametrize("name", WITHOUT)
 def test_larger_networks_are_answered_as_pyagrum_answers(name):
