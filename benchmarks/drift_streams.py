@@ -25,7 +25,7 @@ from river import forest, tree
 from river.datasets import synth
 
 import stream_bayes
-from stream_bayes import AODE, DriftAdaptive, LiveChoice
+from stream_bayes import AODE, TAN, DriftAdaptive, LiveChoice
 from stream_bayes.learners.base import most_probable
 from stream_bayes.learners.watching import DETECTORS
 from stream_bayes.river_state.catalogue import make_adaptive
@@ -44,19 +44,20 @@ Make: TypeAlias = Callable[[int, int], Iterator[Labelled]]  # of the events of e
 
 WIDTH = 1000  # events within which a concept takes over from the one before
 TURN = 1000  # events of a learner's turn
-OURS, ADAPTIVE_TREE, FOREST = "DriftAdaptive(LiveChoice)", "River HoeffdingAdaptiveTree", "River ARF"
+OURS, ADAPTIVE_TREE, FOREST = "DriftAdaptive(TAN)", "River HoeffdingAdaptiveTree", "River ARF"
 MOST_BEHIND = 1.0  # points of accuracy below the forest
 AS_FAST = 100.0  # times as fast as the forest
 
 
-def choice() -> LiveChoice:
+def tan() -> TAN:
     """One setting for all streams. Cut points are settled early: a candidate has to look for them again."""
-    return LiveChoice(readings=("tan", "aode"), bin_window=500)
+    return TAN(bin_window=500)
 
 
 LEARNERS: Mapping[str, Callable[[], Any]] = {
-    OURS: lambda: DriftAdaptive(choice()),
-    "LiveChoice": choice,
+    OURS: lambda: DriftAdaptive(tan()),
+    "DriftAdaptive(LiveChoice)": lambda: DriftAdaptive(LiveChoice(readings=("tan", "aode"), bin_window=500)),
+    "TAN": tan,
     ADAPTIVE_TREE: lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1),
     FOREST: lambda: forest.ARFClassifier(seed=1),
 }
