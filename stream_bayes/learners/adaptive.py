@@ -38,7 +38,7 @@ from stream_bayes.learners.naive_bayes import NaiveBayes
 from stream_bayes.learners.present_model import PresentModel
 from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.learners.trial import Trial
-from stream_bayes.learners.watching import BINARY, FEWEST, detector_of, mean_of, since_change
+from stream_bayes.learners.watching import BINARY, FEWEST, detector_of, mean_of, numbers_of, since_change
 
 __all__ = ["DriftAdaptive"]
 
@@ -433,7 +433,11 @@ class DriftAdaptive(PresentModel):
             self._families = FamilyWatch(self._detector)
 
     def _note(self, what: str, families: list[str] | None = None, **told: Any) -> None:
-        detector: dict[str, Any] = {"name": type(self._detector).__name__, "events": self._fed}
+        detector = {
+            "name": type(self._detector).__name__,
+            "events": self._fed,
+            "numbers": numbers_of(self._detector) if self._families is None else {},
+        }
         if families is not None:
             detector["families"] = families
         self.log.add(what, self._clock, signal=self.signal, detector=detector, **told)

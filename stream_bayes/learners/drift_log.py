@@ -13,8 +13,9 @@ An entry is a dict; every one has all of these keys, None where there is nothing
     time       the stream's time at that event, in seconds; None where the stream gives none
     source, partition, position   of the record that the event came from; None outside the engine
     signal     "log-loss", "error" or "family"
-    detector   {"name": "ADWIN", "events": 812, "families": ["rain"]}: its class, how many events it had been fed, and
-               with the signal "family" those whose detectors noticed something, by name
+    detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, how
+               many events it had been fed, the numbers it goes by, and with the signal "family" those whose detectors
+               noticed something, by name
     since      the first event after the change
     candidate  what it is about: "refit", "search", "both", "more", "fewer", or "retired 3", the model that answered
                as generation 3

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, drift
+from river import base, drift, stats
 from river.drift import binary
 
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["BINARY", "DETECTORS", "FEWEST", "detector_of", "mean_of", "since_change"]
+__all__ = ["BINARY", "DETECTORS", "FEWEST", "detector_of", "mean_of", "numbers_of", "since_change"]
 
 FEWEST = 20  # events before and after a change, at least
 SURE = 3.0  # standard errors that a rise is to be from none
@@ -46,6 +47,32 @@ def detector_of(given: Any, signal: str) -> Any:
     if isinstance(detector, BINARY) and signal != "error":
         raise BadValue(f"a {type(detector).__name__} detects drift in errors; give it signal='error'")
     return detector.clone()
+
+
+def numbers_of(detector: Any) -> dict[str, float]:
+    """The numbers that one of River's detectors goes by, by name, without its arguments; none of others.
+
+    Examples
+    --------
+    >>> detector = drift.ADWIN()
+    >>> for error in [0.0, 1.0] * 8:
+    ...     _ = detector.update(error)
+    >>> numbers_of(detector)
+    {'estimation': 0.5, 'n_detections': 0, 'total': 8.0, 'variance': 4.0, 'width': 16.0}
+    """
+    kind = type(detector)
+    if kind not in DETECTORS.values():
+        return {}
+    shown_by = [name for name, part in vars(kind).items() if isinstance(part, property)]
+    held = {**vars(detector), **{name: getattr(detector, name) for name in shown_by}}
+    given = detector._get_params()
+    numbers: dict[str, float] = {}
+    for name in sorted(held, key=lambda name: name.strip("_")):
+        value = held[name].get() if isinstance(held[name], stats.base.Univariate) else held[name]
+        if name not in given and isinstance(value, (int, float)) and type(value) is not bool:
+            if math.isfinite(value):
+                numbers[name.strip("_")] = value if type(value) is int else float(value)
+    return numbers
 
 
 def since_change(signals: NDArray[np.float64]) -> int:

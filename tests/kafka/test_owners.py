@@ -9,7 +9,7 @@ import time
 import pytest
 
 from stream_bayes.errors import Fenced
-from stream_bayes.streams.engine import Progress
+from stream_bayes.streams.progress import Progress
 from tests.kafka.lab import Pipeline, days
 from tests.kafka.waiting import until
 

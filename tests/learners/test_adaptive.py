@@ -219,7 +219,8 @@ def test_a_search_keeps_the_counts_and_derives_the_structure_anew() -> None:
 def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> None:
     stream = [*flipping(500, 300), *flipping(200, 0)]
     made = lambda: DriftAdaptive(AODE(min_count=1.0), detector, "error", window=100, judge_after=30)  # noqa: E731
-    whole = served(made())
+    adaptive = made()
+    whole = served(adaptive)
     models = []
     for number, (x, y) in enumerate(stream):
         if number % 90 == 0:
@@ -230,6 +231,9 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
             model.answer_and_learn(x, y, 1.0)
     for model in models[-2:]:
         assert repr(model.freeze()()) == repr(whole.freeze()())
+    noticed = adaptive.log.entries
+    assert noticed
+    assert all(entry["detector"]["numbers"] for entry in noticed)
 
 
 def json_round_trip(state: Any) -> Any:
