@@ -20,7 +20,7 @@ from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.values import Value, shown
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
-from stream_bayes.learners.base import BayesClassifier, X, most_probable
+from stream_bayes.learners.base import BayesClassifier, X, check_learner, most_probable
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.candidates import (
     POLICIES,
@@ -156,8 +156,7 @@ class DriftAdaptive(PresentModel):
 
     def _check(self) -> None:
         learner = self.learner
-        if not isinstance(learner, BayesClassifier):
-            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+        check_learner(learner)
         if "bag" in learner.inputs:
             raise BadValue(
                 f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
@@ -403,6 +402,7 @@ class DriftAdaptive(PresentModel):
         """Let a candidate take over, and keep the model that answered so far."""
         (name, model), before = self._candidates[best], self._model
         is_retired = name.startswith("retired")
+        leaving = self._recent.model_before(trial.since) if self.retired else before
         if not is_retired and name != "refit":
             model.research()
         if is_retired:
@@ -411,7 +411,7 @@ class DriftAdaptive(PresentModel):
             share_names(model, before)
             self._recent.move(model, 0 if name == "search" else trial.since)
         others = [candidate for candidate in self._retired if candidate[0] != name]
-        others.append((f"retired {self.generation}", before))
+        others.append((f"retired {self.generation}", leaving))
         self._retired = others[max(len(others) - self.retired, 0) :]
         self._model = model
         self.generation += 1

@@ -31,7 +31,7 @@ def check_number(name: str, value: object, *, least: float = 0.0, above: bool = 
 def check_count(name: str, value: object) -> None:
     """A whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadValue(f"{name} must be a whole number of at least 1, or None, not {value!r}")
+        raise BadValue(f"{name} must be a whole number of at least 1, not {value!r}")
 
 
 def check_name(argument: str, name: object) -> None:

@@ -42,7 +42,7 @@ from stream_bayes.learners.intervals import (
 from stream_bayes.learners.keeping import Keeping
 from stream_bayes.schema import Schema
 
-__all__ = ["BayesClassifier", "Probabilities", "Promise", "most_probable"]
+__all__ = ["BayesClassifier", "Probabilities", "Promise", "check_learner", "most_probable"]
 
 X = Mapping[Any, Any]
 
@@ -451,6 +451,18 @@ class BayesClassifier(Keeping, base.MiniBatchClassifier):
 
     def _merged(self) -> None:
         merged(self._reading)
+
+
+def check_learner(learner: object) -> None:
+    """A learner of this package, by itself."""
+    if issubclass(type(learner), BayesClassifier):
+        return
+    if isinstance(learner, BayesClassifier):  # River looks at the last step of a pipeline
+        raise BadValue(
+            "learner must be a learner of this package without steps before it; these go before what is made here: "
+            f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]
+        )
+    raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
 
 
 def _less(scores: Mapping[Any, float], others: Mapping[Any, float]) -> dict[Any, float]:

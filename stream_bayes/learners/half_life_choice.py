@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from river import base
 
-from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.arguments import check_choice, check_number
-from stream_bayes.learners.base import BayesClassifier, X, most_probable
+from stream_bayes.learners.base import BayesClassifier, X, check_learner, most_probable
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
 __all__ = ["HalfLifeChoice", "HalfLifeLeader", "log_loss"]
@@ -84,8 +83,7 @@ class HalfLifeChoice(base.Classifier):
         self.combine = combine
         self.loss_half_life = loss_half_life
         self.rate = rate
-        if not isinstance(learner, BayesClassifier):
-            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+        check_learner(learner)
         if learner.half_life is not None or learner.memory_budget is not None:
             raise BadValue("the learner must have no half_life and no memory_budget of its own")
         if (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core._rows import Row
 from stream_bayes.core.window import Window
-from stream_bayes.errors import BadState
+from stream_bayes.errors import BadState, NotLearned
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.families import Coded
 
@@ -104,6 +104,25 @@ class RecentEvents:
                 learn_rows(model, [_as_of(window, index, row, model)])
             after = window.clock_of(index)
         return after
+
+    def model_before(self, since: int) -> BayesClassifier:
+        """The model without the events kept that it learned from a time on; as it is where these cannot be taken back.
+
+        What fades is left to fade: it has forgotten a share of what was before, too.
+        """
+        window, row = self._window, Row()
+        if self._model.half_life is not None:
+            return self._model
+        twin = self._model._twin()
+        try:
+            for index in reversed(range(len(window))):
+                if window.clock_of(index) < since:
+                    break
+                twin._store.forget(_as_of(window, index, row, twin))
+        except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
+            return self._model
+        twin.research()
+        return twin
 
     def move(self, model: BayesClassifier, since: int) -> None:
         """Go on with another model's codes, which are the same, and without what is older than a time."""

@@ -9,11 +9,10 @@ from stream_bayes.core._kernels import Reading
 from stream_bayes.core._sliding_kernels import SlidingReading
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners import catalogue  # noqa: F401  # it says which learners may be within another
 from stream_bayes.learners.arguments import check_count
-from stream_bayes.learners.base import BayesClassifier, Promise, X
+from stream_bayes.learners.base import BayesClassifier, Promise, X, check_learner
 from stream_bayes.learners.intervals import Cumulants
 from stream_bayes.learners.naive_bayes import NaiveBayes
 from stream_bayes.schema import Schema
@@ -63,8 +62,9 @@ class SlidingWindow(BayesClassifier):
     def __init__(self, learner: BayesClassifier, size: int) -> None:
         self.learner = learner
         self.size = size
-        if not isinstance(learner, BayesClassifier) or isinstance(learner, SlidingWindow):
-            raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
+        check_learner(learner)
+        if isinstance(learner, SlidingWindow):
+            raise BadValue("learner must not be a window itself; give one the size you want")
         if "bag" in learner.inputs:
             raise BadValue(
                 f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"

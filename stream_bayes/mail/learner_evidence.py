@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from stream_bayes.core._evidence import UNIT
-from stream_bayes.errors import BadValue, CannotMerge, NotSupported
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.errors import CannotMerge, NotSupported
+from stream_bayes.learners.base import BayesClassifier, check_learner
 from stream_bayes.mail.journal import Journal
 from stream_bayes.mail.receipts import Influence, Reading, Receipt
 from stream_bayes.mail.spam_explanation import TokenSays
@@ -44,8 +44,7 @@ class LearnerEvidence(Influence):
 
     def __init__(self, learner: BayesClassifier, labels: Labels, influence: int) -> None:
         super().__init__(influence)
-        if not isinstance(learner, BayesClassifier):
-            raise BadValue(f"learner: expected a classifier of stream_bayes, got {type(learner).__name__}")
+        check_learner(learner)
         self.learner = learner
         self.labels = labels
         self.units_learned = [0, 0]

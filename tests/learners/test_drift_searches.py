@@ -192,6 +192,19 @@ def test_a_world_that_comes_back_finds_its_model_again() -> None:
     assert forgetful.retired_ == ()
 
 
+@pytest.mark.parametrize("learner", [TAN(), AODE(min_count=1.0)])
+def test_a_model_that_is_kept_has_forgotten_what_came_after_its_world(learner: Any) -> None:
+    stream = drifting(2, 1500, 600)
+    model, alone = DriftAdaptive(learner), learner.clone()
+    losses(model, stream)
+    for x, y in stream[: model.log.entries[0]["since"] - 1]:
+        alone.learn_one(x, y)
+    alone.research()
+    [(_, kept)] = model._retired
+    for x, _ in stream[-100:]:
+        assert kept.joint_log_likelihood(x) == pytest.approx(alone.joint_log_likelihood(x), rel=1e-12)
+
+
 def test_only_so_many_models_are_kept() -> None:
     model = DriftAdaptive(NaiveBayes(), retired=1, window=200)
     losses(model, drifting(2, 800, 800, 800, 800))

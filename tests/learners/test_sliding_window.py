@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from river.preprocessing import StandardScaler
 
-from stream_bayes import AODE, KDB, TAN, MultinomialNB, NaiveBayes, Nominal, Schema, SlidingWindow
+from stream_bayes import (
+    AODE,
+    KDB,
+    TAN,
+    DriftAdaptive,
+    GaussianNB,
+    HalfLifeChoice,
+    MultinomialNB,
+    NaiveBayes,
+    Nominal,
+    Schema,
+    SlidingWindow,
+)
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotLearned
 from stream_bayes.learners.saving import checksum, text_of
 from stream_bayes.streams.served import served
@@ -22,6 +36,12 @@ events: st.SearchStrategy[Event] = st.tuples(
     st.sampled_from(["yes", "no", "maybe"]),
     st.sampled_from([1.0, 2.0, 0.0]),
 )
+
+
+@pytest.mark.parametrize("around", [lambda model: SlidingWindow(model, 10), HalfLifeChoice, DriftAdaptive])
+def test_the_steps_of_a_pipeline_go_before_what_is_around_its_learner(around: Callable[[Any], Any]) -> None:
+    with pytest.raises(BadValue, match="go before"):
+        around(StandardScaler() | GaussianNB())
 
 
 def taught(learner: Any, stream: list[Event]) -> Any:
