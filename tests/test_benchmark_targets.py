@@ -5,11 +5,18 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("sklearn")
+pytest.importorskip("pgmpy")
+pytest.importorskip("pyagrum")
 
 from benchmarks import batches, engine, named, state, text
 from benchmarks.__main__ import all_cases, goal
 
 TARGETS = {  # the work: its peer and its target
+    "BayesNet learn, dicts, ALARM": ("", "<= 10 us/event"),
+    "BayesNet learn_many, CodedColumns, ALARM": ("", "<= 0.167 us/event"),
+    "BayesNetClassifier predict, CodedColumns, ALARM, HYPOVOLEMIA": ("", "<= 0.667 us/event"),
+    "scores of HYPOVOLEMIA in complete rows, ALARM": ("", "<= 0.667 us/event"),
+    "exact posterior, ALARM, 5 known": ("pyAgrum LazyPropagation", ">= 2x"),
     "MultinomialNB learn, 60 words of 20k": ("River MultinomialNB", ">= 25x"),
     "MultinomialNB predict, 60 words of 20k": ("River MultinomialNB", ">= 60x"),
     "ComplementNB predict, 60 words of 20k": ("River ComplementNB", ">= 3,000x"),
@@ -95,6 +102,9 @@ REPORTED = {  # the work that is measured against a peer, without a target
             f"predict_learn_many, coded rows, {shape}",
         )
     },
+    "TAN, ALARM, 100,000 rows": "pyAgrum BNClassifier, with its tables",
+    "exact posterior, ALARM, 5 known, new tables": "pyAgrum LazyPropagation",
+    "hill climbing, 40 restarts, ALARM, 100,000 rows": "pyAgrum greedy hill climbing",
     "AODE learn, dicts, 50 x 8, 2 classes": "WEKA AODE",
     "AODE predict, dicts, 50 x 8, 2 classes": "WEKA AODE",
     "memory of MultinomialNB as learned, 100k tokens, 2 classes": "River MultinomialNB",

@@ -15,6 +15,7 @@ from stream_bayes.cli.snapshots import Key, store_of
 from stream_bayes.errors import BadValue, NoSnapshot, NotSupported
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.river_state.drift_logs import present_state
 from stream_bayes.streams.pipeline import read_snapshot
 from stream_bayes.suggestions import closest
 
@@ -91,12 +92,15 @@ def _model(path: Path, key_env: str | None) -> BayesClassifier:
     else:
         held = read_snapshot(path)
     classes = {made.__name__: made for made in LEARNERS.values()}
-    if held.learner not in classes:
+    state = held.sections["model"]
+    present = present_state(state)
+    name = held.learner if present is None else str(present["learner"])
+    if name not in classes:
         raise NotSupported(
             f"the snapshot holds a {held.learner}, which only the program that made it can load; "
             f"those of {', '.join(classes)} can be explained here"
         )
-    return classes[held.learner].from_state(held.sections["model"])
+    return classes[name].from_state(state if present is None else present)
 
 
 def _features(text: str) -> dict[str, Any]:

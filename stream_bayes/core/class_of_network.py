@@ -196,7 +196,12 @@ class ClassOfNetwork(NetworkReading):
         prior = np.zeros(self.tables.labels)
         self.prior_into(prior)
         shares, weights = np.exp(prior[labels]), self._prior_weights(labels)
-        read_from = labels, np.asarray(values.held).tobytes(), np.asarray(values.layout.start).tobytes()
+        bins = self.store.encoder.bins
+        cuts = (
+            () if bins is None else tuple(bins.cuts.items())
+        )  # bins keep their codes when they get other names
+        held, start = np.asarray(values.held).tobytes(), np.asarray(values.layout.start).tobytes()
+        read_from = labels, held, start, cuts
         if self._network is not None and self._read_from == read_from:
             self._network.take_prior(shares, weights)
             return self._network

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.equivalence import Edge
 from stream_bayes.core.family_scores import FamilyScorer
 from stream_bayes.core.sample import Sample, check_sample
-from stream_bayes.core.scores import BIC, Score
+from stream_bayes.core.scores import BIC, Score, check_score
 from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import shown
@@ -85,6 +85,7 @@ class HillClimbing:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
                 raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {value!r}")
+        check_score(self.score)
         both = [edge for edge in self.required if edge in self.forbidden]
         if both:
             raise BadStructure(

@@ -86,8 +86,8 @@ def read_nominal(name: object, value: object, declared: bool) -> Value | None:
     value = canonical(value, feature=name)
     if not declared and isinstance(value, (int, float)) and type(value) is not bool:
         raise KindChanged(
-            f"feature {name!r} is nominal (it began with a str, bytes, bool or tuple), but got the number {value!r}; "
-            "declare it Nominal in a schema to mix kinds"
+            f"feature {name!r} is nominal, of str, bytes, bool or tuples, but got the number {value!r}; declare it "
+            "Nominal in a schema if numbers are names there"
         )
     return value
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from stream_bayes.core.equivalence import check_same_variables
 from stream_bayes.core.family_scores import FamilyScorer
 from stream_bayes.core.sample import Sample, check_sample
-from stream_bayes.core.scores import K2, Score
+from stream_bayes.core.scores import K2, Score, check_score
 from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, name_order, shown
@@ -48,6 +48,7 @@ class K2Search:
     max_families: int | None = None
 
     def __post_init__(self) -> None:
+        check_score(self.score)
         order = tuple(self.order)
         object.__setattr__(self, "order", order)
         twice = [name for k, name in enumerate(order) if name in order[:k]]

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core import _search
+from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["AIC", "BIC", "K2", "BDeu", "LogLikelihood", "Score"]
+__all__ = ["AIC", "BIC", "K2", "BDeu", "LogLikelihood", "Score", "check_score"]
 
 
 class Score:
@@ -147,3 +148,10 @@ class K2(Score):
 
     def prior(self, configurations: float, width: int) -> tuple[float, float]:
         return 1.0, float(width)
+
+
+def check_score(score: object) -> None:
+    """A score itself, and not its name or class."""
+    if not isinstance(score, Score):
+        kinds = ", ".join(f"{kind.__name__}()" for kind in Score.__subclasses__())
+        raise BadValue(f"score: expected one of {kinds}, got {shown(score)}")

@@ -206,6 +206,8 @@ class DriftAdaptive(PresentModel):
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned; then learn it."""
         model = self._model
+        if y is None:
+            return self._learn_unlabelled(x, w)
         row = model._store.encode(x, y, w)
         answer: dict[Any, float] = model._reading.predict_and_learn(row)
         self._clock += 1
@@ -237,6 +239,18 @@ class DriftAdaptive(PresentModel):
                 self._warned, self._shadow = None, None
         return answer
 
+    def _learn_unlabelled(self, x: X, w: float) -> dict[Any, float]:
+        """An event without a label teaches whoever learns from such, and says nothing of how good answers are."""
+        answer = self._model.predict_proba_one(x)
+        self._model.learn_one(x, None, w)
+        self._clock += 1
+        if self._shadow is not None:
+            self._shadow.learn_one(x, None, w)
+        if self._trial is not None and self._trial.gains:
+            for _, candidate in self._candidates:
+                candidate.learn_one(x, None, w)
+        return answer
+
     def _warn(self, x: X, y: Any, w: float) -> None:
         if self._warned is None:
             self._warned = self._clock
@@ -259,7 +273,8 @@ class DriftAdaptive(PresentModel):
         before, after = mean_of(signals[: len(signals) - newest]), mean_of(signals[len(signals) - newest :])
         if newest == 0 or after <= before:
             return  # better answers: it goes on learning
-        self._note("drift", since=since, score={"before": before, "after": after})
+        scale = 1.0 if self.signal == "error" else MOST_LOSS
+        self._note("drift", since=since, score={"before": scale * before, "after": scale * after})
         if shadow is None:
             self._look(since, 0)
         else:
@@ -337,7 +352,10 @@ class DriftAdaptive(PresentModel):
         if "search" in POLICIES[self.policy][trial.rung] and not models:
             twin = self._model._twin()
             twin.research()
-            self._candidates.append(("search", twin))
+            if twin._derived() == self._model._derived():
+                self._note("refused", since=trial.since, candidate="search", why="nothing else is found")
+            else:
+                self._candidates.append(("search", twin))
         if trial.rung == 0:
             self._candidates += [(name, model._twin()) for name, model in self._retired]
         nothing = (0.0,) * len(self._candidates)

@@ -20,8 +20,9 @@ An entry is a dict; every one has all of these keys, None where there is nothing
     candidate  what it is about: "refit", "search", "both", "more", "fewer", or "retired 3", the model that answered
                as generation 3
     structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not
-    score      {"before": 0.31, "after": 1.2}: of a warning or drift the signal's mean before and after the change; of a
-               trial the mean log-loss of the present model and of the candidate
+    score      {"before": 0.31, "after": 1.2}: of a drift the mean error or log-loss, or that of the family that
+               became worst, before and after the change; of a trial the mean log-loss of the present model and of the
+               candidate
     events     of a trial how many events it took; of a search how many it read
     why        of what was refused or unfinished
 

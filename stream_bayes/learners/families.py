@@ -178,9 +178,12 @@ class FamilyWatch:
         return min(widest, most) if widest >= TOGETHER else 0  # one that began anew has forgotten
 
     def score(self, slots: list[int]) -> dict[str, float]:
-        """The mean signal of the family that has become worst, and its recent mean."""
+        """Minus log P of the family that has become worst, in nats: its mean, and its recent mean."""
         slot = max(slots, key=lambda slot: float(self.recent[slot] - self.sums[slot] / self.events[slot]))
-        return {"before": float(self.sums[slot] / self.events[slot]), "after": float(self.recent[slot])}
+        return {
+            "before": float(MOST * self.sums[slot] / self.events[slot]),
+            "after": float(MOST * self.recent[slot]),
+        }
 
     @staticmethod
     def names(model: BayesClassifier, slots: list[int]) -> tuple[Value, ...]:

@@ -89,7 +89,7 @@ class HalfLifeChoice(base.Classifier):
         if (
             not isinstance(half_lives, (list, tuple))
             or not half_lives
-            or len(set(half_lives)) < len(half_lives)
+            or any(half_lives.index(one) < place for place, one in enumerate(half_lives))
         ):
             raise BadValue(
                 f"half_lives must be a list of numbers of events, or None, each once, not {half_lives!r}"

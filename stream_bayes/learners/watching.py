@@ -45,7 +45,7 @@ def detector_of(given: Any, signal: str) -> Any:
             f"update, drift_detected and clone, not {shown(detector)}"
         )
     if isinstance(detector, BINARY) and signal != "error":
-        raise BadValue(f"a {type(detector).__name__} detects drift in errors; give it signal='error'")
+        raise BadValue(f"{type(detector).__name__} detects drift in errors; give it signal='error'")
     return detector.clone()
 
 

@@ -1,4 +1,4 @@
-"""The logs of drifts that a model's state holds, read without making the model."""
+"""What the state of a model that follows drift says, read without making the model: its log, and who answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.river_state.kinds import PLAIN, Listed
 from stream_bayes.river_state.place import Place
 
-__all__ = ["drift_logs"]
+__all__ = ["drift_logs", "present_state"]
 
 
 def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
@@ -32,6 +32,34 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     """
     with refusing_bad_state():
         return [_entries(held["log"]) for held in _adaptive(state.get("model"))]
+
+
+def present_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The state of the learner that answers, in what `pipeline_state` returned of a `DriftAdaptive`; None of others.
+
+    Raises
+    ------
+    BadState
+        If what stands where a learner is kept is none.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.river_state.pipelines import pipeline_state
+    >>> state = present_state(pipeline_state(DriftAdaptive(NaiveBayes())))
+    >>> NaiveBayes.from_state(state)
+    NaiveBayes()
+    """
+    with refusing_bad_state():
+        model = state.get("model")
+        if not isinstance(model, Mapping) or model.get("class") != DriftAdaptive.__name__:
+            return None
+        held = model["holds"]["_model"]
+        own = f"{held['number']}-"
+        arrays = {
+            name.removeprefix(own): array for name, array in state["arrays"].items() if name.startswith(own)
+        }
+        return {**held["state"], "arrays": arrays}
 
 
 def _adaptive(part: Any) -> Iterator[Mapping[str, Any]]:

@@ -51,6 +51,20 @@ def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
     assert [part["seen"] for part in told["evidence"]] == [False, False, False]
 
 
+def test_of_a_model_that_follows_drift_the_one_that_answers_explains(tmp_path: Path) -> None:
+    rows = "\n".join(f"{'abc'[number % 3]},{'xy'[number % 2]}" for number in range(60))
+    (tmp_path / "events.csv").write_text(f"letter,kind\n{rows}\n")
+    state = tmp_path / "state"
+    file = str(tmp_path / "events.csv")
+    replayed = run(
+        *("replay", file, "--target", "kind", "--model", "tan", "--drift", "adwin", "--snapshots", str(state))
+    )
+    assert replayed.exit_code == 0, replayed.output
+    told = json.loads(run("explain", str(state), '{"letter": "a"}', "--json").stdout)
+    assert sorted(told["labels"]) == ["x", "y"]
+    assert [part["feature"] for part in told["evidence"]] == ["letter"]
+
+
 def test_it_reads_the_event_from_the_standard_input_and_the_newest_of_a_directory(
     snapshot: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stream_bayes.core.equivalence import Difference
 from stream_bayes.core.family_scores import FamilyScorer
 from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.core.order_search import K2Search
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.scores import BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.core.search_result import Move
@@ -274,6 +275,14 @@ def test_more_required_parents_than_are_allowed_are_refused() -> None:
 def test_settings_are_whole_numbers(settings: Any) -> None:
     with pytest.raises(BadValue, match=f"{next(iter(settings))}: expected a whole number"):
         HillClimbing(**settings)
+
+
+@pytest.mark.parametrize("score", ["bic", BIC, None])
+def test_a_score_is_a_score_and_not_its_name(score: Any) -> None:
+    with pytest.raises(BadValue, match=r"score: expected one of .*BIC\(\)"):
+        HillClimbing(score=score)
+    with pytest.raises(BadValue, match=r"score: expected one of .*BIC\(\)"):
+        K2Search(["a"], score=score)
 
 
 def test_restarts_need_a_generator() -> None:

@@ -12,7 +12,17 @@ import pytest
 from river import checks, drift
 from river.drift import binary
 
-from stream_bayes import AODE, KDB, SPODE, TAN, DriftAdaptive, LiveChoice, MultinomialNB, NaiveBayes
+from stream_bayes import (
+    AODE,
+    KDB,
+    SPODE,
+    TAN,
+    BayesNetClassifier,
+    DriftAdaptive,
+    LiveChoice,
+    MultinomialNB,
+    NaiveBayes,
+)
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
 from stream_bayes.learners.drift_log import MOST_ENTRIES, DriftLog, edges_of
@@ -234,6 +244,29 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
     noticed = adaptive.log.entries
     assert noticed
     assert all(entry["detector"]["numbers"] for entry in noticed)
+
+
+def test_events_without_a_label_teach_whoever_learns_from_them() -> None:
+    plain = BayesNetClassifier(target="class", unlabelled="em")
+    model = DriftAdaptive(plain.clone())
+    for number, (x, y) in enumerate(drifting(1, (400, 0))):
+        label = None if number > 50 and number % 3 == 0 else y
+        plain.learn_one(x, label)
+        model.learn_one(x, label)
+    assert model.clock == 400
+    assert model.predict_proba_one(x) == plain.predict_proba_one(x)
+    with pytest.raises(BadLabel):
+        DriftAdaptive(NaiveBayes()).learn_one(x, None)
+
+
+def test_a_search_that_can_find_nothing_else_tries_nothing() -> None:
+    model = DriftAdaptive(NaiveBayes(), policy="search")
+    for x, y in flipping(1000, 500):
+        model.learn_one(x, y)
+    what = [(entry["what"], entry["why"]) for entry in model.log.entries]
+    assert ("drift", None) in what
+    assert {one for one in what if one[0] != "drift"} == {("refused", "nothing else is found")}
+    assert model.state_ == "stable"
 
 
 def json_round_trip(state: Any) -> Any:

@@ -168,7 +168,7 @@ def test_a_value_of_no_supported_type(value):
 
 def test_a_nominal_feature_that_gets_a_number():
     model, x = taught("NaiveBayes")
-    words = "'sky' is nominal ... 3 ... declare it in a schema"
+    words = "'sky' is nominal ... 3 ... declare it Nominal in a schema"
     refuses(model, KindChanged, words, lambda: model.learn_one({**x, "new": "u", "sky": 3}, "new"))
 
 

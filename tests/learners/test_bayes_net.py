@@ -167,7 +167,7 @@ def test_a_schema_may_refuse_what_it_does_not_declare():
 
 def test_a_number_without_cuts_is_refused():
     model = BayesNet({"size": []})
-    with pytest.raises(KindChanged, match="declare it in a schema"):
+    with pytest.raises(KindChanged, match="declare it Nominal in a schema"):
         model.learn_one({"size": 3.5})
     with pytest.raises(SchemaError, match="cuts"):
         BayesNet({"size": []}, schema=Schema({"size": Numeric()}))

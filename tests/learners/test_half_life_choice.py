@@ -116,6 +116,7 @@ def test_bad_arguments_are_refused() -> None:
         {"half_lives": (5.0, 5.0)},
         {"half_lives": 5.0},
         {"half_lives": (None, 0.0)},
+        {"half_lives": ([1.0],)},
         {"half_lives": (None, math.nan)},
         {"combine": "worst"},
         {"loss_half_life": 0.0},
