@@ -47,8 +47,8 @@ def present_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
     >>> from stream_bayes import NaiveBayes
     >>> from stream_bayes.river_state.pipelines import pipeline_state
     >>> state = present_state(pipeline_state(DriftAdaptive(NaiveBayes())))
-    >>> NaiveBayes.from_state(state)
-    NaiveBayes()
+    >>> NaiveBayes.from_state(state).clock
+    0
     """
     with refusing_bad_state():
         model = state.get("model")
