@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
+import stream_bayes
 from stream_bayes.core.losses import Losses
 from stream_bayes.core.values import OTHER
 from stream_bayes.errors import BadValue
@@ -398,7 +399,8 @@ def test_an_event_costs_a_few_microseconds_however_many_came_before():
             for label, probabilities, _, _ in events:
                 losses.update(label, probabilities)
         taken.append(time.process_time() - start)
-    assert min(taken) / 10_000 < 12e-6  # about 1.5 alone; the machine is shared
+    if stream_bayes.compiled:
+        assert min(taken) / 10_000 < 12e-6  # about 1.5 alone; the machine is shared
     assert min(taken[2:]) < 3 * min(taken[:2])
 
 
