@@ -18,6 +18,7 @@ from stream_bayes.learners.families import Coded
 
 __all__ = ["Events", "RecentEvents", "teach"]
 
+MOST_FORGOTTEN = 500  # events, some microseconds each
 Events = Mapping[str, NDArray[Any]]  # the arrays of a window, which nobody changes
 
 
@@ -106,12 +107,13 @@ class RecentEvents:
         return after
 
     def model_before(self, since: int) -> BayesClassifier:
-        """The model without the events kept that it learned from a time on; as it is where these cannot be taken back.
+        """The model without the events kept that it learned from a time on; as it is where these cannot be taken back,
+        or are so many that the stream would have to wait.
 
         What fades is left to fade: it has forgotten a share of what was before, too.
         """
         window, row = self._window, Row()
-        if self._model.half_life is not None:
+        if self._model.half_life is not None or self.newest - since >= MOST_FORGOTTEN:
             return self._model
         twin = self._model._twin()
         try:
