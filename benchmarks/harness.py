@@ -88,7 +88,8 @@ class Case:
     limit
         In this unit: what ours may take at most.
     unit
-        What a number of the report stands for. For "MB", `run` returns bytes, for "%" a share.
+        What a number of the report stands for. For "MB", `run` returns bytes, for "%" a share, for "nats" a difference
+        of scores.
     once
         One pass is all: it takes long, and tells as much as ten.
     """
@@ -102,7 +103,7 @@ class Case:
     once: bool = False
 
 
-SCALE = {"us/event": 1e6, "ms": 1e3, "MB": 1e-6, "%": 1e2}
+SCALE = {"us/event": 1e6, "ms": 1e3, "MB": 1e-6, "%": 1e2, "nats": 1.0}
 
 
 @dataclass(frozen=True)
