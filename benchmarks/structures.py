@@ -74,7 +74,7 @@ def frame() -> Any:
     )
 
 
-def pyagrum_climbs() -> Callable[[], object]:
+def pyagrum_climbs() -> Callable[[], Any]:
     import pyagrum
 
     data = frame().astype(str)
@@ -113,8 +113,8 @@ def pyagrum_tree() -> Callable[[], object]:
     return work
 
 
-def pybnesian_climbs() -> Callable[[], object]:
-    import pybnesian  # type: ignore[import-not-found]
+def pybnesian_climbs() -> Callable[[], Any]:
+    import pybnesian
 
     data = frame()
     return lambda: pybnesian.hc(data, bn_type=pybnesian.DiscreteBNType(), score="bic", operators=["arcs"])
