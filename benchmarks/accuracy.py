@@ -12,9 +12,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 from river import datasets, forest, naive_bayes, neighbors, preprocessing, tree
 
+from benchmarks.checks import Check, show
 from benchmarks.harness import Learner
 from stream_bayes import A2DE, AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes
 from stream_bayes.learners.live_choice import ALL_READINGS
@@ -26,7 +26,6 @@ __all__ = [
     "READINGS",
     "STREAMS",
     "THEIRS",
-    "Check",
     "Stream",
     "checks_of",
     "report",
@@ -103,28 +102,6 @@ THEIRS: Mapping[str, Make] = {
 MOST_BEHIND = 0.5  # percentage points by which the best of several readings may be missed
 
 
-@dataclass(frozen=True)
-class Check:
-    """Something that should hold of the learners on a stream.
-
-    Parameters
-    ----------
-    stream
-        The stream's name.
-    what
-        What should hold.
-    found
-        What was measured.
-    met
-        Whether it holds.
-    """
-
-    stream: str
-    what: str
-    found: str
-    met: bool
-
-
 def run(stream: Stream, progress: Callable[[int], None] | None = None) -> Evaluation:
     """Let every learner predict and learn one stream.
 
@@ -176,17 +153,6 @@ def checks_of(stream: Stream, found: Evaluation) -> list[Check]:
     return made
 
 
-def table_of(checks: Sequence[Check]) -> Table:
-    """The checks, and which are met."""
-    table = Table(title="What should hold", title_justify="left")
-    for heading in ("stream", "check", "found", ""):
-        table.add_column(heading)
-    for check in checks:
-        verdict = "[green]met" if check.met else "[bold red]missed"
-        table.add_row(check.stream, check.what, check.found, verdict)
-    return table
-
-
 def report(streams: Sequence[Stream], console: Console, progress: Progress) -> dict[str, Any]:
     """Run over streams, print what was found, and return it as JSON values."""
     results: dict[str, Any] = {}
@@ -198,6 +164,5 @@ def report(streams: Sequence[Stream], console: Console, progress: Progress) -> d
         results[stream.name] = found.to_dict()
         console.print(f"\n[bold]{stream.name}")
         console.print(found)
-    console.print(table_of(checks))
-    console.print(f"{sum(check.met for check in checks)} of {len(checks)} checks met")
+    show(checks, console)
     return {"streams": results, "checks": [asdict(check) for check in checks]}

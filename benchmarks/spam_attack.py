@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from unittest.mock import patch
 
 import numpy as np
@@ -17,7 +18,7 @@ from rich.table import Table
 
 from stream_bayes.mail import EmailTokens, receipts
 
-__all__ = ["START", "dictionary", "falls", "uncapped"]
+__all__ = ["START", "Falls", "dictionary", "falls", "table_of", "uncapped"]
 
 START = 500  # the message before which the first hostile one is learned
 UNLIMITED = 10**9  # tokens
@@ -59,8 +60,22 @@ def uncapped() -> Iterator[dict[str, int]]:
         yield {"influence": UNLIMITED}
 
 
-def falls(found: dict[str, dict[str, tuple[float, float]]], title: str) -> Table:
-    """A table of accuracy and 1-ROCA%, without the attack and under it, and what was lost.
+@dataclass(frozen=True)
+class Falls:
+    """What the attack took from a filter: points of accuracy, and of 1-ROCA%."""
+
+    accuracy: float
+    rank: float
+
+
+def falls(found: dict[str, tuple[float, float]]) -> Falls:
+    """What was lost between accuracy and 1-ROCA%, both in per cent, "honest" and "attacked"."""
+    (right, rank), (right_then, rank_then) = found["honest"], found["attacked"]
+    return Falls(right - right_then, rank_then - rank)
+
+
+def table_of(found: dict[str, dict[str, tuple[float, float]]], title: str) -> Table:
+    """Accuracy and 1-ROCA%, without the attack and under it, and what was lost.
 
     Parameters
     ----------
@@ -72,13 +87,9 @@ def falls(found: dict[str, dict[str, tuple[float, float]]], title: str) -> Table
     table = Table(title=title, title_justify="left")
     for name in ("", "honest", "attacked", "lost"):
         table.add_column(name, justify="right" if name else "left")
-    ranks = []
     for name, both in found.items():
-        for measure, place, sign in (("accuracy %", 0, 1), ("1-ROCA%", 1, -1)):
+        lost = falls(both)
+        for place, (measure, fell) in enumerate((("accuracy %", lost.accuracy), ("1-ROCA%", lost.rank))):
             before, after = both["honest"][place], both["attacked"][place]
-            lost = sign * (before - after)
-            table.add_row(f"{measure}, {name}", f"{before:.4g}", f"{after:.4g}", f"{lost:.4g}")
-            if place:
-                ranks.append(lost)
-    table.add_row("of what is lost uncapped", "", "", f"{ranks[0] / ranks[1]:.3g}" if ranks[1] > 0 else "")
+            table.add_row(f"{measure}, {name}", f"{before:.4g}", f"{after:.4g}", f"{fell:.4g}")
     return table

@@ -13,9 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_bayes
-from benchmarks.spam import Corpus, Run, main, mean_ratio, measures, ratio_interval, roca
-from benchmarks.spam_attack import dictionary, uncapped
+from benchmarks.checks import Check
+from benchmarks.spam import main
+from benchmarks.spam_attack import Falls, dictionary, falls, uncapped
+from benchmarks.spam_checks import attack_checks, checks_of
 from benchmarks.spam_costs import cost_of, least_cost, one_threshold
+from benchmarks.spam_filters import Corpus, Order, Run
+from benchmarks.spam_measures import measures, over, roca
 from stream_bayes.mail import SpamFilter
 from tests.mail.making import stream
 
@@ -91,11 +95,6 @@ def test_measures_count_what_they_say() -> None:
     assert found["of it unsure %"] == pytest.approx(100.0, abs=1.0)
 
 
-def test_an_interval_of_a_filter_against_itself_is_one() -> None:
-    score, spam = np.random.default_rng(1).normal(0, 1, 100), np.arange(100) % 2 == 0
-    assert ratio_interval(score, score, spam) == (1.0, 1.0)
-
-
 def test_orders_are_what_they_are_called(corpus: Path) -> None:
     read = Corpus.read(corpus)
     assert read.order("time") == list(range(199, -1, -1))
@@ -113,7 +112,7 @@ def test_a_run_prints_its_measures(corpus: Path, capsys: pytest.CaptureFixture[s
     kept = corpus.with_name("kept.json")
     assert main([str(corpus), "--order", "seed:1", "--alone", "--json", str(kept)]) == 0
     printed = capsys.readouterr().out
-    for part in ("1-ROCA%", "ham lost %", "spam missed %", "messages/s", "memory", "seed:1"):
+    for part in ("1-ROCA%", "ham lost %", "spam missed %", "messages/s", "memory", "seed:1", "checks met"):
         assert part in printed
     assert len(json.loads(kept.read_text())["seed:1"]["SpamFilter"]["score"]) == 200
 
@@ -124,7 +123,13 @@ def test_what_hostile_messages_cost_is_printed_with_the_cap_and_without(
 ) -> None:
     assert main([str(corpus), "--order", "seed:1", "--hostile", "50"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    for part in ("1-ROCA%, capped", "1-ROCA%, uncapped", "hostile messages of 50 words", "honest"):
+    for part in (
+        "1-ROCA%, capped",
+        "1-ROCA%, uncapped",
+        "hostile messages of 50 words",
+        "honest",
+        "2 checks met",
+    ):
         assert part in printed
 
 
@@ -166,13 +171,75 @@ def test_others_stand_beside_it_and_orders_are_summed_up(
     assert ("bogofilter is not installed" in printed) == (len(others) == 1)
 
 
+def order_of(places: list[int], spam: np.ndarray, **scores: np.ndarray) -> Order:
+    runs = {name: Run(name, score[places].tolist()) for name, score in scores.items()}
+    return Order("made", places, spam[places], runs)
+
+
 def test_a_mean_over_orders_draws_each_message_as_often_in_each() -> None:
     rng, spam = np.random.default_rng(2), np.arange(80) % 2 == 0
     better, worse = spam + rng.normal(0, 0.4, 80), spam + rng.normal(0, 1.0, 80)
-    orders = [rng.permutation(80).tolist() for _ in range(3)]
-    ratio, low, high = mean_ratio([(better[order], worse[order], order) for order in orders], spam)
+    several = [order_of(rng.permutation(80).tolist(), spam, ours=better, bogofilter=worse) for _ in range(3)]
+    ratio, low, high = over(several, "bogofilter")
     assert ratio == pytest.approx(roca(better, spam) / roca(worse, spam))
     assert low < ratio < high
-    alone = mean_ratio([(better, worse, list(range(80)))], spam)
+    alone = over([order_of(list(range(80)), spam, ours=better, bogofilter=worse)], "bogofilter")
     assert (ratio, low, high) == pytest.approx(alone)  # the same messages, so the same draws
-    assert mean_ratio([(worse, worse, orders[0])], spam) == (1.0, 1.0, 1.0)
+    same = over([order_of(list(range(80)), spam, ours=worse, bogofilter=worse)], "bogofilter")
+    assert same == (1.0, 1.0, 1.0)
+
+
+GOOD = {
+    "ham lost %": 0.1,
+    "spam missed %": 8.0,
+    "cost 9:1, over the best": 1.2,
+    "cost 99:1, over the best": 1.2,
+    "messages/s": 2_000.0,
+    "memory, MB": 40.0,
+    "tokens": 150_000.0,
+}
+
+
+def checked(found: dict[str, float], fast: bool = True) -> list[Check]:
+    spam = np.arange(40) % 2 == 0
+    score = np.random.default_rng(3).normal(0, 1, 40)
+    orders = [order_of(list(range(40)), spam, ours=spam + score / 9, bogofilter=score)]
+    return checks_of("made", orders, [found], fast)
+
+
+def missed(checks: list[Check]) -> list[str]:
+    return [check.what for check in checks if not check.met]
+
+
+def test_what_reaches_every_target_is_said_to() -> None:
+    assert missed(checked(GOOD)) == []
+    assert len(checked(GOOD)) == 7
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD if name != "tokens"])
+def test_each_target_can_be_missed_and_only_that_one_is(name: str) -> None:
+    worse = GOOD | {name: GOOD[name] * (0.99 if name == "messages/s" else 1.01)}
+    (what,) = missed(checked(worse))
+    assert what.startswith(name.split(",")[0])
+
+
+def test_without_the_fast_parser_less_speed_is_asked_for() -> None:
+    assert missed(checked(GOOD | {"messages/s": 600.0}, fast=False)) == []
+
+
+def test_beside_bogofilter_more_than_luck_is_asked_for() -> None:
+    spam = np.arange(40) % 2 == 0
+    score = spam + np.random.default_rng(4).normal(0, 1, 40)
+    (beside, *_) = checks_of(
+        "made", [order_of(list(range(40)), spam, ours=score, bogofilter=score)], [GOOD], True
+    )
+    assert not beside.met
+    alone = checks_of("made", [order_of(list(range(40)), spam, ours=score)], [GOOD], True)
+    assert not any("bogofilter" in check.what for check in alone)
+
+
+def test_an_attack_is_stood_where_little_is_lost_and_less_than_half_of_it() -> None:
+    assert falls({"honest": (99.0, 0.25), "attacked": (98.0, 0.5)}) == Falls(1.0, 0.25)
+    assert missed(attack_checks("made", Falls(1.0, 0.1), Falls(5.0, 0.3))) == []
+    assert missed(attack_checks("made", Falls(2.0, 0.1), Falls(5.0, 0.3)))[0].startswith("accuracy")
+    assert missed(attack_checks("made", Falls(1.0, 0.2), Falls(5.0, 0.3)))[0].startswith("1-ROCA%")
