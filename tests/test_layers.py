@@ -68,6 +68,7 @@ core._answers
 core._evidence
 core._information
 core._search
+core.packing
 core._conditionals
 core._clique_cells
 core._inference
@@ -98,6 +99,7 @@ core.labelled_network
 core.scores
 core.sample
 core.numbering
+core.family_tables
 core.family_scores
 core.search
 core.search_result

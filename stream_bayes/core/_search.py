@@ -88,6 +88,86 @@ def count_families(codes, weights, numbers, child, candidates, sizes, starts, ce
                     cells[starts[k] + (number * sizes[candidates[k]] + code) * width + value] += weight
 
 
+def count_packed(packed, codes, weights, numbers, child, width, groups, offsets, joint):
+    """Add every row to the table of each group of variables that are packed in a byte.
+
+    The cells are [configuration][value of the child][joint value of the groups, one after the other].
+
+    Parameters
+    ----------
+    packed, codes, weights
+        The rows, packed and plain, and how much each weighs.
+    numbers
+        The configuration in each row; a row with -1 is left out.
+    child, width
+        The child's column, and how many values it has.
+    groups, offsets
+        The columns of the groups, and where each begins in a run of joint values; one offset more, which is their end.
+    joint
+        All tables, to be added to.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    value: cython.Py_ssize_t
+    number: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    many: cython.Py_ssize_t = groups.shape[0]
+    total: cython.Py_ssize_t = offsets[many]
+    weight: cython.double
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            number = numbers[row]
+            value = codes[row, child]
+            if number < 0 or value >= width:
+                continue
+            weight = weights[row]
+            base = (number * width + value) * total
+            for k in range(many):
+                joint[base + offsets[k] + packed[row, groups[k]]] += weight
+
+
+def unpack(joint, configurations, width, total, columns, starts, cells):
+    """Sum tables of groups into a table for each of some variables in them, as `count_families` counts it.
+
+    Parameters
+    ----------
+    joint, configurations, width, total
+        The tables of the groups, and how many configurations, values of the child, and joint values they have.
+    columns
+        Of each variable, a row: where its group begins in a run, how wide the group is, the variable's slots, how many
+        of these are values, and how many joint values lie between two.
+    starts
+        Where the table of each variable begins.
+    cells
+        All tables, to be added to.
+    """
+    k: cython.Py_ssize_t
+    run: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    inside: cython.Py_ssize_t
+    slots: cython.Py_ssize_t
+    inner: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    held: cython.double
+    with cython.nogil:
+        for k in range(columns.shape[0]):
+            slots = columns[k, 2]
+            inner = columns[k, 4]
+            for run in range(configurations * width):
+                begin = run * total + columns[k, 0]
+                end = begin + columns[k, 1]
+                for code in range(columns[k, 3]):
+                    held = 0.0
+                    place = begin + code * inner
+                    while place < end:
+                        for inside in range(inner):
+                            held += joint[place + inside]
+                        place += slots * inner
+                    cells[starts[k] + (run // width * columns[k, 3] + code) * width + run % width] += held
+
+
 def score_family(cells, start, rows, width, cell, row):
     """What a family's counts say for it, without a penalty.
 

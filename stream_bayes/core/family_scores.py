@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core import _search
+from stream_bayes.core.family_tables import count_families
 from stream_bayes.core.numbering import MOST_SPARE, Numbers, configurations_of, joined, numbered
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.scores import Score
@@ -29,6 +29,7 @@ class _Tables:
     child: int
     parents: tuple[int, ...]
     candidates: tuple[int, ...]
+    configurations: int
     starts: NDArray[np.longlong]
     cells: NDArray[np.float64]
     extends: bool  # whether configurations have the numbers that other rows give them too
@@ -131,7 +132,9 @@ class FamilyScorer:
         lengths = [self._cells(child, configurations, candidate) for candidate in candidates]
         starts = np.cumsum([0, *lengths], dtype=np.longlong)
         extends = configurations == self._configurations(parents)
-        tables = _Tables(child, parents, tuple(candidates), starts, np.zeros(int(starts[-1])), extends)
+        tables = _Tables(
+            child, parents, tuple(candidates), configurations, starts, np.zeros(int(starts[-1])), extends
+        )
         self._add(tables, self.sample, numbers, self.sample.weights)
         self._score(tables)
         self.families += len(candidates)
@@ -166,9 +169,15 @@ class FamilyScorer:
 
     @staticmethod
     def _add(tables: _Tables, sample: Sample, numbers: Numbers, weights: NDArray[np.float64]) -> None:
-        columns = np.array(tables.candidates, np.longlong)
-        _search.count_families(
-            sample.codes, weights, numbers, tables.child, columns, sample.sizes, tables.starts, tables.cells
+        count_families(
+            sample,
+            weights,
+            numbers,
+            tables.configurations,
+            tables.child,
+            tables.candidates,
+            tables.starts,
+            tables.cells,
         )
 
     def _score(self, tables: _Tables) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core import _search
+from stream_bayes.core.family_tables import count_families
 from stream_bayes.core.numbering import MOST_SPARE, Numbers, numbered
 from stream_bayes.core.sample import Sample
 
@@ -127,8 +127,7 @@ def _counted(
     heights = [int(sample.sizes[other]) for other in others]
     starts = np.cumsum([0, *(configurations * height * width for height in heights)], dtype=np.longlong)
     cells = np.zeros(int(starts[-1]))
-    columns = np.array(others, np.longlong)
-    _search.count_families(sample.codes, sample.weights, numbers, one, columns, sample.sizes, starts, cells)
+    count_families(sample, sample.weights, numbers, configurations, one, others, starts[:-1], cells)
     for k, height in enumerate(heights):
         table = cells[starts[k] : starts[k + 1]].reshape(configurations, height, width)
         configuration, other, value = np.nonzero(table)

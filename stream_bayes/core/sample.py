@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.packing import PackedColumns
 from stream_bayes.core.values import Value, name_order, shown
 from stream_bayes.errors import BadValue, UnknownFeature
 
@@ -20,7 +22,8 @@ class Sample:
     """Rows of codes, each with a weight. Immutable.
 
     Variables stand in the order of their names. A row takes a byte for each variable, two where one has more than 255
-    values, and 8 bytes for its weight.
+    values, and 8 bytes for its weight; while a search
+    counts, a byte more for every two or three variables.
 
     Parameters
     ----------
@@ -74,6 +77,11 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @cached_property
+    def packed(self) -> PackedColumns:
+        """The columns with several variables to a byte, made when they are first asked for."""
+        return PackedColumns.of(self.codes, self.sizes)
 
     def place(self, variable: Value) -> int:
         """The column of a variable."""

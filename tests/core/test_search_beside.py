@@ -14,6 +14,7 @@ import pytest
 
 import stream_bayes
 from stream_bayes.core import _search
+from stream_bayes.core.packing import PackedColumns
 
 ROWS = 200_000
 SIZES = np.full(8, 3, np.longlong)
@@ -21,6 +22,10 @@ CODES = np.random.default_rng(1).integers(0, 3, (ROWS, 8)).astype(np.uint8)
 CANDIDATES = np.arange(1, 8, dtype=np.longlong)
 WEIGHTS, NUMBERS = np.ones(ROWS), np.zeros(ROWS, np.int32)
 CELLS = np.zeros(7 * 9 + 2 * 10**6)
+PACKED = PackedColumns.of(CODES, SIZES)
+GROUPS = np.arange(len(PACKED.widths), dtype=np.longlong)
+OFFSETS = np.cumsum([0, *PACKED.widths], dtype=np.longlong)
+COLUMN = np.array([[0, 27, 3, 3, 3]], np.longlong)
 STARTS = np.arange(8, dtype=np.longlong) * 9
 
 
@@ -54,6 +59,10 @@ class Beside:
 LOOPS: dict[str, Callable[[], Any]] = {
     "number": lambda: _search.number_configurations(CODES, CANDIDATES[:1], SIZES[1:2], NUMBERS),
     "count": lambda: _search.count_families(CODES, WEIGHTS, NUMBERS, 0, CANDIDATES, SIZES, STARTS, CELLS),
+    "count packed": lambda: _search.count_packed(
+        PACKED.codes, CODES, WEIGHTS, NUMBERS, 0, 3, GROUPS, OFFSETS, CELLS
+    ),
+    "unpack": lambda: _search.unpack(CELLS, 2 * 10**6 // 81, 3, 27, COLUMN, STARTS[:1], CELLS),
     "score": lambda: _search.score_family(CELLS, 0, len(CELLS) // 3, 3, 1.0, 3.0),
 }
 
