@@ -167,12 +167,13 @@ learners.catalogue
 learners.sliding_window
 learners.half_life_choice
 learners.drift_log
+learners.watching
 learners.families
 learners.recent_events
 learners.candidates
 learners.trial
-learners.watching
 learners.present_model
+learners.succession
 learners.adaptive
 learners.decision
 learners.deciding

@@ -17,38 +17,32 @@ from math import log
 from typing import Any
 
 from stream_bayes.core.hill_climbing import HillClimbing
-from stream_bayes.core.values import Value, shown
-from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.core.values import shown
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base import BayesClassifier, X, check_learner, most_probable
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.candidates import (
-    POLICIES,
-    Basis,
-    Beside,
-    Running,
-    SearchTask,
-    basis_of,
-    share_names,
-)
-from stream_bayes.learners.drift_log import DriftLog, difference, edge_name, edges_of
+from stream_bayes.learners.candidates import POLICIES, share_names
+from stream_bayes.learners.drift_log import edge_name
 from stream_bayes.learners.families import TOGETHER, FamilyWatch, family_signals
-from stream_bayes.learners.half_life_choice import LEAST, log_loss
+from stream_bayes.learners.half_life_choice import LEAST
 from stream_bayes.learners.naive_bayes import NaiveBayes
-from stream_bayes.learners.present_model import PresentModel
-from stream_bayes.learners.recent_events import RecentEvents
+from stream_bayes.learners.succession import Succession
 from stream_bayes.learners.trial import Trial
-from stream_bayes.learners.watching import BINARY, FEWEST, detector_of, mean_of, numbers_of, since_change
+from stream_bayes.learners.watching import (
+    BINARY,
+    FEWEST,
+    MOST_LOSS,
+    detector_of,
+    mean_of,
+    numbers_of,
+    since_change,
+)
 
 __all__ = ["DriftAdaptive"]
 
-MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
-CATCH_UP = 64  # events that a candidate learns at once, of those that came while it was searched for
 
-Candidate = tuple[str, BayesClassifier]
-
-
-class DriftAdaptive(PresentModel):
+class DriftAdaptive(Succession):
     """A learner that is replaced by a better one when the world changes.
 
     Parameters
@@ -134,7 +128,7 @@ class DriftAdaptive(PresentModel):
         self.margin = margin
         self.retired = retired
         self._check()
-        self._model = learner.clone()
+        self._begin()
         self._detector = detector_of(detector, signal)
         self._binary = isinstance(self._detector, BINARY)
         self._can_warn = hasattr(self._detector, "warning_detected")
@@ -142,17 +136,6 @@ class DriftAdaptive(PresentModel):
         self._fed = 0  # events that the detector was fed
         self._warned: int | None = None  # the first event after the change, by a detector that warns
         self._shadow: BayesClassifier | None = None  # learns since the warning
-        self._task: SearchTask | None = None
-        self._rung = 0
-        self._running: Running | None = None
-        self._beside: Beside | None = None
-        self._candidates: list[Candidate] = []
-        self._trial: Trial | None = None
-        self._retired: list[Candidate] = []
-        self._recent = RecentEvents(self._model, window)
-        self._clock = 0
-        self.generation = 0
-        self.log = DriftLog()
 
     def _check(self) -> None:
         learner = self.learner
@@ -183,19 +166,6 @@ class DriftAdaptive(PresentModel):
                 f"window must be at least search_delay={self.search_delay}, as the candidates learn what came "
                 f"during the search from it, not {self.window}"
             )
-
-    def search_on(self, beside: Beside | None) -> None:
-        """Let searches with a `search_delay` run beside the stream, on an executor; None: in its loop.
-
-        Parameters
-        ----------
-        beside
-            A `concurrent.futures.Executor`, or anything else whose `submit(work)` returns what has a `result()`. It is
-            no part of the model's state: after a restart, say it again.
-        """
-        self._beside, self._running = beside, None
-        if self._task is not None:
-            self._start(self._task)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -298,151 +268,6 @@ class DriftAdaptive(PresentModel):
         )
         self._look(since, 0, names)
 
-    # -- searching ----------------------------------------------------------------------------------------------------
-
-    def _look(self, since: int, rung: int, only: tuple[Value, ...] = ()) -> None:
-        """Have the candidates of a rung of the ladder made; of a network only some families may change."""
-        bases: list[Basis] = []
-        for name in POLICIES[self.policy][rung]:
-            try:
-                basis = basis_of(name, self.learner, self._model, only)
-            except StreamBayesError as error:
-                self._note("unfinished", since=since, candidate=name, why=str(error))
-                continue
-            bases += [] if basis is None else [basis]
-        oldest = 0 if any(basis.whole for basis in bases) else since
-        search = HillClimbing() if self.search is None else self.search
-        self._rung = rung
-        self._task = SearchTask(self._clock, since, tuple(bases), self._recent.since(oldest), search, only)
-        if not self.search_delay or not bases:
-            self._join(self._task)
-        else:
-            self._start(self._task)
-
-    def _start(self, task: SearchTask) -> None:
-        if self._beside is not None:
-            self._running = self._beside.submit(task.run)
-
-    def _join(self, task: SearchTask) -> None:
-        """Take what a search has found; the stream waits for one that is late."""
-        timer = self.log.timer
-        begun = timer() if timer else 0.0
-        found = task.run() if self._running is None else self._running.result()
-        seconds = timer() - begun if timer else None
-        self._task, self._running = None, None
-        for one in found:
-            if one.model is None:
-                self._note("unfinished", since=task.since, candidate=one.name, events=one.events, why=one.why)
-            else:
-                self._candidates.append((one.name, one.model))
-        if self.search_delay and found:
-            events = len(task.events["window_labels"])
-            self._note("searched", since=task.since, events=events, seconds=seconds)
-        self._catch_up(Trial(task.begun, task.since, self._rung, task.begun, self.judge_after))
-
-    def _catch_up(self, trial: Trial) -> None:
-        """Let candidates learn some of what came while they were searched for; once they know all, try them."""
-        models = [model for _, model in self._candidates]
-        for model in models:
-            share_names(model, self._model)
-        caught = self._recent.catch_up(models, trial.caught, CATCH_UP) if models else self._clock
-        self._trial = trial._replace(caught=caught)
-        if caught < self._recent.newest:
-            return
-        if "search" in POLICIES[self.policy][trial.rung] and not models:
-            twin = self._model._twin()
-            twin.research()
-            if twin._derived() == self._model._derived():
-                self._note("refused", since=trial.since, candidate="search", why="nothing else is found")
-            else:
-                self._candidates.append(("search", twin))
-        if trial.rung == 0:
-            self._candidates += [(name, model._twin()) for name, model in self._retired]
-        nothing = (0.0,) * len(self._candidates)
-        self._trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
-        if not nothing:
-            self._go_on(self._trial)
-
-    # -- trials -------------------------------------------------------------------------------------------------------
-
-    def _try(self, x: X, y: Any, w: float, loss: float, trial: Trial) -> None:
-        if not trial.gains:
-            self._catch_up(trial)
-            return
-        kept, losses = [], []
-        for candidate in self._candidates:
-            try:
-                losses.append(log_loss(candidate[1].predict_learn_one(x, y, w), y))
-                kept.append(candidate)
-            except StreamBayesError as error:
-                place = len(kept)
-                self._note(
-                    "refused",
-                    since=trial.since,
-                    candidate=candidate[0],
-                    score=trial.score(place),
-                    events=trial.events,
-                    why=str(error),
-                )
-                trial = trial.without(place)
-        self._candidates = kept
-        if not kept:
-            self._go_on(trial)
-            return
-        trial = self._trial = trial.with_losses(loss, losses)
-        if trial.events < trial.length:
-            return
-        best = trial.best
-        if trial.is_better(best, self.margin):
-            self._adopt(trial, best)
-        elif trial.length < self.judge_after * 2 ** (self.trials - 1):
-            self._trial = trial.again()
-        else:
-            self._note(
-                "refused",
-                since=trial.since,
-                candidate=self._candidates[best][0],
-                score=trial.score(best),
-                events=trial.events,
-                why="it is no better",
-            )
-            self._go_on(trial)
-
-    def _go_on(self, trial: Trial) -> None:
-        """Climb to the next rung of the ladder; after the last the present model stays."""
-        self._candidates, self._trial = [], None
-        if trial.rung + 1 < len(POLICIES[self.policy]):
-            self._look(trial.since, trial.rung + 1)
-        else:
-            self._settle()
-
-    def _adopt(self, trial: Trial, best: int) -> None:
-        """Let a candidate take over, and keep the model that answered so far."""
-        (name, model), before = self._candidates[best], self._model
-        is_retired = name.startswith("retired")
-        leaving = self._recent.model_before(trial.since) if self.retired else before
-        if not is_retired and name != "refit":
-            model.research()
-        if is_retired:
-            self._recent = RecentEvents(model, self.window)  # its codes are others
-        else:
-            share_names(model, before)
-            self._recent.move(model, 0 if name == "search" else trial.since)
-        others = [candidate for candidate in self._retired if candidate[0] != name]
-        others.append((f"retired {self.generation}", leaving))
-        self._retired = others[max(len(others) - self.retired, 0) :]
-        self._model = model
-        self.generation += 1
-        self._note(
-            "adopted",
-            since=trial.since,
-            candidate=name,
-            structure=difference(edges_of(before), edges_of(model)),
-            score=trial.score(best),
-            events=trial.events,
-        )
-        self._settle()
-
     def _settle(self) -> None:
         """Be stable again, and forget what the detector has seen."""
         self._trial, self._candidates = None, []
@@ -472,34 +297,11 @@ class DriftAdaptive(PresentModel):
         return "stable" if self._warned is None else "warning"
 
     @property
-    def trial_(self) -> Trial | None:
-        """How the candidates do, if there are any."""
-        return self._trial
-
-    @property
-    def candidates_(self) -> tuple[str, ...]:
-        """What is on trial."""
-        return tuple([name for name, _ in self._candidates])
-
-    @property
-    def retired_(self) -> tuple[str, ...]:
-        """The models that answered before and are kept, by the generation that each was."""
-        return tuple([name for name, _ in self._retired])
-
-    @property
-    def clock(self) -> int:
-        """How many events have been learned."""
-        return self._clock
-
-    @property
     def memory_bytes(self) -> int:
         """The bytes of the tables of all models, and of the events kept."""
         others = [model for _, model in (*self._candidates, *self._retired)]
         models = [self._model, *others, *([] if self._shadow is None else [self._shadow])]
         return sum(model.memory_bytes for model in models) + self._recent.memory_bytes
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_beside": None, "_running": None}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

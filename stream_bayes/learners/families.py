@@ -16,10 +16,10 @@ from river import drift
 from stream_bayes.core.values import Value
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.watching import MOST_LOSS
 
 __all__ = ["TOGETHER", "Coded", "FamilyWatch", "family_signals"]
 
-MOST = 5.0  # nats
 TOGETHER = 32  # events
 RECENT = 1 / 2  # what so many events count in the recent mean
 
@@ -83,7 +83,7 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     spread = 1.0 / np.maximum(np.asarray(values.distinct)[:features], 1)[:, None]
     shares = np.maximum(own / unit - weights, 0.0) + spread
     shares /= np.maximum(total / unit - weights, 0.0) + 1.0
-    signals = np.log(np.minimum(shares, 1.0)) / -MOST
+    signals = np.log(np.minimum(shares, 1.0)) / -MOST_LOSS
     return np.where(there, np.minimum(signals, 1.0), np.nan)
 
 
@@ -181,8 +181,8 @@ class FamilyWatch:
         """Minus log P of the family that has become worst, in nats: its mean, and its recent mean."""
         slot = max(slots, key=lambda slot: float(self.recent[slot] - self.sums[slot] / self.events[slot]))
         return {
-            "before": float(MOST * self.sums[slot] / self.events[slot]),
-            "after": float(MOST * self.recent[slot]),
+            "before": float(MOST_LOSS * self.sums[slot] / self.events[slot]),
+            "after": float(MOST_LOSS * self.recent[slot]),
         }
 
     @staticmethod

@@ -14,8 +14,18 @@ from river.drift import binary
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["BINARY", "DETECTORS", "FEWEST", "detector_of", "mean_of", "numbers_of", "since_change"]
+__all__ = [
+    "BINARY",
+    "DETECTORS",
+    "FEWEST",
+    "MOST_LOSS",
+    "detector_of",
+    "mean_of",
+    "numbers_of",
+    "since_change",
+]
 
+MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
 FEWEST = 20  # events before and after a change, at least
 SURE = 3.0  # standard errors that a rise is to be from none
 BINARY = (base.BinaryDriftDetector, base.BinaryDriftAndWarningDetector)
