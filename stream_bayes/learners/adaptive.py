@@ -7,7 +7,8 @@ While stable, a detector is fed how wrong each answer was. A detector that warns
 the signals kept say so, by the change of their mean that explains most. On a drift, if answers have become worse,
 candidates are made from the events since then, and models that answered before are tried again. From there on all
 predict and learn each event. After `judge_after` events the best candidate takes over if it lost less on these beyond
-doubt; if not, the trial is as long again, twice, and so on, until all are refused.
+doubt; if not, the trial is as long again, twice, and so on, until all are refused. The detector listens meanwhile, too:
+where answers become worse once more, there are other candidates.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import log
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.values import shown
@@ -191,19 +195,21 @@ class DriftAdaptive(Succession):
             signal = loss / MOST_LOSS if loss < MOST_LOSS else 1.0
         self._recent.push(row, self._clock, signal)
         if self._trial is not None:
-            self._try(x, y, w, loss, self._trial)
+            if answer and self._worsens_again(signal, self._trial.begun):
+                self._give_up(self._trial)
+            else:
+                self._try(x, y, w, loss, self._trial)
         elif self._task is not None:
+            if answer:
+                self._worsens_again(signal, self._task.begun)
             if self._clock >= self._task.begun + self.search_delay:
                 self._join(self._task)
         elif self._families is not None:
             self._watch_families(self._families)
         elif answer:
-            self._fed += 1
-            detector = self._detector
-            detector.update(bool(signal) if self._binary else signal)
-            if detector.drift_detected:
+            if self._hears(signal):
                 self._notice()
-            elif self._can_warn and detector.warning_detected:
+            elif self._can_warn and self._detector.warning_detected:
                 self._warn(x, y, w)
             elif self._warned is not None:
                 self._warned, self._shadow = None, None
@@ -231,6 +237,20 @@ class DriftAdaptive(Succession):
         if self._shadow is not None:
             self._shadow.learn_one(x, y, w)
 
+    def _hears(self, signal: float) -> bool:
+        """Tell the detector of an event; whether it sees a drift."""
+        self._fed += 1
+        self._detector.update(bool(signal) if self._binary else signal)
+        noticed: bool = self._detector.drift_detected
+        return noticed
+
+    def _hears_families(self, families: FamilyWatch) -> list[int]:
+        """Tell the detectors of some events together; the slots of the families that are foretold worse."""
+        self._fed += 1
+        if self._fed % TOGETHER:
+            return []
+        return families.feed(family_signals(self._model, self._recent.newest_codes(TOGETHER)))
+
     def _notice(self) -> None:
         """Judge a drift: if answers became worse, look for candidates."""
         signals = self._recent.signals()[-self._fed :]
@@ -240,11 +260,8 @@ class DriftAdaptive(Succession):
             newest = min(self._clock - self._warned + 1, len(signals))
         since, shadow = self._clock - newest + 1, self._shadow
         self._warned, self._shadow = None, None
-        before, after = mean_of(signals[: len(signals) - newest]), mean_of(signals[len(signals) - newest :])
-        if newest == 0 or after <= before:
+        if not self._is_worse(signals, newest):
             return  # better answers: it goes on learning
-        scale = 1.0 if self.signal == "error" else MOST_LOSS
-        self._note("drift", since=since, score={"before": scale * before, "after": scale * after})
         if shadow is None:
             self._look(since, 0)
         else:
@@ -253,11 +270,8 @@ class DriftAdaptive(Succession):
             self._catch_up(Trial(self._clock, since, 0, self._clock, self.judge_after))
 
     def _watch_families(self, families: FamilyWatch) -> None:
-        """Feed the detectors, some events together; where families are foretold worse, look for candidates."""
-        self._fed += 1
-        if self._fed % TOGETHER:
-            return
-        drifted = families.feed(family_signals(self._model, self._recent.newest_codes(TOGETHER)))
+        """Where families are foretold worse, look for candidates."""
+        drifted = self._hears_families(families)
         if not drifted:
             return
         newest = families.since(drifted, self._fed) or since_change(self._recent.signals()[-self._fed :])
@@ -268,9 +282,33 @@ class DriftAdaptive(Succession):
         )
         self._look(since, 0, names)
 
+    def _worsens_again(self, signal: float, begun: int) -> bool:
+        """Whether answers became worse once more since a search or a trial began; when they did is kept.
+
+        What a detector sees then is mostly the change that is known; only a rise among the answers after it counts.
+        """
+        families = self._families
+        if not (self._hears(signal) if families is None else self._hears_families(families)):
+            return False
+        signals = self._recent.signals(after=max(self._again or 0, begun))
+        newest = since_change(signals) if len(signals) >= 2 * FEWEST else 0
+        if not self._is_worse(signals, newest):
+            return False
+        self._again = self._clock - newest + 1
+        return True
+
+    def _is_worse(self, signals: NDArray[np.float64], newest: int) -> bool:
+        """Whether so many of the newest signals are above those before, which is noted then."""
+        change = len(signals) - newest
+        before, after = mean_of(signals[:change]), mean_of(signals[change:])
+        if newest == 0 or after <= before:
+            return False
+        scale = 1.0 if self.signal == "error" else MOST_LOSS
+        score = {"before": scale * before, "after": scale * after}
+        self._note("drift", since=self._clock - newest + 1, score=score)
+        return True
+
     def _settle(self) -> None:
-        """Be stable again, and forget what the detector has seen."""
-        self._trial, self._candidates = None, []
         self._detector, self._fed = detector_of(self.detector, self.signal), 0
         if self._families is not None:
             self._families = FamilyWatch(self._detector)

@@ -70,9 +70,10 @@ class RecentEvents:
         self._push(row, clock)
         self._append(signal)
 
-    def signals(self) -> NDArray[np.float64]:
-        """The signal of each event, the oldest first."""
-        return np.array(self._signals)
+    def signals(self, after: int = 0) -> NDArray[np.float64]:
+        """The signal of each event after a time, the oldest first."""
+        first = bisect_right(range(len(self)), after, key=self._window.clock_of) if after else 0
+        return np.array(self._signals)[first:]
 
     def newest_codes(self, number: int) -> Coded:
         """The newest events, numbers as the bins of now."""

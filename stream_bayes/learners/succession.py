@@ -5,10 +5,14 @@
 A search is a function of its input alone, and taken at a known event. From its trial on a candidate predicts and learns
 each event. After `judge_after` events the best one takes over if it lost less on these beyond doubt; if not, the trial
 is as long again, twice, and so on, until all are refused.
+
+Where the world changes again meanwhile, what has learned the one before is given up at once for candidates that begin
+with the newer change; what is still searched for has its trial first.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from stream_bayes.core.hill_climbing import HillClimbing
@@ -60,18 +64,19 @@ class Succession(PresentModel):
         self._candidates: list[Candidate] = []
         self._trial: Trial | None = None
         self._retired: list[Candidate] = []
+        self._again: int | None = None  # the first event after a change that came during a search or a trial
         self._recent = RecentEvents(self._model, self.window)
         self._clock = 0
         self.generation = 0
         self.log = DriftLog()
 
+    @abstractmethod
     def _note(self, what: str, families: list[str] | None = None, **told: Any) -> None:
         """Write down what happens."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _settle(self) -> None:
-        """Go on with the model that there is."""
-        raise NotImplementedError
+        """Forget what was noticed so far, as it has been dealt with."""
 
     # -- searching ----------------------------------------------------------------------------------------------------
 
@@ -164,14 +169,7 @@ class Succession(PresentModel):
                 kept.append(candidate)
             except StreamBayesError as error:
                 place = len(kept)
-                self._note(
-                    "refused",
-                    since=trial.since,
-                    candidate=candidate[0],
-                    score=trial.score(place),
-                    events=trial.events,
-                    why=str(error),
-                )
+                self._refuse(trial, place, candidate[0], str(error))
                 trial = trial.without(place)
         self._candidates = kept
         if not kept:
@@ -186,23 +184,35 @@ class Succession(PresentModel):
         elif trial.length < self.judge_after * 2 ** (self.trials - 1):
             self._trial = trial.again()
         else:
-            self._note(
-                "refused",
-                since=trial.since,
-                candidate=self._candidates[best][0],
-                score=trial.score(best),
-                events=trial.events,
-                why="it is no better",
-            )
+            self._refuse(trial, best, self._candidates[best][0], "it is no better")
             self._go_on(trial)
 
     def _go_on(self, trial: Trial) -> None:
         """Climb to the next rung of the ladder; after the last the present model stays."""
-        self._candidates, self._trial = [], None
-        if trial.rung + 1 < len(POLICIES[self.policy]):
+        if trial.rung + 1 < len(POLICIES[self.policy]) and self._again is None:
+            self._candidates, self._trial = [], None
             self._look(trial.since, trial.rung + 1)
         else:
-            self._settle()
+            self._leave()
+
+    def _give_up(self, trial: Trial) -> None:
+        """Leave a trial of candidates that have learned a world which is gone."""
+        if trial.gains:
+            best = trial.best
+            self._refuse(trial, best, self._candidates[best][0], "the world has changed again")
+        self._leave()
+
+    def _refuse(self, trial: Trial, place: int, name: str, why: str) -> None:
+        score = trial.score(place)
+        self._note("refused", since=trial.since, candidate=name, score=score, events=trial.events, why=why)
+
+    def _leave(self) -> None:
+        """After a trial, be stable; where the world changed again meanwhile, look for candidates since then."""
+        self._candidates, self._trial = [], None
+        self._settle()
+        since, self._again = self._again, None
+        if since is not None:
+            self._look(since, 0)
 
     def _adopt(self, trial: Trial, best: int) -> None:
         """Let a candidate take over, and keep the model that answered so far."""
@@ -213,6 +223,7 @@ class Succession(PresentModel):
             model.research()
         if is_retired:
             self._recent = RecentEvents(model, self.window)  # its codes are others
+            self._again = None  # it has shown that it knows the world of now
         else:
             share_names(model, before)
             self._recent.move(model, 0 if name == "search" else trial.since)
@@ -229,7 +240,7 @@ class Succession(PresentModel):
             score=trial.score(best),
             events=trial.events,
         )
-        self._settle()
+        self._leave()
 
     # -- reading the model --------------------------------------------------------------------------------------------
 

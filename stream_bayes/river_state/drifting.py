@@ -274,6 +274,7 @@ def _adaptive(held: DriftAdaptive) -> dict[str, Kind]:
         "_rung": COUNT,
         "_candidates": _Named(held),
         "_trial": Optional(_Trial()),
+        "_again": Optional(COUNT),
         "_retired": _Named(held),
         "_clock": COUNT,
         "generation": COUNT,
@@ -292,6 +293,8 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
         and (trial is None or held._task is None)
         and (trial is None or (trial.begun <= held._clock and trial.rung < rungs))
         and (held._task is None or 0 < held._task.since <= held._task.begun <= held._clock)
+        and (held._again is None or held._trial is not None or held._task is not None)
+        and (held._again or 0) <= held._clock
         and held._rung < rungs
         and len(held._retired) <= held.retired
         and (held._warned or 0) <= held._clock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -36,27 +36,17 @@ from stream_bayes.testing.concepts import (
     with_new_tables,
     with_other_features,
 )
-
-TARGET = "v4"
-Stream = list[tuple[dict[Any, Any], Any]]
-
-
-def concepts(seed: int) -> tuple[Any, Any]:
-    before = drawn_network(10, seed)
-    return before, with_new_tables(before, seed + 100)
-
-
-def drifting(seed: int, lengths: tuple[int, int] = (3000, 2000)) -> Stream:
-    return list(stream_of(list(zip(concepts(seed), lengths, strict=True)), TARGET, seed))
-
-
-def losses(model: Any, stream: Iterable[tuple[Any, Any]]) -> list[float]:
-    return [log_loss(model.predict_learn_one(x, y), y) for x, y in stream]
-
-
-def told(model: DriftAdaptive) -> list[str]:
-    return [entry["what"] for entry in model.log.entries]
-
+from tests.learners.drifting_streams import (
+    TARGET,
+    Scripted,
+    Stream,
+    again,
+    bytes_of,
+    concepts,
+    drifting,
+    losses,
+    told,
+)
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "TAN": TAN,
@@ -69,7 +59,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize(("name", "seed"), [*((name, 2) for name in LEARNERS), ("TAN", 3), ("TAN", 4)])
 def test_after_a_drift_it_is_as_good_as_a_learner_of_the_new_world_alone(name: str, seed: int) -> None:
-    stream = drifting(seed)
+    stream = drifting(seed, 3000, 2000, variables=10)
     model, stale, fresh = DriftAdaptive(LEARNERS[name]()), LEARNERS[name](), LEARNERS[name]()
     lost, of_stale, of_fresh = losses(model, stream), losses(stale, stream), losses(fresh, stream[3000:])
     assert told(model)[:2] == ["drift", "adopted"]
@@ -99,7 +89,7 @@ def test_through_a_drift_it_loses_less_than_one_that_never_changes_and_one_that_
 
 @pytest.mark.parametrize("seed", range(3))
 def test_where_nothing_changes_nothing_is_swapped_for_the_worse(seed: int) -> None:
-    before, _ = concepts(seed)
+    before, _ = concepts(seed, variables=10)
     stream = list(stream_of([(before, 6000)], TARGET, seed))
     model, plain = DriftAdaptive(TAN()), TAN()
     assert sum(losses(model, stream)) <= 1.001 * sum(losses(plain, stream))
@@ -108,33 +98,12 @@ def test_where_nothing_changes_nothing_is_swapped_for_the_worse(seed: int) -> No
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_drift_of_the_features_alone_does_no_harm(seed: int) -> None:
-    before, _ = concepts(seed)
+    before, _ = concepts(seed, variables=10)
     stream = list(
         stream_of([(before, 3000), (with_other_features(before, TARGET, seed + 100), 3000)], TARGET, seed)
     )
     model, plain = DriftAdaptive(TAN()), TAN()
     assert sum(losses(model, stream)) <= 1.01 * sum(losses(plain, stream))
-
-
-class Scripted:
-    """A detector that tells what it was told to, after so many events."""
-
-    def __init__(self, drifts: tuple[int, ...], warnings: tuple[int, ...] = ()) -> None:
-        self.drifts, self.warnings, self.seen = drifts, warnings, 0
-
-    def update(self, x: float) -> None:
-        self.seen += 1
-
-    @property
-    def drift_detected(self) -> bool:
-        return self.seen in self.drifts
-
-    @property
-    def warning_detected(self) -> bool:
-        return self.seen in self.warnings
-
-    def clone(self) -> Scripted:
-        return Scripted(self.drifts, self.warnings)
 
 
 def flipping(number: int, flips: int) -> Stream:
@@ -206,7 +175,7 @@ def test_a_warning_says_since_when_the_candidate_learns() -> None:
 
 def test_a_search_keeps_the_counts_and_derives_the_structure_anew() -> None:
     model = DriftAdaptive(TAN(every=10**6), Scripted((900,)), policy="search", judge_after=600, trials=1)
-    stream = drifting(2, (800, 800))
+    stream = drifting(2, 800, 800, variables=10)
     for x, y in stream:
         model.learn_one(x, y)
     assert told(model) in (["drift", "adopted"], ["drift", "refused"])
@@ -249,7 +218,7 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
 def test_events_without_a_label_teach_whoever_learns_from_them() -> None:
     plain = BayesNetClassifier(target="class", unlabelled="em")
     model = DriftAdaptive(plain.clone())
-    for number, (x, y) in enumerate(drifting(1, (400, 0))):
+    for number, (x, y) in enumerate(drifting(1, 400, 0, variables=10)):
         label = None if number > 50 and number % 3 == 0 else y
         plain.learn_one(x, label)
         model.learn_one(x, label)
@@ -276,18 +245,16 @@ def json_round_trip(state: Any) -> Any:
 
 def test_a_swapped_model_is_restored_in_the_middle_of_a_trial_too() -> None:
     model = DriftAdaptive(TAN(), judge_after=100)
-    stream = list(chain(drifting(1, (800, 800)), drifting(5, (800, 0))))
+    stream = list(chain(drifting(1, 800, 800, variables=10), drifting(5, 800, 0, variables=10)))
     phases = set()
     for number, (x, y) in enumerate(stream):
         model.learn_one(x, y)
         if number % 200 == 0 or model.state_ == "trial":
             phases.add((model.state_, model.generation))
         if model.state_ == "trial" and model.trial_ is not None and model.trial_.events == 50:
-            again = restore_pipeline(
-                DriftAdaptive(TAN(), judge_after=100), json_round_trip(pipeline_state(model))
-            )
-            assert again.trial_ == model.trial_
-            assert repr(pipeline_state(again)) == repr(pipeline_state(model))
+            other = again(model, lambda: DriftAdaptive(TAN(), judge_after=100))
+            assert other.trial_ == model.trial_
+            assert bytes_of(other) == bytes_of(model)
     assert {("stable", 0), ("trial", 0), ("stable", 1)} <= phases
 
 

@@ -14,10 +14,8 @@ from stream_bayes.core.structure import Structure
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.families import family_signals
 from stream_bayes.learners.recent_events import RecentEvents
-from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
-from tests.learners.test_drift_searches import again, bytes_of, losses, told
-
-TARGET = "v4"
+from stream_bayes.testing.concepts import drawn_network
+from tests.learners.drifting_streams import TARGET, again, bytes_of, drifting, losses, told
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "NaiveBayes": NaiveBayes,
@@ -30,16 +28,10 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def drifting(changed: list[str], *lengths: int) -> list[tuple[dict[Any, Any], Any]]:
-    before = drawn_network(8, 2)
-    worlds = (before, with_new_tables(before, 102, changed))
-    return list(stream_of(list(zip(worlds, lengths, strict=True)), TARGET, 2))
-
-
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_family_that_drifts_is_noticed_by_name(name: str) -> None:
     model = DriftAdaptive(LEARNERS[name](), signal="family")
-    losses(model, drifting(["v7"], 2000, 700))
+    losses(model, drifting(2, 2000, 700, changed=["v7"]))
     noticed = [entry for entry in model.log.entries if entry["what"] == "drift"]
     assert "v7" in noticed[0]["detector"]["families"]
     assert 2000 < noticed[0]["event"] < 2300
@@ -49,7 +41,7 @@ def test_a_family_that_drifts_is_noticed_by_name(name: str) -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
     model = LEARNERS[name]()
-    stream = drifting(["v7"], 500, 1)
+    stream = drifting(2, 500, 1, changed=["v7"])
     recent = RecentEvents(model, 100)
     for number, (x, y) in enumerate(stream):
         row = model._store.encode(x, y)
@@ -82,7 +74,7 @@ def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
 def test_of_a_network_only_what_drifted_is_searched_anew() -> None:
     start = Structure({**{f"v{n}": [TARGET] for n in range(8) if n != 4}, TARGET: []})
     model = DriftAdaptive(BayesNetClassifier(start, target=TARGET), signal="family")
-    stream = drifting(["v7"], 2000, 1500)
+    stream = drifting(2, 2000, 1500, changed=["v7"])
     drifted: set[str] = set()
     adopted: list[Any] = []
     for x, y in stream:
@@ -99,7 +91,7 @@ def test_of_a_network_only_what_drifted_is_searched_anew() -> None:
 
 def test_families_that_are_foretold_better_are_no_drift() -> None:
     model = DriftAdaptive(TAN(), signal="family")
-    losses(model, drifting(["v7"], 3000, 0))
+    losses(model, drifting(2, 3000, 0, changed=["v7"]))
     assert told(model).count("drift") <= 1
 
 
@@ -107,7 +99,7 @@ def test_families_that_are_foretold_better_are_no_drift() -> None:
 def test_stopped_anywhere_it_goes_on_the_same(detector: str) -> None:
     make = lambda: DriftAdaptive(TAN(), detector, "family", search_delay=10)  # noqa: E731
     whole, others = make(), []
-    for number, (x, y) in enumerate(drifting(["v7", "v3"], 600, 300)):
+    for number, (x, y) in enumerate(drifting(2, 600, 300, changed=["v7", "v3"])):
         if number % 150 == 100 or (whole.log.entries and whole.log.entries[-1]["event"] == number):
             others.append(again(whole, make))
         for model in (whole, *others):

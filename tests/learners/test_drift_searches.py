@@ -25,19 +25,7 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.core.hill_climbing import HillClimbing
-from stream_bayes.learners.half_life_choice import log_loss
-from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
-from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
-
-TARGET = "v4"
-Stream = list[tuple[dict[Any, Any], Any]]
-
-
-def drifting(seed: int, *lengths: int, variables: int = 8) -> Stream:
-    """Two concepts that take turns."""
-    first = drawn_network(variables, seed)
-    concepts = (first, with_new_tables(first, seed + 100))
-    return list(stream_of([(concepts[n % 2], number) for n, number in enumerate(lengths)], TARGET, seed))
+from tests.learners.drifting_streams import Scripted, Stream, again, bytes_of, drifting, losses, told
 
 
 def in_numbers(stream: Stream) -> Stream:
@@ -46,30 +34,6 @@ def in_numbers(stream: Stream) -> Stream:
         ({name: float(str(v)[-1]) + (20.0 if n >= 1500 else 0.0) + n % 7 / 10 for name, v in x.items()}, y)
         for n, (x, y) in enumerate(stream)
     ]
-
-
-def losses(model: Any, stream: Stream) -> list[float]:
-    return [log_loss(model.predict_learn_one(x, y), y) for x, y in stream]
-
-
-def told(model: DriftAdaptive) -> list[str]:
-    return [entry["what"] for entry in model.log.entries]
-
-
-def bytes_of(model: DriftAdaptive) -> str:
-    state = pipeline_state(model)
-    arrays = {
-        name: (array.dtype.str, array.shape, array.tobytes()) for name, array in state.pop("arrays").items()
-    }
-    return json.dumps(state) + repr(sorted(arrays.items()))
-
-
-def again(model: DriftAdaptive, make: Callable[[], DriftAdaptive]) -> DriftAdaptive:
-    """One that goes on from the state of another, by way of JSON."""
-    state = pipeline_state(model)
-    arrays = state.pop("arrays")
-    restored: DriftAdaptive = restore_pipeline(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
-    return restored
 
 
 # -- every learner ----------------------------------------------------------------------------------------------------
@@ -299,26 +263,9 @@ def test_what_a_search_finds_is_tried_a_known_number_of_events_later_with_all_th
     assert candidate.clock == model.clock - noticed["since"] + 1
 
 
-class Scripted:
-    """A detector that says so once, after so many events."""
-
-    def __init__(self, drift_at: int) -> None:
-        self.drift_at, self.seen = drift_at, 0
-
-    def update(self, x: float) -> None:
-        self.seen += 1
-
-    @property
-    def drift_detected(self) -> bool:
-        return self.seen == self.drift_at
-
-    def clone(self) -> Scripted:
-        return Scripted(self.drift_at)
-
-
 def test_a_long_search_is_caught_up_with_in_parts() -> None:
     stream = drifting(2, 700, 900)
-    model = DriftAdaptive(TAN(), Scripted(760), search_delay=600)
+    model = DriftAdaptive(TAN(), Scripted((760,)), search_delay=600)
     clocks = []
     for x, y in stream:
         model.learn_one(x, y)
