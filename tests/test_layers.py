@@ -23,6 +23,7 @@ LAYERS = """
 _build
 errors
 suggestions
+by_name
 core.values
 core.inputs
 core.event

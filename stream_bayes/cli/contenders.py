@@ -8,6 +8,7 @@ from typing import Any
 
 from river import base, forest, naive_bayes, neighbors, tree
 
+from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.cli.streams import learner_arguments
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, make_learner
@@ -66,9 +67,7 @@ def contenders(
         kinds[name] = kind if equals else name
     for kind in kinds.values():
         plain, plus, _ = kind.partition("+")
-        if plain not in LEARNERS and plain not in PEERS:
-            known = [*LEARNERS, *PEERS]
-            raise BadValue(f"there is no model {plain!r}{closest(plain, known)} There are {', '.join(known)}")
+        check_there_is("model", plain, [*LEARNERS, *PEERS])
         if plus and plain in PEERS:
             raise BadValue(f"--model {kind}: only models of this package are made to follow drift")
     given: dict[str, dict[str, Any]] = {name: {} for name in kinds}
@@ -109,12 +108,7 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
             raise SchemaError(f"{name!r} cannot learn from this stream: {error}") from error
         return make_adaptive(learner, detector) if plus else learner
     known = _arguments(kind)
-    for argument in arguments:
-        if argument not in known:
-            hint = closest(argument, known)
-            raise BadValue(f"{kind} has no argument {argument!r}{hint} It takes {', '.join(known)}")
+    check_arguments(kind, arguments, known)
     seed = {"seed": SEED} if "seed" in known else {}
-    try:
+    with being_made(kind, arguments):
         return PEERS[kind](**(seed | arguments))
-    except (TypeError, ValueError) as error:
-        raise BadValue(f"{kind} cannot be made with {arguments!r}: {error}") from error

@@ -6,15 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
+from stream_bayes.by_name import check_there_is
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
-from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
 from stream_bayes.learners.parameters import parameters_of
 from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.making import FILTER, filter_arguments
-from stream_bayes.suggestions import closest
 
 __all__ = ["models"]
 
@@ -26,8 +25,8 @@ def models(
     """List the models, or the arguments of one."""
     with telling_errors():
         known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
-        if name is not None and name not in known:
-            raise BadValue(f"there is no model {name!r}{closest(name, known)} There are {', '.join(known)}")
+        if name is not None:
+            check_there_is("model", name, known)
         classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}
         classes[EmailTokens.__name__] = EmailTokens
         rows: list[dict[str, Any]] = []

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.dependence import KDB
@@ -20,7 +20,6 @@ from stream_bayes.learners.saving import may_be_within
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
 from stream_bayes.schema import Schema
-from stream_bayes.suggestions import closest
 
 __all__ = ["LEARNERS", "arguments_of", "make_learner", "summary_of"]
 
@@ -71,23 +70,14 @@ def make_learner(
         ...
     stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are nb, gaussian-nb, ...
     """
-    if name not in LEARNERS:
-        raise BadValue(f"there is no model {name!r}{closest(name, LEARNERS)} There are {', '.join(LEARNERS)}")
+    check_there_is("model", name, LEARNERS)
     made = LEARNERS[name]
     given = dict(arguments or {})
-    known = arguments_of(made)
-    for argument in given:
-        if argument not in known:
-            hint = closest(argument, known)
-            raise BadValue(f"{name} has no argument {argument!r}{hint} It takes {', '.join(known)}")
+    check_arguments(name, given, arguments_of(made))
     if schema is not None:
         given["schema"] = schema
-    try:
+    with being_made(name, given):
         return made(**given)
-    except StreamBayesError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise BadValue(f"{name} cannot be made with {given!r}: {error}") from error
 
 
 def arguments_of(learner: type[BayesClassifier]) -> list[str]:

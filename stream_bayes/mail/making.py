@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.by_name import being_made, check_arguments
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.decision import Costs
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.mail.limits import Limits
-from stream_bayes.suggestions import closest
 
 __all__ = ["FILTER", "filter_arguments", "make_filter"]
 
@@ -50,13 +50,9 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
     >>> make_filter({"costs": {"false_positive": 99}, "learner": {"kind": "bernoulli-nb"}}).learner
     BernoulliNB (...)
     """
-    given, known = dict(arguments), filter_arguments()
-    for name in given:
-        if name not in known:
-            raise BadValue(
-                f"{FILTER} has no argument {name!r}{closest(name, known)} It takes {', '.join(known)}"
-            )
-    try:
+    given = dict(arguments)
+    check_arguments(FILTER, given, filter_arguments())
+    with being_made(FILTER, arguments):
         if "labels" in given:
             given["labels"] = tuple(given["labels"])
         wanted, unwanted = given.get("labels", ("ham", "spam"))
@@ -71,7 +67,3 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
             if learner:
                 raise BadValue(f"learner has the keys kind and arguments, not {', '.join(learner)}")
         return SpamFilter(**given, key=key)
-    except StreamBayesError:
-        raise
-    except (LookupError, TypeError, ValueError) as error:
-        raise BadValue(f"{FILTER} cannot be made with {dict(arguments)!r}: {error}") from error

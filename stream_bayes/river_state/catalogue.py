@@ -11,12 +11,12 @@ from typing import Any
 
 from river import base, compose, feature_extraction, preprocessing
 
+from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.watching import BINARY, DETECTORS
-from stream_bayes.suggestions import closest
 
 __all__ = [
     "TRANSFORMERS",
@@ -57,23 +57,18 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
         ...
     stream_bayes.errors.BadValue: there is no transformer 'standard-scalar'; did you mean 'standard-scaler'? ...
     """
-    if name not in TRANSFORMERS:
-        hint = closest(name, TRANSFORMERS)
-        raise BadValue(f"there is no transformer {name!r}{hint} There are {', '.join(TRANSFORMERS)}")
+    check_there_is("transformer", name, TRANSFORMERS)
     made, given = TRANSFORMERS[name], dict(arguments or {})
     known = inspect.signature(made).parameters
-    _check_names(name, given, known)
+    check_arguments(name, given, known)
     several: list[Any] = []
     for argument, parameter in known.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             several = given.pop(argument, [])
             if not isinstance(several, list) or not several:
                 raise BadValue(f"{name}: {argument} is a list of at least one name, not {several!r}")
-    try:
-        transformer: base.Transformer = made(*several, **given)
-    except (TypeError, ValueError) as error:
-        raise BadValue(f"{name} cannot be made with {arguments!r}: {error}") from error
-    return transformer
+    with being_made(name, arguments or {}):
+        return made(*several, **given)
 
 
 def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -93,19 +88,14 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         ...
     stream_bayes.errors.BadValue: there is no detector 'adwim'; did you mean 'adwin'? There are adwin, ...
     """
-    if name not in DETECTORS:
-        raise BadValue(
-            f"there is no detector {name!r}{closest(name, DETECTORS)} There are {', '.join(DETECTORS)}"
-        )
+    check_there_is("detector", name, DETECTORS)
     made, given = DETECTORS[name], dict(arguments or {})
     known = inspect.signature(made).parameters
-    _check_names(name, given, known)
+    check_arguments(name, given, known)
     if "seed" in known:
         given.setdefault("seed", 0)
-    try:
+    with being_made(name, given):
         return made(**given)
-    except (TypeError, ValueError) as error:
-        raise BadValue(f"{name} cannot be made with {arguments!r}: {error}") from error
 
 
 def make_adaptive(
@@ -140,21 +130,12 @@ def make_adaptive(
 
 
 def _search(arguments: Mapping[str, Any]) -> HillClimbing:
-    _check_names("search", arguments, inspect.signature(HillClimbing).parameters)
-    try:
+    check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
+    with being_made("search", arguments):
         return HillClimbing(**arguments)
-    except (TypeError, ValueError) as error:
-        raise BadValue(f"search: cannot be made with {dict(arguments)!r}: {error}") from error
 
 
 def check_adapting(arguments: Mapping[str, Any]) -> None:
     """Raise `BadValue` for what is no argument of `DriftAdaptive`, or has a key of its own."""
     known = [name for name in inspect.signature(DriftAdaptive).parameters if name not in NOT_FROM_A_FILE]
-    _check_names("drift", arguments, known)
-
-
-def _check_names(name: str, arguments: Mapping[str, Any], known: Any) -> None:
-    for argument in arguments:
-        if argument not in known:
-            hint = closest(argument, known)
-            raise BadValue(f"{name} has no argument {argument!r}{hint} It takes {', '.join(known) or 'none'}")
+    check_arguments("drift", arguments, known)

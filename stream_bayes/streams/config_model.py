@@ -7,12 +7,11 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from stream_bayes.errors import BadValue
+from stream_bayes.by_name import check_there_is
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.mail.making import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.config_parts import Part, Secret
-from stream_bayes.suggestions import closest
 
 __all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
 
@@ -26,11 +25,7 @@ class ModelConfig(Part):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        known = [*LEARNERS, FILTER]
-        if self.kind not in known:
-            raise ValueError(
-                f"there is no model {self.kind!r}{closest(self.kind, known)} There are {', '.join(known)}"
-            )
+        check_there_is("model", self.kind, [*LEARNERS, FILTER])
         if self.key is not None and self.kind != FILTER:
             raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
         return self
@@ -44,10 +39,7 @@ class TransformerConfig(Part):
 
     @model_validator(mode="after")
     def _can_be_made(self) -> Self:
-        try:
-            make_transformer(self.kind, self.arguments)
-        except BadValue as error:
-            raise ValueError(str(error)) from None
+        make_transformer(self.kind, self.arguments)
         return self
 
 
@@ -61,9 +53,6 @@ class DriftConfig(Part):
 
     @model_validator(mode="after")
     def _can_be_made(self) -> Self:
-        try:
-            make_detector(self.detector, self.detector_arguments)
-            check_adapting(self.arguments)
-        except BadValue as error:
-            raise ValueError(str(error)) from None
+        make_detector(self.detector, self.detector_arguments)
+        check_adapting(self.arguments)
         return self
