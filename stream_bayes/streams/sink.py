@@ -22,6 +22,7 @@ __all__ = [
     "DeadLetter",
     "DriftEntry",
     "ModelVersion",
+    "OfRecord",
     "Output",
     "Result",
     "Sink",
@@ -49,13 +50,29 @@ class ModelVersion(msgspec.Struct, frozen=True, gc=False):
     configuration: str
 
 
-class Output(msgspec.Struct, frozen=True, gc=False):
+class OfRecord(msgspec.Struct, frozen=True, gc=False):
+    """What all that is written begins with: the record that it is about.
+
+    Parameters
+    ----------
+    key, source, partition, position, time
+        Those of the record, where they could be told.
+    """
+
+    key: Any
+    source: str
+    partition: int
+    position: Position
+    time: float | None
+
+
+class Output(OfRecord, frozen=True, gc=False):
     """The answer to one event.
 
     Parameters
     ----------
     key, source, partition, position, time
-        Those of the event.
+        As in `OfRecord`.
     prediction
         The most probable label; None before anything was learned.
     probabilities
@@ -66,24 +83,19 @@ class Output(msgspec.Struct, frozen=True, gc=False):
         `SCHEMA_VERSION`.
     """
 
-    key: Any
-    source: str
-    partition: int
-    position: Position
-    time: float | None
     prediction: Any
     probabilities: Mapping[str, float]
     model: ModelVersion
     version: int = SCHEMA_VERSION
 
 
-class DeadLetter(msgspec.Struct, frozen=True, gc=False):
+class DeadLetter(OfRecord, frozen=True, gc=False):
     """A record that changed nothing, and why.
 
     Parameters
     ----------
     key, source, partition, position, time
-        Those of the record, where they could be told.
+        As in `OfRecord`.
     reason
         Why, in a word.
     detail
@@ -94,24 +106,19 @@ class DeadLetter(msgspec.Struct, frozen=True, gc=False):
         `SCHEMA_VERSION`.
     """
 
-    key: Any
-    source: str
-    partition: int
-    position: Position
-    time: float | None
     reason: str
     detail: str
     raw: bytes
     version: int = SCHEMA_VERSION
 
 
-class DriftEntry(msgspec.Struct, frozen=True, gc=False):
+class DriftEntry(OfRecord, frozen=True, gc=False):
     """What was noted of a drift.
 
     Parameters
     ----------
     key, source, partition, position, time
-        Those of the record that it came with.
+        As in `OfRecord`: the record that it came with.
     what
         What happened, in a word.
     event
@@ -122,11 +129,6 @@ class DriftEntry(msgspec.Struct, frozen=True, gc=False):
         `SCHEMA_VERSION`.
     """
 
-    key: Any
-    source: str
-    partition: int
-    position: Position
-    time: float | None
     what: str
     event: int
     told: Mapping[str, Any]
