@@ -111,8 +111,8 @@ def messages(files: list[str]) -> Iterator[tuple[str, bytes]]:
             yield file, sys.stdin.buffer.read()
             continue
         begin = b""
-        if os.path.isfile(file):  # noqa: PTH113  # pathlib takes longer to load than all the rest
-            with open(file, "rb") as stream:  # noqa: PTH123
+        if os.path.isfile(file):
+            with open(file, "rb") as stream:
                 begin = stream.read(5)
                 if begin[:5] != b"From " and begin[:2] != b"\x1f\x8b":
                     yield file, begin + stream.read()
@@ -150,7 +150,7 @@ def parsed(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
 def home_of(options: dict[str, str]) -> str:
     """The filter's directory."""
     named = options.get("home") or os.environ.get("STREAM_BAYES_SPAM")
-    return named or os.path.expanduser("~/.stream-bayes/spam")  # noqa: PTH111
+    return named or os.path.expanduser("~/.stream-bayes/spam")
 
 
 def judge_of(options: dict[str, str]) -> Callable[[bytes], Answer]:
@@ -185,7 +185,7 @@ def passed_on(data: bytes) -> bool:
 def asked(home: str, raw: bytes) -> Answer | None:
     """What the server says; None where there is none."""
     path = f"{home}/socket"
-    if not os.path.exists(path):  # noqa: PTH110
+    if not os.path.exists(path):
         return None
     import socket
 

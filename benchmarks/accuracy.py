@@ -159,7 +159,7 @@ def report(streams: Sequence[Stream], console: Console, progress: Progress) -> d
     checks: list[Check] = []
     for stream in streams:
         task = progress.add_task(f"accuracy, {stream.name}", total=sum(1 for _ in stream.make()))
-        found = run(stream, lambda events, task=task: progress.update(task, completed=events))  # type: ignore[misc]
+        found = run(stream, lambda events, task=task: progress.update(task, completed=events))  # type: ignore[misc]  # its task, as it is now
         checks += checks_of(stream, found)
         results[stream.name] = found.to_dict()
         console.print(f"\n[bold]{stream.name}")

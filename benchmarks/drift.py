@@ -45,7 +45,8 @@ DELAY, RATE = 40_000, 8_000  # after how many events it is due; events a second 
 def another_graph(network: DiscreteNetwork, seed: int) -> DiscreteNetwork:
     """A third of the edges removed, a third turned where that makes no cycle, and some added."""
     rng = np.random.default_rng(seed)
-    structure, changes = network.structure, {"removed": [], "turned": [], "added": []}  # type: ignore[var-annotated]
+    structure = network.structure
+    changes: dict[str, list[tuple[Any, Any]]] = {"removed": [], "turned": [], "added": []}
     edges = sorted(structure.edges)
     for place in rng.permutation(len(edges)).tolist():
         kind = ("removed", "turned", "kept")[int(rng.integers(3))]

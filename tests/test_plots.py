@@ -195,5 +195,5 @@ def test_a_drawing_has_a_name_that_says_what_it_is(tmp_path: Path) -> None:
 def test_a_model_is_not_drawn_but_its_structure() -> None:
     model = BayesNet(AFTER)
     with pytest.raises(BadValue, match=r"expected a Structure .* BayesNet; a model has its `structure`"):
-        plots.structure(model)  # type: ignore[arg-type]
+        plots.structure(model)  # type: ignore[arg-type]  # wrong on purpose
     assert plots.structure(model.structure).dot == plots.structure(AFTER).dot

@@ -68,10 +68,10 @@ def compare(
         typer.Option(
             "--arg", help="An argument of the models, NAME=VALUE or MODEL.NAME=VALUE. May be repeated."
         ),
-    ] = [],  # noqa: B006  # typer reads it
+    ] = [],
     time: Time = None,
-    nominal: Nominal = [],  # noqa: B006
-    ignore: Ignore = [],  # noqa: B006
+    nominal: Nominal = [],
+    ignore: Ignore = [],
     delimiter: Delimiter = None,
     every: Annotated[int, typer.Option(help="Note where they stand after so many events.", min=1)] = 100,
     delay: Annotated[int, typer.Option(help="How many events later labels come.", min=0)] = 0,

@@ -25,7 +25,7 @@ def produce(
     topic: Annotated[str, typer.Option(help="The topic; it must be there.", show_default=False)],
     servers: Annotated[
         list[str], typer.Option("--servers", help="host:port of a broker. May be repeated.")
-    ] = ["localhost:9092"],  # noqa: B006  # typer reads it
+    ] = ["localhost:9092"],
     pipeline: Annotated[
         Path | None, typer.Option(help="A pipeline file whose table [kafka] says how to connect.")
     ] = None,

@@ -146,9 +146,11 @@ def export(
     """Copy a snapshot into a file of its own, unsigned, to start from elsewhere."""
     with telling_errors():
         store = store_of(directory, key_env)
-        found = store.latest() if generation is None else None
-        if generation is None and found is None:
+        if generation is not None:
+            snapshot = store.load(generation)
+        elif (found := store.latest()) is not None:
+            snapshot = found.snapshot
+        else:
             raise NoSnapshot(f"there are no snapshots in {directory}")
-        snapshot = store.load(generation) if found is None else found.snapshot  # type: ignore[arg-type]
         file.write_bytes(snapshot.to_bytes())
         typer.echo(f"wrote {file}, after {snapshot.clock:,} events")

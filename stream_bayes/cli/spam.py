@@ -68,8 +68,8 @@ def train(
     files: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     spam: Annotated[
         list[str], typer.Option("--spam", help="Mail that is spam: a message, mbox, Maildir or -.")
-    ] = [],  # noqa: B006  # typer reads it
-    ham: Annotated[list[str], typer.Option("--ham", help="Mail that is wanted.")] = [],  # noqa: B006
+    ] = [],
+    ham: Annotated[list[str], typer.Option("--ham", help="Mail that is wanted.")] = [],
     home: Home = None,
     key_env: Key = None,
     learn: Annotated[
@@ -95,10 +95,10 @@ def train(
         if not given:
             raise BadValue("--ham or --spam: name some mail")
         place = home_at(home, key_env)
-        settings = {"train": learn, "pairs": pairs}
+        settings: dict[str, Any] = {"train": learn, "pairs": pairs}
 
         def make() -> SpamFilter:
-            return SpamFilter(key=place.key, learner=learner and make_learner(learner), **settings)  # type: ignore[arg-type]
+            return SpamFilter(key=place.key, learner=make_learner(learner) if learner else None, **settings)
 
         total = size_of(path for path, _ in given)
         with place.changing(make, say_waiting) as model, _bar(total, quiet=json) as show:

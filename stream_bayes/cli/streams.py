@@ -176,7 +176,7 @@ def replay(
     model: Annotated[str, typer.Option(help="What learns; see `stream-bayes models`.")] = "nb",
     arg: Annotated[
         list[str], typer.Option("--arg", help="An argument of the model, name=value. May be repeated.")
-    ] = [],  # noqa: B006  # typer reads it
+    ] = [],
     drift: Annotated[
         str | None,
         typer.Option(help="Follow drift, noticed by this detector: " + ", ".join(DETECTORS) + "."),
@@ -184,13 +184,13 @@ def replay(
     drift_arg: Annotated[
         list[str],
         typer.Option("--drift-arg", help="How drift is followed, name=value. May be repeated."),
-    ] = [],  # noqa: B006
+    ] = [],
     drift_log: Annotated[
         Path | None, typer.Option(help="A file for what is noted of drifts, as JSON lines.")
     ] = None,
     time: Time = None,
-    nominal: Nominal = [],  # noqa: B006
-    ignore: Ignore = [],  # noqa: B006
+    nominal: Nominal = [],
+    ignore: Ignore = [],
     delimiter: Delimiter = None,
     speed: Annotated[
         float | None, typer.Option(help="So many times as fast as the events happened; needs --time.")

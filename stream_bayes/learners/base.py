@@ -460,7 +460,7 @@ def check_learner(learner: object) -> None:
     if isinstance(learner, BayesClassifier):  # River looks at the last step of a pipeline
         raise BadValue(
             "learner must be a learner of this package without steps before it; these go before what is made here: "
-            f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]
+            f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]  # as of a pipeline
         )
     raise BadValue(f"learner must be a learner of this package, not {shown(learner)}")
 

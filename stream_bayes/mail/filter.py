@@ -182,7 +182,7 @@ class SpamFilter(base.Classifier):
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: Message, y: Hashable, id: str | None = None) -> None:  # type: ignore[override]  # noqa: A002
+    def learn_one(self, x: Message, y: Hashable, id: str | None = None) -> None:  # type: ignore[override]  # it has an id beside
         """Learn a message, or correct it: a message that is known by its id never counts twice.
 
         Parameters
@@ -225,7 +225,7 @@ class SpamFilter(base.Classifier):
         """What a message is known by where no id was given: its SHA-256."""
         return digest_of(x if isinstance(x, (bytes, str)) else checked_bag(x))
 
-    def correct(self, id: str, label: Hashable) -> None:  # noqa: A002
+    def correct(self, id: str, label: Hashable) -> None:
         """Learn that a message of the journal has another label; to say so twice changes nothing.
 
         Raises
@@ -243,7 +243,7 @@ class SpamFilter(base.Classifier):
         self._evidence.unlearn(receipt)
         self._journal.receipts[key] = self._evidence.relearn(receipt, label)
 
-    def forget(self, id: str) -> None:  # noqa: A002
+    def forget(self, id: str) -> None:
         """Take back all that a message added to counts and margins, its tokens and its id with it."""
         receipt = self._known(id)
         self._evidence.unlearn(receipt)
@@ -252,7 +252,7 @@ class SpamFilter(base.Classifier):
             self._last = None
         self._evidence.drop_unheld(self._journal)
 
-    def label_of(self, id: str) -> Hashable | None:  # noqa: A002
+    def label_of(self, id: str) -> Hashable | None:
         """The label that a message of the journal has now; None if there is none of this id."""
         receipt = self._journal.get(id)
         return None if receipt is None else self.labels[receipt.label]
@@ -272,7 +272,7 @@ class SpamFilter(base.Classifier):
         """How spammy a message is, above 0 for spam: to rank by. It neither saturates nor grows with length."""
         return self._read(x)[1].score
 
-    def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]
+    def predict_proba_one(self, x: Message, **kwargs: Any) -> dict[Any, float]:  # type: ignore[override]  # a message is one value
         """The probability of both labels; empty before anything was learned."""
         if not self._evidence.knows:
             return {}
@@ -282,7 +282,7 @@ class SpamFilter(base.Classifier):
         wanted, unwanted = self.labels
         return {wanted: _logistic(-odds), unwanted: _logistic(odds)}
 
-    def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]
+    def predict_one(self, x: Message, **kwargs: Any) -> Any:  # type: ignore[override]  # a message is one value
         """The more probable label; None before anything was learned."""
         answer = self.predict_proba_one(x)
         if not answer:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 try:
     from selectolax.lexbor import LexborHTMLParser
 except ImportError:  # the extra `mail` is not installed
-    LexborHTMLParser = None  # type: ignore[assignment,misc]
+    LexborHTMLParser = None  # type: ignore[assignment,misc]  # a class, otherwise
 
 __all__ = [
     "Markup",

@@ -29,7 +29,7 @@ from stream_bayes.mail.charsets import sound_base64
 try:
     import fast_mail_parser
 except ImportError:  # the extra `mail` is not installed
-    fast_mail_parser = None  # type: ignore[assignment]
+    fast_mail_parser = None  # type: ignore[assignment]  # a module, otherwise
 
 __all__ = [
     "PARSERS",

@@ -126,7 +126,7 @@ class CSVSource(FileSource):
                 positions[0] = lines.span
             try:
                 # A list of one kind of record is a list of records, though a type checker cannot know that.
-                return self._columns.events(cells, positions, lengths, partition), len(lines.data)  # type: ignore[return-value]
+                return self._columns.events(cells, positions, lengths, partition), len(lines.data)  # type: ignore[return-value]  # see above
             except Undecodable:
                 pass  # row by row, then
         rows, used = rows_of(lines, self.delimiter, self.max_record_bytes)
@@ -145,7 +145,7 @@ class CSVSource(FileSource):
             if len(whole) == len(rows):
                 cells = list(chain.from_iterable(whole))
                 lengths = [end - position for position, end in zip(positions, ends, strict=True)]
-                return self._columns.events(cells, positions, lengths, partition)  # type: ignore[return-value]
+                return self._columns.events(cells, positions, lengths, partition)  # type: ignore[return-value]  # as above
         except Undecodable as error:
             fault = error
         if len(rows) == 1:

@@ -332,7 +332,7 @@ class ServedAdaptive(ServedRiver):
         return self.adaptive.generation
 
     @property
-    def drifts(self) -> DriftLog:  # type: ignore[override]
+    def drifts(self) -> DriftLog:  # type: ignore[override]  # others have none
         return self.adaptive.log
 
     def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:

@@ -51,7 +51,7 @@ def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> No
     probes = streams.probes(6)
     frame = coded(streams, [Sample(streams.features(0), streams.labels[0]) for _ in range(4)])
     for model in (learner.clone(), learn_all(learner.clone(), streams.samples(40))):
-        untouched = pickle.loads(pickle.dumps(model))  # noqa: S301  # one's own pickle
+        untouched = pickle.loads(pickle.dumps(model))
         fullest = max(probes, key=len)
         for probe in probes:
             before = copy.deepcopy(probe)
@@ -155,7 +155,7 @@ def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
     names = [*streams.nominal, *streams.numeric, *streams.tokens]
     absent = [sample._replace(x=_without_missing(sample.x)) for sample in samples]
     reference = learn_all(learner.clone(), absent)
-    taken_back = pickle.loads(pickle.dumps(reference))  # noqa: S301  # one's own pickle
+    taken_back = pickle.loads(pickle.dumps(reference))
     _take_back_first_half(taken_back, absent)
     for form in forms:
         filled = [sample._replace(x={**dict.fromkeys(names, form), **sample.x}) for sample in absent]

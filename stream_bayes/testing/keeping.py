@@ -60,7 +60,7 @@ def _loaded(model: BayesClassifier) -> BayesClassifier:
 
 
 def _unpickled(model: BayesClassifier) -> BayesClassifier:
-    loaded: BayesClassifier = pickle.loads(pickle.dumps(model))  # noqa: S301  # one's own pickle
+    loaded: BayesClassifier = pickle.loads(pickle.dumps(model))
     return loaded
 
 

@@ -35,10 +35,10 @@ def replayed(lights: Path, *more: object) -> dict[str, float]:
     return told
 
 
-def shown(source: Path) -> list[dict[str, object]]:
+def shown(source: Path) -> list[dict[str, Any]]:
     result = run("drift", "show", source, "--json")
     assert result.exit_code == 0, result.stderr
-    told: list[dict[str, object]] = json.loads(result.stdout)
+    told: list[dict[str, Any]] = json.loads(result.stdout)
     return told
 
 
@@ -97,7 +97,7 @@ def test_what_the_last_swap_changed_in_a_structure_is_drawn(tmp_path: Path) -> N
     assert run("drift", "show", log, "--picture", picture).exit_code == 0
     (changed,) = [entry["structure"] for entry in shown(log) if entry["what"] == "adopted"][-1:]
     drawn = picture.read_text()
-    for one, other in changed["added"]:  # type: ignore[index]
+    for one, other in changed["added"]:
         assert f'"{one}" -> "{other}" [color=' in drawn
     assert run("drift", "show", log, "--picture", tmp_path / "swap.dot.txt").exit_code == 3
 

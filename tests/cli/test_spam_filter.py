@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -227,7 +228,7 @@ def test_the_server_follows_what_is_taught(home: Path, server: SpamServer) -> No
 
 
 def test_many_ask_at_once(home: Path, server: SpamServer) -> None:
-    answers: list[object] = []
+    answers: list[Any] = []
     threads = [
         threading.Thread(target=lambda raw=raw: answers.append(start.asked(str(home), raw)))
         for raw, _ in MESSAGES[:24]
@@ -236,7 +237,7 @@ def test_many_ask_at_once(home: Path, server: SpamServer) -> None:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert {answer[3] for answer in answers} == {id_of_mail(raw) for raw, _ in MESSAGES[:24]}  # type: ignore[index]
+    assert {answer[3] for answer in answers} == {id_of_mail(raw) for raw, _ in MESSAGES[:24]}
 
 
 @pytest.mark.parametrize("request_", [b"", b"GET / HTTP/1.1\r\n", b"STREAM-BAYES 1 classify 999999999999\n"])

@@ -11,6 +11,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from tests.cli.test_snapshots import run
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def answers(pipeline: Path) -> list[dict[str, object]]:
+def answers(pipeline: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (pipeline.parent / "answers.jsonl").read_text().splitlines()]
 
 
@@ -92,7 +93,7 @@ def test_run_answers_each_event_once_with_its_key_and_time(pipeline: Path) -> No
     assert result.exit_code == 0, result.stderr
     told = answers(pipeline)
     assert [answer["key"] for answer in told] == [str(number) for number in range(ROWS)]
-    assert (told[7]["time"], told[7]["model"]["name"]) == (0.7, "weather")  # type: ignore[index]
+    assert (told[7]["time"], told[7]["model"]["name"]) == (0.7, "weather")
     assert run("run", pipeline, "--json").exit_code == 0
     assert len(answers(pipeline)) == ROWS
 

@@ -226,7 +226,7 @@ ALTERATIONS: dict[str, Callable[[dict[str, Any]], object]] = {
     "other too early": lambda meta: meta["other"].__setitem__(1, True),
     "other shorter": lambda meta: meta["other"].pop(),
     **{
-        f"no {key}": (lambda meta, key=key: meta.pop(key))  # type: ignore[misc]
+        f"no {key}": (lambda meta, key=key: meta.pop(key))  # type: ignore[misc]  # its key, as it is now
         for key in (
             "order",
             "clock",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ def test_each_quantile_cut_is_in_the_gap_that_leaves_the_weight_nearest_to_its_s
     total = math.fsum(weight for _, weight, _ in many)
     below = {gap: math.fsum(weight for value, weight, _ in many if value < gap) for gap in gaps(many)}
     nearest = {
-        min(below, key=lambda gap, share=share: (abs(below[gap] - total * share / bins), gap))  # type: ignore[misc]
+        min(below, key=lambda gap, share=share: (abs(below[gap] - total * share / bins), gap))  # type: ignore[misc]  # its share, as it is now
         for share in range(1, bins)
     }
     assert cuts_of("quantile", many, bins) == sorted(nearest)
@@ -72,9 +72,9 @@ def test_widths_are_equal(many, bins):
 
 def entropy(part: list[tuple[float, float, int]]) -> float:
     total = math.fsum(weight for _, weight, _ in part)
-    shares = Counter[int]()
+    shares = defaultdict[int, float](float)
     for _, weight, label in part:
-        shares[label] += weight / total  # type: ignore[assignment]
+        shares[label] += weight / total
     return -math.fsum(share * math.log2(share) for share in shares.values())
 
 

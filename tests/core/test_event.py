@@ -34,7 +34,7 @@ def test_events_with_equal_fields_are_equal():
 
 def test_an_event_cannot_be_changed():
     with pytest.raises(AttributeError):
-        Event({}).y = "yes"  # type: ignore[misc]
+        Event({}).y = "yes"  # type: ignore[misc]  # wrong on purpose
 
 
 def test_an_event_survives_copying_and_pickling():

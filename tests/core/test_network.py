@@ -52,9 +52,9 @@ def test_tables_are_copied_and_cannot_be_written_to():
     with pytest.raises(ValueError, match="read-only"):
         made.tables["a"][0] = 1.0
     with pytest.raises(TypeError):
-        made.tables["a"] = mine  # type: ignore[index]
+        made.tables["a"] = mine  # type: ignore[index]  # wrong on purpose
     with pytest.raises(FrozenInstanceError):
-        made.name = "other"  # type: ignore[misc]
+        made.name = "other"  # type: ignore[misc]  # wrong on purpose
 
 
 @pytest.mark.parametrize(

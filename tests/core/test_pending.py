@@ -239,7 +239,7 @@ def test_a_sample_without_key_that_brings_its_label_is_learned_but_not_remembere
         (Event({}, None, "a", weight=-1.0), "bad_weight"),
         (Event({}, None, "a", weight=float("nan")), "bad_weight"),
         (Event({}, "yes", "a", weight=float("inf")), "bad_weight"),
-        (Event({}, "yes", "a", weight="2"), "bad_weight"),  # type: ignore[arg-type]
+        (Event({}, "yes", "a", weight="2"), "bad_weight"),  # type: ignore[arg-type]  # wrong on purpose
         (Event({}, "yes", "a", weight=10**400), "bad_weight"),
         (Event({}, "yes", "a", weight=True), "bad_weight"),
         (Event({"day": {1, 2}}, None, "a"), "bad_features"),

@@ -92,9 +92,9 @@ def test_it_differs_where_an_edge_or_a_variable_does():
 def test_it_cannot_be_changed():
     structure = Structure({"a": []})
     with pytest.raises(FrozenInstanceError):
-        structure.variables = ()  # type: ignore[misc]
+        structure.variables = ()  # type: ignore[misc]  # wrong on purpose
     with pytest.raises((FrozenInstanceError, TypeError)):
-        structure.other = 1  # type: ignore[attr-defined]
+        structure.other = 1  # type: ignore[attr-defined]  # wrong on purpose
 
 
 def test_one_without_variables_is_a_structure():
@@ -187,7 +187,7 @@ def test_a_tuple_in_place_of_several_variables_is_explained():
     with pytest.raises(UnknownFeature, match="several variables go in a list or a set"):
         structure.d_separated("a", ("b", "c"))
     with pytest.raises(UnknownFeature, match="several variables go in a list or a set"):
-        structure.parents(["b", "c"])  # type: ignore[arg-type]
+        structure.parents(["b", "c"])  # type: ignore[arg-type]  # wrong on purpose
 
 
 # --- one edge more or less --------------------------------------------------------------------------------------

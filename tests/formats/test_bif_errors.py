@@ -191,7 +191,9 @@ def test_a_damaged_text_is_read_or_refused_with_its_place(start, patch):
     try:
         network = parse_bif(text)
     except BadFormat as error:
-        line, column = map(int, re.match(r"<text>:(\d+):(\d+): .", str(error)).groups())  # type: ignore[union-attr]
+        place = re.match(r"<text>:(\d+):(\d+): .", str(error))
+        assert place is not None
+        line, column = map(int, place.groups())
         assert 1 <= line <= len(text) + 1
         assert column >= 1
     else:

@@ -110,9 +110,9 @@ def end_at(engine: Engine, point: str, count: int) -> None:
         engine.watch(reaching(lambda progress: None))
     elif point == "snapshot":
         assert engine.store is not None
-        engine.store.save = reaching(engine.store.save)  # type: ignore[method-assign]
+        engine.store.save = reaching(engine.store.save)  # type: ignore[method-assign]  # it ends the process
     elif point == "saved":
-        engine._prune = reaching(engine._prune)  # type: ignore[method-assign]
+        engine._prune = reaching(engine._prune)  # type: ignore[method-assign]  # it ends the process
 
 
 def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any]) -> None:

@@ -27,7 +27,7 @@ rows = st.fixed_dictionaries(
 )
 whole = st.sampled_from([1.0, 1.0, 2.0, 3.0])
 fractions = st.sampled_from([1.0, 0.5, 0.3, 2.75])
-events_of = lambda weights, least=0: st.lists(st.tuples(rows, weights), min_size=least, max_size=20)  # noqa: E731
+events_of = lambda weights, least=0: st.lists(st.tuples(rows, weights), min_size=least, max_size=20)
 COMPLETE = {name: values[0] for name, values in VALUES.items()}
 
 

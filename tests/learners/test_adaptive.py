@@ -197,7 +197,7 @@ def test_a_search_keeps_the_counts_and_derives_the_structure_anew() -> None:
 )
 def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> None:
     stream = [*flipping(500, 300), *flipping(200, 0)]
-    made = lambda: DriftAdaptive(AODE(min_count=1.0), detector, "error", window=100, judge_after=30)  # noqa: E731
+    made = lambda: DriftAdaptive(AODE(min_count=1.0), detector, "error", window=100, judge_after=30)
     adaptive = made()
     whole = served(adaptive)
     models = []

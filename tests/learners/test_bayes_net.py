@@ -213,7 +213,7 @@ def test_nothing_of_a_refused_event_is_kept():
     before = model.state()["checksum"]
     for bad in ({"a": "new", "d": [1]}, {"a": "new", "d": 4}, ["a"]):
         with pytest.raises((BadValue, KindChanged)):
-            model.learn_one(bad)  # type: ignore[arg-type]
+            model.learn_one(bad)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(BadWeight):
         model.learn_one({"a": "new"}, -1.0)
     with pytest.raises(NotLearned):

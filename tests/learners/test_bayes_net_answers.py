@@ -71,7 +71,7 @@ def test_what_the_network_does_not_know_is_no_evidence():
     with pytest.raises(BadValue, match="'z'"):
         model.query("a", {"d": "z"})
     with pytest.raises(BadValue):
-        model.query("a", [("d", "u")])  # type: ignore[arg-type]
+        model.query("a", [("d", "u")])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(UnknownFeature):
         model.cpt("id")
     with pytest.raises(UnknownFeature, match="none of the network's variables"):

@@ -150,7 +150,7 @@ def test_a_learned_network_goes_through_a_file(tmp_path):
     write_bif(model, tmp_path / "lawn.bif")
     assert read_bif(tmp_path / "lawn.bif") == model.to_network()
     with pytest.raises(BadValue, match="expected a DiscreteNetwork, or a BayesNet"):
-        write_bif(LAWN.structure, tmp_path / "lawn.bif")  # type: ignore[arg-type]
+        write_bif(LAWN.structure, tmp_path / "lawn.bif")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_network_of_unknown_values_cannot_be_handed_over():

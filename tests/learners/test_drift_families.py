@@ -97,7 +97,7 @@ def test_families_that_are_foretold_better_are_no_drift() -> None:
 
 @pytest.mark.parametrize("detector", ["adwin", "page-hinkley", "kswin"])
 def test_stopped_anywhere_it_goes_on_the_same(detector: str) -> None:
-    make = lambda: DriftAdaptive(TAN(), detector, "family", search_delay=10)  # noqa: E731
+    make = lambda: DriftAdaptive(TAN(), detector, "family", search_delay=10)
     whole, others = make(), []
     for number, (x, y) in enumerate(drifting(2, 600, 300, changed=["v7", "v3"])):
         if number % 150 == 100 or (whole.log.entries and whole.log.entries[-1]["event"] == number):

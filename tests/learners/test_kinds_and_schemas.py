@@ -127,7 +127,7 @@ def test_a_schema_must_suit_the_learner():
     with pytest.raises(SchemaError, match="class_prior names the classes"):
         NaiveBayes(schema=Schema({"x": Numeric()}, classes=["a", "b"]), class_prior={"a": 0.5, "c": 0.5})
     with pytest.raises(BadValue, match="schema must be a Schema"):
-        NaiveBayes(schema={"x": Numeric()})  # type: ignore[arg-type]
+        NaiveBayes(schema={"x": Numeric()})  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize(

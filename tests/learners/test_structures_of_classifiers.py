@@ -145,7 +145,7 @@ def test_bad_structures_are_refused():
     with pytest.raises(BadValue):
         BayesNetClassifier(3)
     with pytest.raises(BadValue):
-        BayesNetClassifier(target=3)  # type: ignore[arg-type]
+        BayesNetClassifier(target=3)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(UnknownFeature, match="'a'"):
         BayesNetClassifier({"a": [], "class": ["a"]}, schema=Schema({"b": Nominal()}))
 

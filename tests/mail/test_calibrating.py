@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -89,12 +90,12 @@ def test_it_is_fitted_only_to_scores_that_came_before() -> None:
         (lambda meta, arrays: arrays.update(calibration_middles=np.zeros(0)), "steps"),
     ],
 )
-def test_a_state_that_cannot_be_is_refused(change: object, complaint: str) -> None:
+def test_a_state_that_cannot_be_is_refused(change: Callable[..., None], complaint: str) -> None:
     calibration = Calibration()
     calibration.add(-1.0, 0)
     calibration.add(2.0, 1)
     meta, arrays = calibration.meta(), calibration.arrays()
-    change(meta, arrays)  # type: ignore[operator]
+    change(meta, arrays)
     with pytest.raises(BadState, match=complaint):
         Calibration().load(meta, arrays)
 

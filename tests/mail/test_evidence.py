@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from random import Random
 
 import numpy as np
 import pytest
@@ -77,10 +78,10 @@ def test_a_score_is_what_the_formulas_say(events: Bags, asked: list[str]) -> Non
 
 
 @given(bags, bags, st.randoms(use_true_random=False))
-def test_what_is_taken_back_leaves_nothing(kept: Bags, taken: Bags, random: object) -> None:
+def test_what_is_taken_back_leaves_nothing(kept: Bags, taken: Bags, random: Random) -> None:
     evidence, receipts = learned(kept + taken)
     doomed = receipts[len(kept) :]
-    random.shuffle(doomed)  # type: ignore[attr-defined]
+    random.shuffle(doomed)
     for receipt in doomed:
         evidence.unlearn(receipt)
     # What came first was learned without the rest; so were its steps.

@@ -143,13 +143,13 @@ def test_a_dict_holds_the_message_under_a_key() -> None:
     with pytest.raises(BadValue, match="set on="):
         bag({"id": 7})
     with pytest.raises(BadValue, match="NoneType"):
-        TOKENS.transform_one(None)  # type: ignore[arg-type]
+        TOKENS.transform_one(None)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_number_that_is_no_limit_is_refused() -> None:
     for value in (0, -1, 1.5, True, "9"):
         with pytest.raises(BadValue, match="'parts'"):
-            Limits(parts=value)  # type: ignore[arg-type]
+            Limits(parts=value)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize("learner", [BernoulliNB, MultinomialNB])

@@ -61,7 +61,7 @@ def test_a_model_that_no_snapshot_can_hold_is_refused_at_start(model: Any, said:
 
 def test_an_attribute_that_is_not_known_is_not_lost_silently() -> None:
     model = preprocessing.StandardScaler()
-    model.added_by_a_newer_river = 1  # type: ignore[attr-defined]
+    model.added_by_a_newer_river = 1  # type: ignore[attr-defined]  # that is the point
     with pytest.raises(
         CannotSave, match="has not the attributes that are known here: added_by_a_newer_river"
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def run(directory: Path, text: str, most: int | None = None) -> None:
     engine.run(most)
 
 
-def lines(path: Path) -> list[dict[str, object]]:
+def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -53,9 +54,8 @@ def test_a_model_is_swapped_and_the_log_says_where(directory: Path) -> None:
     for entry in noted:
         assert entry["source"] == "lights" and entry["time"] == (int(str(entry["event"])) - 1) / 10
     answers = lines(directory / "answers.jsonl")
-    assert [answer["model"]["generation"] for answer in answers] == sorted(  # type: ignore[index]
-        answer["model"]["generation"]  # type: ignore[index]
-        for answer in answers
+    assert [answer["model"]["generation"] for answer in answers] == sorted(
+        answer["model"]["generation"] for answer in answers
     )
     assert answers[-1]["prediction"] == (
         "yes" if lines(directory / "events.jsonl")[-1]["day"] == "yes" else "no"

@@ -135,7 +135,7 @@ def test_weights_are_passed_on_and_count_in_the_scores() -> None:
 
 def test_only_the_learners_own_calls_are_timed_and_ram_hours_are_gigabytes_times_hours() -> None:
     slow = Slow()
-    slow.memory_bytes = 3_600_000_000  # type: ignore[attr-defined]
+    slow.memory_bytes = 3_600_000_000  # type: ignore[attr-defined]  # as some learners have it
     found = compare({"slow": slow}, weather(10), every=4, clock=slow.clock)
     assert [each.seconds for each in found.checkpoints] == [12.0, 24.0, 30.0]
     assert [each.ram_hours for each in found.checkpoints] == pytest.approx([0.012, 0.024, 0.030])
@@ -339,6 +339,6 @@ def test_one_learner_under_two_names_is_refused() -> None:
 
 def test_what_is_no_sample_or_no_weight_is_refused() -> None:
     with pytest.raises(BadValue, match=r"pairs \(x, y\)"):
-        compare({"a": NaiveBayes()}, [{"a": 1}])  # type: ignore[list-item]
+        compare({"a": NaiveBayes()}, [{"a": 1}])  # type: ignore[list-item]  # wrong on purpose
     with pytest.raises(BadWeight):
         compare({"a": Listening()}, [({}, "a", -1.0)])

@@ -88,9 +88,10 @@ def test_messages_are_samples_as_they_are():
 
 
 def test_what_is_no_event_is_a_bad_record():
-    records = whole(IterableSource([({}, 1, 2), "text", ([], 1)]))  # type: ignore[list-item]
+    records = whole(IterableSource([({}, 1, 2), "text", ([], 1)]))  # type: ignore[list-item]  # wrong on purpose
     assert [record.reason for record in records if isinstance(record, BadRecord)] == ["wrong_type"] * 3
-    assert records[0].detail == "expected (x, y), a dict or an Event, got an array of 3 items"  # type: ignore[union-attr]
+    assert isinstance(records[0], BadRecord)
+    assert records[0].detail == "expected (x, y), a dict or an Event, got an array of 3 items"
 
 
 def test_positions_that_are_not_those_of_these_items_are_refused():

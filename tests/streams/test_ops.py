@@ -12,8 +12,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,9 +43,9 @@ def asked(port: int, path: str, verb: str = "GET") -> tuple[int, str]:
         connection.close()
 
 
-def engine_of(items: object, **settings: object) -> Engine:
-    source = IterableSource(items, name="days")  # type: ignore[arg-type]
-    return Engine(Step(served(NaiveBayes()), "weather"), source, batch=10, **settings)  # type: ignore[arg-type]
+def engine_of(items: Iterable[Any], **settings: Any) -> Engine:
+    source = IterableSource(items, name="days")
+    return Engine(Step(served(NaiveBayes()), "weather"), source, batch=10, **settings)
 
 
 def values(text: str) -> dict[str, float]:
@@ -104,7 +105,7 @@ def test_it_is_not_ready_while_its_source_cannot_be_read() -> None:
     with serving(engine, "127.0.0.1", 0) as port:
 
         def ask(progress: Progress) -> None:
-            engine.source.connected = progress.taken != 20  # type: ignore[attr-defined]
+            engine.source.connected = progress.taken != 20  # type: ignore[attr-defined]  # as a broker's source has it
             seen.append(asked(port, "/readyz")[0])
 
         engine.watch(ask)
