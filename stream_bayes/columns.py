@@ -13,7 +13,8 @@ import numpy.typing as npt
 from stream_bayes.core.values import Value, canonical, canonical_label, shown
 from stream_bayes.errors import BadLabel, BadValue, SchemaError
 from stream_bayes.features import Nominal, Spec, Vocabulary
-from stream_bayes.frames import Cells, Table, factorise, numbers
+from stream_bayes.frame_columns import Cells, factorise, numbers
+from stream_bayes.frames import Table
 
 __all__ = [
     "CodedColumns",

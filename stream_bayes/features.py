@@ -12,7 +12,8 @@ from typing import TypeAlias, cast
 
 from stream_bayes.core.values import JSONValue, Value, canonical, shown, tagged_many, untagged_many
 from stream_bayes.errors import BadLabel, BadState, BadValue, SchemaError
-from stream_bayes.frames import Cells, factorise, labels_of, value_types
+from stream_bayes.frame_columns import Cells, factorise, value_types
+from stream_bayes.frames import labels_of
 
 __all__ = [
     "Nominal",

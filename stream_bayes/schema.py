@@ -33,7 +33,8 @@ from stream_bayes.features import (
     spec_of,
     spec_to_json,
 )
-from stream_bayes.frames import Cells, Native, Table, factorise, read_table
+from stream_bayes.frame_columns import Cells, factorise
+from stream_bayes.frames import Native, Table, read_table
 
 __all__ = ["Nominal", "Numeric", "Schema"]  # what a schema is written with
 

@@ -25,7 +25,8 @@ from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.tree_search import chow_liu_tree, tree_augmented
 from stream_bayes.core.values import canonical, shown
 from stream_bayes.errors import BadWeight, SchemaError
-from stream_bayes.frames import Native, factorise, labels_of, read_table
+from stream_bayes.frame_columns import factorise
+from stream_bayes.frames import Native, labels_of, read_table
 
 __all__ = [
     "AIC",

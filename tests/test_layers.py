@@ -137,6 +137,7 @@ core.actions
 core.admission
 core.pending_state
 core.pending
+frame_columns
 frames
 features
 columns

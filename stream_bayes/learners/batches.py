@@ -22,16 +22,8 @@ from stream_bayes.core.counts import CountStore
 from stream_bayes.core.inputs import check_declared, feature_name
 from stream_bayes.core.values import Value, canonical, canonical_label, shown
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
-from stream_bayes.frames import (
-    Native,
-    factorise,
-    is_frame,
-    labels_of,
-    numbers,
-    python_values,
-    read_table,
-    value_types,
-)
+from stream_bayes.frame_columns import factorise, numbers, python_values, value_types
+from stream_bayes.frames import Native, is_frame, labels_of, read_table
 
 __all__ = ["encode_batch", "row_count"]
 
