@@ -119,6 +119,8 @@ core.sampling
 core.coded_inference
 core.inference
 core.em
+core.deriving
+core.derived_parents
 core.readings
 core.dependences
 core.needed_part

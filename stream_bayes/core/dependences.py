@@ -12,8 +12,8 @@ from stream_bayes.core._dependence_kernels import DependenceReading
 from stream_bayes.core._family_counts import FamilyTables
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.counts_state import expect
+from stream_bayes.core.deriving import Named, checked_slot, checked_time, next_check
 from stream_bayes.core.families import Family, chosen
-from stream_bayes.core.readings import Named, checked_slot, checked_time, next_check
 from stream_bayes.core.search import dependence_parents
 from stream_bayes.core.values import Value, name_order
 

@@ -9,7 +9,7 @@ from stream_bayes.core._kernels import Reading
 from stream_bayes.core._rows import Row
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.dependences import FamilyDependences
-from stream_bayes.core.readings import Dependences
+from stream_bayes.core.derived_parents import Dependences
 from stream_bayes.core.values import canonical
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.arguments import check_count

@@ -10,7 +10,8 @@ from stream_bayes.core._kernels import Reading
 from stream_bayes.core._triple_kernels import PairAverageReading
 from stream_bayes.core._value_kernels import ValueReading
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.readings import Choice, Dependences, SpanningTree, SuperParent
+from stream_bayes.core.derived_parents import Dependences, SpanningTree
+from stream_bayes.core.readings import Choice, SuperParent
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.arguments import check_choice, check_number
 from stream_bayes.learners.base import X

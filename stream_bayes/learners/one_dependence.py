@@ -10,7 +10,8 @@ from stream_bayes.core._average_kernels import AverageReading
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core._triple_kernels import PairAverageReading
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.readings import SuperParent, WeightedAverage, require_features
+from stream_bayes.core.deriving import require_features
+from stream_bayes.core.readings import SuperParent, WeightedAverage
 from stream_bayes.errors import BadValue, NeverEligible
 from stream_bayes.learners.arguments import check_choice, check_count, check_name, check_number
 from stream_bayes.learners.pairs import SuperParentClassifier

@@ -7,7 +7,8 @@ from typing import Any
 
 from stream_bayes.core._kernels import Reading
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.readings import GivenParents, SpanningTree, require_features
+from stream_bayes.core.derived_parents import GivenParents, SpanningTree
+from stream_bayes.core.deriving import require_features
 from stream_bayes.core.values import canonical
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.arguments import check_count, check_name

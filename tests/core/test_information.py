@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import stream_bayes
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.readings import Named
+from stream_bayes.core.deriving import Named
 from tests.core.stores import MANY, Sample, fractions, learned, rows_store, samples, whole
 from tests.oracles.aode import OneDependenceOracle
 

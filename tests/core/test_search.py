@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_bayes.core.readings import Named
+from stream_bayes.core.deriving import Named
 from stream_bayes.core.search import dependence_parents, spanning_tree
 from tests.core.stores import rows_store
 from tests.oracles.random_trees import random_tree, tree_events, undirected
