@@ -80,6 +80,12 @@ def summary(engine: Engine) -> dict[str, Any]:
     }
 
 
+def had_no_label(engine: Engine) -> bool:
+    """Whether records were answered and none could be learned from, though labels are to come with them."""
+    step = engine.step
+    return step.pending is None and not step.learned and step.taken > sum(step.dead.values())
+
+
 def print_summary(engine: Engine, json: bool) -> None:
     """Print what a run came to."""
     told = summary(engine)
@@ -95,7 +101,14 @@ def print_summary(engine: Engine, json: bool) -> None:
     title += f", {told['records_a_second']:,.0f} a second" * bool(run)
     if run != told["records"]:
         title += f"; with earlier runs {told['records']:,} records, {told['learned']:,} learned"
-    print_table(title, measures, right=("whole stream", "last 1,000"))
+    if engine.step.losses.cumulative.weight:
+        print_table(title, measures, right=("whole stream", "last 1,000"))
+    else:
+        typer.echo(title)
+    if had_no_label(engine):
+        typer.echo(
+            "warning: no record had a label: is the target the name of the field that holds it?", err=True
+        )
     for reason, count in told["dead_letters"].items():
         last = told["last_dead_letters"].get(reason)
         said = "" if last is None else f"; the last one at position {last['position']:,}: {last['detail']}"

@@ -336,6 +336,14 @@ def test_a_target_that_no_json_record_has_is_refused(tmp_path: Path, command: st
     assert run(command, path, "--target", "rain", "--model", "nb").exit_code == 0
 
 
+def test_a_run_in_which_no_record_has_a_label_asks_for_the_name_of_its_field(tmp_path: Path) -> None:
+    (tmp_path / "days.csv").write_text("sky,rain\n" + "grey,\n" * 5)
+    result = run("replay", tmp_path / "days.csv", "--target", "rain")
+    assert result.exit_code == 0, result.stderr
+    assert "5 records, 0 learned" in result.stdout and "None" not in result.stdout
+    assert result.stderr.startswith("warning: no record had a label: is the target the name of the field")
+
+
 def test_text_before_a_step_that_takes_numbers_is_named(pipeline: Path) -> None:
     text = pipeline.read_text() + '\n[[transformers]]\nkind = "standard-scaler"\n'
     pipeline.write_text(text)
