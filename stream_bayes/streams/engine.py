@@ -98,6 +98,7 @@ class Engine:
         self.batch = batch
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
+        self.reached: float | None = None  # when the last record happened that was committed in this run
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
         self._clock = clock
@@ -217,6 +218,7 @@ class Engine:
             for sink in self._sinks:
                 sink.abort()
             raise
+        self.reached = records[-1].time
         for told in self._watchers:
             told(self.progress)
 

@@ -11,13 +11,14 @@ the stream up. No label's value comes from the data: there are the pipeline's na
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+from stream_bayes.core.event import Partition
 from stream_bayes.errors import BadConfig
 from stream_bayes.learners.drift_log import KINDS
 from stream_bayes.streams.engine import Engine
@@ -25,6 +26,7 @@ from stream_bayes.streams.incidents import GAP, OVERSIZE, RESEEKS, RESENT, all_i
 from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.served import ServedAdaptive
 from stream_bayes.streams.step import Step
+from stream_bayes.streams.store import SnapshotStore
 
 __all__ = ["Metrics", "serving"]
 
@@ -117,8 +119,8 @@ class Metrics:
                 (own, step.learned),
             ),
             _metric(
-                "records_replayed",
-                "gauge",
+                "replayed_records_total",
+                "counter",
                 "Records of this run that were replayed.",
                 (own, progress.replayed),
             ),
@@ -140,6 +142,7 @@ class Metrics:
                 "Positions that the model has not read yet.",
                 *((at, lag[part]) for at, part in places if part in lag),
             ),
+            *_of_group(engine, lag),
             *(
                 []
                 if pending is None
@@ -165,6 +168,7 @@ class Metrics:
         ]
         engine = self.engine
         parts = (engine.source, engine.journal, engine.predictions, engine.dead_letters)
+        now += _of_snapshots(engine.store, own)
         now += [  # not only after a commit: while no broker answers there is none
             _metric(f"{name}_total", "counter", SAID[name], (own, count))
             for name, count in all_incidents(parts).items()
@@ -243,6 +247,34 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: requests come every few seconds."""
+
+
+def _of_snapshots(store: SnapshotStore | None, own: dict[str, str]) -> list[Metric]:
+    """How old the newest snapshot is, and how large; nothing where there is none."""
+    newest = None if store is None else store.newest()
+    if newest is None:
+        return []
+    age = max(0.0, time.time() - newest.written)
+    return [
+        _metric("snapshot_age_seconds", "gauge", "Since the newest snapshot was written.", (own, age)),
+        _metric("snapshot_bytes", "gauge", "Of the newest snapshot.", (own, newest.size)),
+    ]
+
+
+def _of_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric]:
+    """The lag over Kafka by the names that dashboards of consumer groups ask for."""
+    if engine.source.medium != "kafka":
+        return []
+    group = {"group": engine.step.name}
+    behind = [(group | {"topic": part.source, "partition": str(part.partition)}, lag[part]) for part in lag]
+    metrics = [Metric("kafka_consumergroup_group_lag", "gauge", "As stream_bayes_lag.", tuple(behind))]
+    if engine.reached is not None:
+        seconds = max(0.0, time.time() - engine.reached) if any(lag.values()) else 0.0
+        said = "How long ago the last record happened that was taken; 0 where all were."
+        metrics.append(
+            Metric("kafka_consumergroup_group_max_lag_seconds", "gauge", said, ((group, seconds),))
+        )
+    return metrics
 
 
 def _of_drift(step: Step, own: dict[str, str]) -> list[Metric]:

@@ -36,7 +36,7 @@ from stream_bayes.errors import (
 from stream_bayes.snapshot import Snapshot, describe, head_size
 from stream_bayes.streams.file_system import FileSystem
 
-__all__ = ["Broken", "Found", "SnapshotStore"]
+__all__ = ["Broken", "Found", "Newest", "SnapshotStore"]
 
 GENERATION = re.compile(r"snapshot-(\d{12})\.zip")
 WRITING = re.compile(r"writing-(\d{1,18})-\d+")
@@ -51,6 +51,13 @@ class Broken(NamedTuple):
 
     generation: int
     reason: str
+
+
+class Newest(NamedTuple):
+    """When the newest snapshot was written, in seconds since 1970, and how many bytes it has."""
+
+    written: float
+    size: int
 
 
 class Found(NamedTuple):
@@ -124,6 +131,14 @@ class SnapshotStore:
     def path(self, generation: int) -> Path:
         """The file of a generation."""
         return self.directory / f"snapshot-{generation:012}.zip"
+
+    def newest(self) -> Newest | None:
+        """The newest file, whatever is in it; None where there is none. May be called from any thread."""
+        for generation in reversed(self.list()):
+            with suppress(FileNotFoundError):  # its owner may delete it just now
+                told = self.path(generation).stat()
+                return Newest(told.st_mtime, told.st_size)
+        return None
 
     def latest(self) -> Found | None:
         """The newest snapshot that can be read; None where there has never been one.

@@ -21,6 +21,7 @@ import pytest
 from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.event import Event
 from stream_bayes.errors import BadConfig
+from stream_bayes.streams.config import checked
 from stream_bayes.streams.csv_source import CSVSource
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
@@ -71,7 +72,38 @@ def test_the_figures_are_those_of_the_last_commit(tmp_path: Path) -> None:
     assert seen[-1][f"stream_bayes_samples_learned_total{{{name}}}"] == 25
     assert seen[-1][f'stream_bayes_dead_letters_total{{{name},reason="refused"}}'] == 1
     assert seen[-1][f"stream_bayes_snapshots_written{{{name}}}"] == 1
+    assert seen[-1][f"stream_bayes_replayed_records_total{{{name}}}"] == 0
     assert 0.8 < seen[-1][f"stream_bayes_accuracy{{{name}}}"] < 1.0
+
+
+def test_the_newest_snapshot_is_told_by_its_age_and_size(tmp_path: Path) -> None:
+    store = SnapshotStore(tmp_path)
+    engine = engine_of(SAMPLES, store=store)
+    age, size = (f'stream_bayes_snapshot_{name}{{pipeline="weather"}}' for name in ("age_seconds", "bytes"))
+    with serving(engine, "127.0.0.1", 0) as port:
+        assert age not in asked(port, "/metrics")[1]
+        engine.run()
+        newest = store.path(store.list()[-1])
+        hour_ago = time.time() - 3600
+        os.utime(newest, (hour_ago, hour_ago))
+        figures = values(asked(port, "/metrics")[1])
+    assert 3600 <= figures[age] < 3700
+    assert figures[size] == newest.stat().st_size
+
+
+def test_the_lag_over_kafka_has_the_names_that_dashboards_ask_for() -> None:
+    hour_ago = time.time() - 3600
+    engine = engine_of([Event({"sky": "grey"}, "rain", time=hour_ago)] * 25)
+    engine.source.medium = "kafka"
+    seen: list[dict[str, float]] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.run()
+    group = "kafka_consumergroup_group"
+    place = '{group="weather",topic="days",partition="0"}'
+    assert [figures[f"{group}_lag{place}"] for figures in seen] == [15, 5, 0]
+    first, _, last = [figures[f'{group}_max_lag_seconds{{group="weather"}}'] for figures in seen]
+    assert 3600 <= first < 3700 and last == 0
 
 
 def test_the_lag_of_a_file_is_in_bytes_and_its_model_s_not_its_reader_s(tmp_path: Path) -> None:
@@ -82,6 +114,12 @@ def test_the_lag_of_a_file_is_in_bytes_and_its_model_s_not_its_reader_s(tmp_path
     engine.watch(lambda _: lags.extend(engine.lag.values()))
     engine.run()
     assert lags == [270, 180, 90, 0]  # though the whole file was in memory after the first batch
+
+
+def test_it_is_served_to_this_machine_only_unless_told_otherwise() -> None:
+    source = {"kind": "csv", "path": "days.csv", "target": "rain"}
+    ops = checked({"name": "days", "source": source, "model": {"kind": "nb"}, "ops": {"port": 9464}}).ops
+    assert ops is not None and ops.host == "127.0.0.1"
 
 
 def test_it_is_ready_while_it_runs_and_alive_all_the_time() -> None:
