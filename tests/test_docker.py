@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import typer.main
 import yaml
+from compose_pydantic import ComposeSpecification
+from pydantic import ValidationError
 
 from stream_bayes.cli.app import app
 from stream_bayes.streams.config import load_config
@@ -37,6 +39,13 @@ def test_the_image_has_a_python_that_the_package_runs_on() -> None:
     assert int(taken[1]) >= int(least[1])
 
 
+def test_the_image_holds_a_wheel_and_not_the_compiler_that_made_it() -> None:
+    first, second = re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
+    assert "gcc" in first and "pip wheel" in first
+    assert "COPY --from=build /wheels" in second and "--no-index" in second
+    assert "gcc" not in second and "COPY stream_bayes" not in second
+
+
 def test_everything_that_is_copied_from_the_project_is_there() -> None:
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
     assert copied
@@ -56,6 +65,13 @@ def test_every_version_is_in_one_place_and_kafka_is_the_one_that_is_tested() -> 
     assert VERSIONS["KAFKA"] == tested
     images = {service["image"] for service in SERVICES.values() if "image" in service}
     assert images == {"apache/kafka:${KAFKA}", "prom/prometheus:${PROMETHEUS}"}
+
+
+def test_the_compose_file_is_of_the_schema_of_such_files() -> None:
+    ComposeSpecification.model_validate(COMPOSE)
+    misspelled = COMPOSE | {"services": SERVICES | {"worker": SERVICES["worker"] | {"comand": []}}}
+    with pytest.raises(ValidationError, match="comand"):  # so it does look
+        ComposeSpecification.model_validate(misspelled)
 
 
 def test_services_depend_on_services_and_use_volumes_that_there_are() -> None:
