@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
@@ -20,6 +22,7 @@ from tests.kafka.lab import Lab, days
 from tests.kafka.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
+DOCKER = ROOT / "docker"
 EXAMPLES = sorted((ROOT / "examples").glob("kafka_*.toml"))
 
 PIPELINE = """
@@ -67,17 +70,28 @@ def refused(result: Result, code: int, said: str) -> None:
     assert said in result.stderr and len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.fixture
+def weather_topics(lab: Lab) -> Iterator[tuple[str, ...]]:
+    """Those of the examples, which go by names of their own."""
+    topics = ("weather", "rain", "rain-dead")
+    for topic in topics:
+        lab.topic(2, topic)
+    yield topics
+    for topic in {*topics, "weather.journal"} & lab.names():
+        lab.delete(topic)
+    lab.admin.delete_groups(["weather"])
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_as_it_stands_once_its_topics_are_there(
-    lab: Lab, tmp_path: Path, example: Path
+    lab: Lab, tmp_path: Path, weather_topics: tuple[str, ...], example: Path
 ) -> None:
     text = example.read_text("utf-8")
     assert "localhost:9092" in text
     path = tmp_path / example.name
     path.write_text(text.replace("localhost:9092", lab.servers), "utf-8")
-    for topic in ("weather", "rain", "rain-dead"):
+    for topic in weather_topics:
         assert f'"{topic}"' in text
-        lab.topic(2, topic)
     days_file = tmp_path / "days.csv"
     rows = ["grey,5.5,true", "blue,1.5,false", "blue,,false", "grey,4,true"] * 20
     days_file.write_text("\n".join(["sky,wind,rain", *rows]) + "\n")
@@ -92,6 +106,29 @@ def test_an_example_runs_as_it_stands_once_its_topics_are_there(
     assert (told["records"], told["records_in_this_run"], told["delivery"]) == (80, 50, "exactly once")
     assert told["learned"] == 80 and told["cumulative"]["accuracy"] > 0.9
     assert len(lab.get("rain")) == 80
+
+
+def test_what_the_services_of_the_compose_file_run_works_together(
+    lab: Lab, tmp_path: Path, weather_topics: tuple[str, ...]
+) -> None:
+    services = yaml.safe_load((DOCKER / "compose.yaml").read_text("utf-8"))["services"]
+    text = (DOCKER / "weather.toml").read_text("utf-8")
+    own = {"kafka:9092": lab.servers, "/home/streamer/state": str(tmp_path / "state"), "0.0.0.0": "127.0.0.1"}
+    own |= {"port = 9464": f"port = {free_ports(1)[0]}"}
+    for theirs, ours in own.items():
+        assert theirs in text
+        text = text.replace(theirs, ours)
+    (tmp_path / "weather.toml").write_text(text, "utf-8")
+    shutil.copy(DOCKER / "weather.csv", tmp_path)
+    for name in ("producer", "worker"):  # the first records, one a second
+        _, *command = services[name]["command"]
+        here = [
+            word.replace("/pipeline", str(tmp_path)).replace("kafka:9092", lab.servers) for word in command
+        ]
+        result = stream_bayes(*here, "--most", "3")
+        assert result.exit_code == 0, result.output
+    answers = [json.loads(record.value) for record in lab.get("rain")]
+    assert {answer["key"] for answer in answers} == {"2025-01-01", "2025-01-02", "2025-01-03"}
 
 
 def test_produce_keeps_types_keys_and_pace(lab: Lab, tmp_path: Path) -> None:
@@ -186,6 +223,26 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
     shutil.rmtree(tmp_path / "state")
     refused(file.run("--most", "10"), 4, "there is no snapshot")
     assert file.run("--rebuild", "--most", "10").exit_code == 0
+
+
+def test_topics_that_are_missing_are_all_named_and_one_that_was_meant_is_asked_for(
+    lab: Lab, file: File, tmp_path: Path
+) -> None:
+    one = File(lab, tmp_path, topic=f"{file.topic}s")
+    refused(one.run(), 5, f"there is no topic '{file.topic}s' at {lab.servers}; did you mean '{file.topic}'?")
+    some = File(lab, tmp_path, predictions="not-there", letters="nor-there")
+    refused(some.run(), 5, "there are no topics 'nor-there', 'not-there' at")
+
+
+def test_a_schema_that_no_record_fits_ends_a_run_in_a_line_and_writes_nothing(lab: Lab, file: File) -> None:
+    lab.put(file.topic, days(200, partitions=1))
+    told = file.path.read_text()
+    file.path.write_text(told + '[schema.features]\nsky = "numeric"\nwind = "numeric"\n')
+    began = time.monotonic()
+    refused(file.run("--most", "200"), 7, "field 'sky': expected a number, got text")
+    assert time.monotonic() - began < 15
+    assert lab.get(file.told["predictions"]) == lab.get(file.told["letters"]) == []
+    assert lab.committed(file.told["name"]) == {}
 
 
 def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(lab: Lab, file: File, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.core.event import Partition
+from stream_bayes.errors import BrokerError
 from stream_bayes.streams.config import checked
-from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka import source as source_module
+from stream_bayes.streams.kafka.clients import make_reader, make_writer
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.pipeline import build
@@ -89,6 +92,44 @@ def test_a_batch_that_was_not_taken_is_sent_again_and_counted(pipeline: Pipeline
     pipeline.check(40)
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_topic_that_went_away_is_not_made_by_writing_to_it(lab: Lab, client: str) -> None:
+    topic = lab.topic(1)
+    lab.delete(topic)
+    writer = make_writer(
+        Connection(servers=(lab.servers,), client=client, seconds=2.0), f"{topic}-writer", 5.0, 100_000
+    )
+
+    def write() -> None:
+        writer.send_all([(topic, 0, None, b"one", [])])
+        writer.commit()
+
+    try:
+        writer.fence()
+        writer.begin()
+        with pytest.raises(BrokerError):
+            write()
+    finally:
+        writer.close()
+    assert topic not in lab.names()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_topic_that_went_away_is_not_made_by_reading_it(lab: Lab, client: str) -> None:
+    topic = lab.topic(1)
+    lab.delete(topic)
+    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=2.0), 100_000)
+    try:
+        reader.assign({Partition(topic): 0})
+        began = time.monotonic()
+        while time.monotonic() - began < 2:  # long enough to ask where the topic is
+            with suppress(BrokerError):
+                assert reader.poll(10, 0.2) == []
+    finally:
+        reader.close()
+    assert topic not in lab.names()
+
+
 def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluster(
     lab: Lab, pipeline: Pipeline, tmp_path: Path
 ) -> None:
@@ -159,6 +200,18 @@ def test_a_tombstone_takes_back_the_sample_with_its_key(lab: Lab, tmp_path: Path
         assert models[0].predict_proba_one(question) == pytest.approx(
             models[1].predict_proba_one(question), rel=1e-9
         )
+
+
+def test_the_lag_is_of_the_model_and_not_of_what_the_client_has_fetched(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.0)
+    pipeline.lab.put(pipeline.topic, days(40, partitions=1))
+    engine = pipeline.engine(batch=10)
+    lags: list[int] = []
+    engine.watch(lambda _: lags.append(sum(engine.lag.values())))
+    engine.run(40)
+    assert lags == [30, 20, 10, 0]  # though the first fetch brought all
 
 
 def test_a_run_ends_with_all_its_threads(pipeline: Pipeline) -> None:

@@ -187,6 +187,17 @@ def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
     pipeline.check(90)
 
 
+def test_the_positions_of_a_silent_stream_are_stored_anew_before_they_expire(pipeline: Pipeline) -> None:
+    pipeline.lab.put(pipeline.topic, days(60))
+    with running(pipeline) as engine:
+        until("the records", lambda: pipeline.taken() == 60)
+        pipeline.lab.admin.delete_groups([pipeline.name])  # as the cluster does after a week
+        assert pipeline.taken() == 0
+        engine.journal.mark_seconds = 0.5
+        until("the positions to be there again", lambda: pipeline.taken() == 60)
+    pipeline.check(60)
+
+
 def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,21 @@ def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_noth
     pipeline.check(1200)
 
 
+def test_the_group_stores_positions_and_has_no_members(pipeline: Pipeline) -> None:
+    pipeline.lab.put(pipeline.topic, days(100))
+    engine = pipeline.engine(batch=50)
+    members: list[object] = []
+
+    def look(_: Progress) -> None:
+        (told,) = pipeline.lab.admin.describe_groups([pipeline.name]).values()
+        members.append(told["members"])
+
+    engine.watch(look)
+    engine.run(100)
+    assert len(members) >= 2 and not any(members)
+    assert pipeline.taken() == 100
+
+
 def test_sigterm_in_the_middle_of_batches_ends_with_a_commit_and_a_snapshot(pipeline: Pipeline) -> None:
     pipeline.lab.put(pipeline.topic, days(3000))
     worker = pipeline.start(batch=20)

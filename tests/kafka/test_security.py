@@ -13,7 +13,8 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, R
 from stream_bayes.errors import BrokerError
 from stream_bayes.streams.config import checked
 from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipeline import build
 from tests.kafka.lab import Lab, days
 from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
@@ -90,26 +91,69 @@ def test_a_wrong_password_is_told_in_a_line_without_it(
     assert not (tmp_path / "state").exists()
 
 
+def deny(lab: Lab, topic: str, operation: ACLOperation) -> None:
+    """Let the user do all but this with a topic, and everyone else all."""
+    place = ResourcePattern(ResourceType.TOPIC, topic)
+    denied = ACL(f"User:{USER}", "*", operation, ACLPermissionType.DENY, place)
+    allowed = ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, place)
+    assert not lab.admin.create_acls([denied, allowed])["failed"]
+
+
+@pytest.mark.parametrize("operation", [ACLOperation.READ, ACLOperation.WRITE], ids=lambda kind: kind.name)
+def test_what_a_user_may_not_do_is_told_at_the_start_and_nothing_is_changed(
+    lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: ACLOperation
+) -> None:
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    topic = lab.topic(1)
+    engine: Any = pipeline(lab, tmp_path, reached(security, "PLAIN", "kafka-python"), topic, topic)
+    answers = engine.predictions.topic
+    refused = topic if operation == ACLOperation.READ else answers
+    deny(lab, refused, operation)
+    began = time.monotonic()
+    said = f"does not allow it: this user may not {operation.name.lower()} topic '{refused}'; check who asks"
+    with pytest.raises(BrokerError, match=said):
+        engine.run(0)
+    assert time.monotonic() - began < 15
+    assert not (tmp_path / "state").exists() and f"{topic}.journal" not in lab.names()
+
+
 @pytest.mark.parametrize("client", CLIENTS)
-def test_what_a_user_may_not_do_is_told_in_a_line(
+def test_what_a_user_may_do_no_longer_ends_a_run_in_a_line(
     lab: Lab, security: Security, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
     topic = lab.topic(1)
     lab.put(topic, days(5, partitions=1))
-    acl = ACL(
-        f"User:{USER}",
-        "*",
-        ACLOperation.READ,
-        ACLPermissionType.DENY,
-        ResourcePattern(ResourceType.TOPIC, topic),
-    )
-    everyone = ACL(
-        "User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, ResourcePattern(ResourceType.TOPIC, topic)
-    )
-    assert not lab.admin.create_acls([acl, everyone])["failed"]
+    engine = pipeline(lab, tmp_path, reached(security, "PLAIN", client), topic, topic)
+    engine.watch(lambda _: deny(lab, topic, ACLOperation.READ))
     with pytest.raises(BrokerError, match=r"does not allow it: .*check who asks, and what they may do"):
-        pipeline(lab, tmp_path, reached(security, "PLAIN", client), topic, topic).run(5)
+        engine.run()
+    assert engine.step.taken == 5
+
+
+def test_a_record_that_the_client_itself_refuses_is_not_left_out_of_a_transaction(
+    lab: Lab, security: Security
+) -> None:
+    topics = [lab.topic(1) for _ in range(2)]
+    deny(lab, topics[1], ACLOperation.ALL)
+    connection = Connection(
+        servers=(security.sasl,),
+        tls=True,
+        ca_file=security.path("ca.pem"),
+        mechanism="PLAIN",
+        user=USER,
+        password=PASSWORD,
+        seconds=3.0,
+    )
+    writer: Any = make_writer(connection, f"{topics[0]}-writer", 10.0, 100_000)
+    writer._known.add(topics[1])  # it was there, and could be seen, when it was asked after
+    try:
+        writer.fence()
+        writer.begin()
+        with pytest.raises(BrokerError, match="does not allow it: TopicAuthorizationFailed"):
+            writer.send_all([(topic, 0, None, b"one", []) for topic in topics])
+    finally:
+        writer.close()
 
 
 def test_a_token_in_a_file_is_read_anew_for_every_connection(

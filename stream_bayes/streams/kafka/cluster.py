@@ -16,8 +16,9 @@ from kafka.structs import OffsetAndMetadata
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BrokerError
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import asking, bounded, made, unreachable
+from stream_bayes.streams.kafka.python_client import asking, bounded, made, refused, unreachable
 from stream_bayes.streams.kafka.transport import Interrupted
+from stream_bayes.suggestions import closest
 
 __all__ = ["Cluster", "Topic"]
 
@@ -31,10 +32,11 @@ JOURNAL = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": 
 
 
 class Topic(NamedTuple):
-    """A topic: what tells it from another one of its name, and how many partitions it has."""
+    """A topic: what tells it from another one of its name, how many partitions it has, and what this user may do."""
 
     id: str
     partitions: int
+    allowed: frozenset[str]  # such as READ; empty where the cluster does not say
 
 
 class Cluster:
@@ -88,7 +90,8 @@ class Cluster:
                     f"topic {told['name']!r} at {self.connection}: {fault.__name__.removesuffix('Error')}; "
                     "check its name, and what this user may do"
                 )
-            found[told["name"]] = Topic(str(told.get("topic_id")), len(told["partitions"]))
+            allowed = frozenset(told.get("authorized_operations") or ())
+            found[told["name"]] = Topic(str(told.get("topic_id")), len(told["partitions"]), allowed)
         return found
 
     def existing(self, names: Iterable[str]) -> dict[str, Topic]:
@@ -101,13 +104,34 @@ class Cluster:
         """
         names = list(names)
         found = self.topics(names) if names else {}
-        for name in names:
-            if name not in found:
-                raise BrokerError(
-                    f"there is no topic {name!r} at {self.connection}; make it first, or mend its name: "
-                    "none is made here"
-                )
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise BrokerError(self._without(missing))
         return found
+
+    def check(self, read: Iterable[str], written: Iterable[str]) -> None:
+        """Look whether topics are there, and may be read and written; nothing is changed.
+
+        Raises
+        ------
+        BrokerError
+            If not.
+        """
+        doing = dict.fromkeys(read, "READ") | dict.fromkeys(written, "WRITE")
+        for name, topic in self.existing(doing).items():
+            if topic.allowed and doing[name] not in topic.allowed:
+                raise refused(self.connection, f"this user may not {doing[name].lower()} topic {name!r}")
+
+    def _without(self, missing: list[str]) -> str:
+        """What to say of topics that are not there; of a single one, which may have been meant."""
+        first, *others = missing
+        if others:
+            said = f"there are no topics {', '.join(map(repr, missing))} at {self.connection}."
+        else:
+            meant = closest(first, self._ask(lambda admin: admin.list_topics()))
+            said = f"there is no topic {first!r} at {self.connection}{meant}"
+        how = f"kafka-topics.sh --create --topic {first}"
+        return f"{said} None is made here: mend the name, or make it first, as with {how}"
 
     def beginnings(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
         """The first position that each partition still holds."""

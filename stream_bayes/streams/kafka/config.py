@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.config_parts import FieldsConfig, Part, RenewedSecret, Secret
 from stream_bayes.streams.decode import decoder_names
-from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.connection import SECONDS, Connection
 from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS
 
 __all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
@@ -35,7 +35,7 @@ class KafkaConfig(Part):
     copies: int | None = Field(
         None, ge=1, description="of the journal; all brokers up to three, if not given"
     )
-    seconds: float = Field(10.0, gt=0, description="to try before saying that no broker answers")
+    seconds: float = Field(SECONDS, gt=0, description="to try before saying that no broker answers")
     transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
     most_bytes: int = Field(MOST_BYTES, ge=16_384, description="of a record that is written")
 

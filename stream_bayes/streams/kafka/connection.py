@@ -9,9 +9,10 @@ from typing import Any
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["CLIENTS", "MECHANISMS", "Connection", "Hidden"]
+__all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Hidden"]
 
 CLIENTS = ("kafka-python", "confluent-kafka")
+SECONDS = 8.0  # and some for the program to load: whoever waits for a first start is told within fifteen
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
@@ -76,7 +77,7 @@ class Connection:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     token: Callable[[], str] | None = field(default=None, repr=False)
-    seconds: float = 10.0
+    seconds: float = SECONDS
 
     def __post_init__(self) -> None:
         if isinstance(self.servers, str) or not self.servers:

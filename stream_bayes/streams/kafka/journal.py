@@ -95,8 +95,9 @@ class KafkaLog:
         return self._identity
 
     def check(self, kept: Kept | None, rebuild: bool) -> None:
-        if self._delivery is not None:
-            self._delivery.check()
+        # All topics at once, so that all that are missing are named.
+        written = [] if self._delivery is None else self._delivery.topics
+        self.source.cluster.check(self.source.decoders, written)
         self._positions(self._found(), kept, rebuild)
 
     def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:

@@ -65,11 +65,25 @@ def asking(connection: Connection) -> Iterator[None]:
         if refusal is not None:
             raise refused(connection, refusal[0]) from error
         lost = isinstance(error, LOST) or any(kind.__name__ in str(error) for kind in LOST)
-        raise (EpochLost if lost else Interrupted)(f"{_name(error)}: {error}") from error
+        raise (EpochLost if lost else Interrupted)(_said(error)) from error
 
 
 def _name(error: BaseException) -> str:
     return type(error).__name__.removesuffix("Error")
+
+
+def _said(error: BaseException) -> str:
+    """An error of the client's in a line, with its name once.
+
+    Examples
+    --------
+    >>> _said(kafka_errors.KafkaTimeoutError("no answer in 3 seconds"))
+    'KafkaTimeout: no answer in 3 seconds'
+    """
+    told = " ".join(str(error).split())
+    for name in (type(error).__name__, f"[Error {getattr(error, 'errno', None)}] {type(error).__name__}"):
+        told = told.removeprefix(name).removeprefix(":").lstrip()
+    return f"{_name(error)}: {told}".removesuffix(": ")
 
 
 def bounded(question: Callable[[], T], seconds: float) -> T:
@@ -106,8 +120,12 @@ def made(client: Callable[..., T], seconds: float, **settings: Any) -> T:
     parts: list[KafkaNetClient] = []
 
     def network(**inner: Any) -> KafkaNetClient:
-        parts.append(KafkaNetClient(**inner))
-        return parts[-1]
+        part = KafkaNetClient(**inner)
+        part.cluster.config["allow_auto_create_topics"] = (
+            False  # the client takes this setting, and forgets it
+        )
+        parts.append(part)
+        return part
 
     refusals = _Refusals()
     told = logging.getLogger("kafka.net.manager")
@@ -253,6 +271,8 @@ class PythonWriter:
             self._learn_of(topic)
         with asking(self._connection):
             future = self._producer.send(topic, value, key, [], partition)
+            if future.is_done:
+                future.get(timeout=0)
         self._sent.append(future)
         return lambda: int(future.get(timeout=0).offset)
 
@@ -263,6 +283,8 @@ class PythonWriter:
                 if topic not in self._known:
                     self._learn_of(topic)
                 future = send(topic, value, key, headers, partition)
+                if future.is_done:  # refused by the client, which tells no transaction of it
+                    future.get(timeout=0)
                 if self._asked_after:
                     self._sent.append(future)
 
