@@ -15,7 +15,7 @@ cdef class Encoder:
     cdef public list nominal
     cdef public list numeric
     cdef public bint declared
-    cdef public bint mixed
+    cdef public object numbers_named
     cdef public bint refuse
     cdef public Row row
     cdef public Vocabulary labels

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 import cython
 
 from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.inputs import check_declared, feature_name, no_features, read_nominal, read_number
+from stream_bayes.core.inputs import (
+    ALL,
+    NONE,
+    check_declared,
+    feature_name,
+    no_features,
+    read_nominal,
+    read_number,
+)
 from stream_bayes.core.values import canonical, canonical_label, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
 
@@ -46,10 +54,10 @@ class Encoder:
     """What encoders of every kind of event share: the labels, the features, the row, and the list of what is new.
 
     `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared`
-    features, others are ignored, or refused if `refuse` is set, and unless `mixed` is taken back their nominal values
-    may be numbers, too. `encode` leaves in `created` what it added, one
-    entry a code or a feature. Whoever called it either clears that list when the tables have made room, or
-    calls `rollback`, and nothing has happened.
+    features, others are ignored, or refused if `refuse` is set. Which numbers may be values of nominal features,
+    `numbers_named` says: all where features are declared, none otherwise, unless it is set. `encode` leaves in
+    `created` what it added, one entry a code or a feature. Whoever called it either clears that list when the tables
+    have made room, or calls `rollback`, and nothing has happened.
     """
 
     def __init__(self, labels: Vocabulary, declared: cython.bint, refuse: cython.bint):
@@ -57,7 +65,7 @@ class Encoder:
         self.nominal = []
         self.numeric = []
         self.declared = declared
-        self.mixed = declared
+        self.numbers_named = ALL if declared else NONE
         self.refuse = refuse
         self.row = Row()
         self.labels = labels
@@ -362,7 +370,7 @@ class RowEncoder(Encoder):
                 row.numbers += 1
             else:
                 if type(value) is not str:
-                    value = read_nominal(name, value, self.mixed)
+                    value = read_nominal(name, value, self.numbers_named)
                     if value is None:
                         continue
                 code = feature.vocabulary.lookup(value)

@@ -13,7 +13,7 @@ from stream_bayes.core._kernels import Reading
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.inputs import feature_name
+from stream_bayes.core.inputs import check_named, feature_name, may_be_name
 from stream_bayes.core.values import Value, shown
 from stream_bayes.errors import BadValue, BadWeight, KindChanged, UnknownFeature
 
@@ -100,16 +100,14 @@ def _check_values(store: CountStore, feature: Any, values: Sequence[Value], colu
         raise BadValue(message) if store.encoder.declared else KindChanged(message)
     for code, value in enumerate(values):
         foreign = known.closed and value not in known
-        number = not store.encoder.mixed and isinstance(value, (int, float)) and not isinstance(value, bool)
+        number = not may_be_name(value, store.encoder.numbers_named)
         if not (foreign or number) or not bool((column == code).any()):
             continue
         if foreign:
             raise BadValue(
                 f"feature {shown(name)}: {shown(value)} is not among the declared values {known.values!r}"
             )
-        raise KindChanged(
-            f"column {shown(name)} is nominal but holds the number {shown(value)}; declare it in the learner's schema"
-        )
+        check_named("column", name, value, store.encoder.numbers_named)
 
 
 def _own_codes(

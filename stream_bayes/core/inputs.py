@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sized
+from typing import TypeGuard
 
 from stream_bayes.core.values import Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, KindChanged
 
 __all__ = [
+    "ALL",
+    "NONE",
+    "WHOLE",
     "check_declared",
+    "check_named",
     "feature_name",
+    "is_number",
+    "may_be_name",
     "no_bag",
     "no_features",
     "read_count",
     "read_nominal",
     "read_number",
 ]
+
+NONE, WHOLE, ALL = "none", "whole", "all"  # which numbers may be values of nominal features
 
 
 def feature_name(name: object) -> Value:
@@ -79,17 +88,34 @@ def _canonical_or_number(name: object, value: object) -> Value:
     return value if isinstance(value, float) else canonical(value, feature=name)
 
 
-def read_nominal(name: object, value: object, declared: bool) -> Value | None:
+def read_nominal(name: object, value: object, numbers: str) -> Value | None:
     """A nominal feature's value as a dict key, None where it is missing."""
     if is_missing(value):
         return None
     value = canonical(value, feature=name)
-    if not declared and isinstance(value, (int, float)) and type(value) is not bool:
-        raise KindChanged(
-            f"feature {name!r} is nominal, of str, bytes, bool or tuples, but got the number {value!r}; declare it "
-            "Nominal in a schema if numbers are names there"
-        )
+    check_named("feature", name, value, numbers)
     return value
+
+
+def check_named(what: str, name: object, value: Value, numbers: str) -> None:
+    """Refuse a number as a nominal feature's value, where such `numbers` may not be that."""
+    if may_be_name(value, numbers):
+        return
+    kind = "takes names, and whole numbers for names" if numbers == WHOLE else "is nominal"
+    raise KindChanged(
+        f"{what} {shown(name)} {kind}, but got the number {shown(value)}; declare it Nominal in a schema, as "
+        f"Schema({{{shown(name)}: Nominal()}}), if numbers are names there"
+    )
+
+
+def may_be_name(value: Value, numbers: str) -> bool:
+    """Whether a nominal feature that takes such `numbers` for names may have the value."""
+    return numbers == ALL or not is_number(value) or (numbers == WHOLE and value % 1 == 0)
+
+
+def is_number(value: Value) -> TypeGuard[int | float]:
+    """Whether a value is a number, and no bool."""
+    return isinstance(value, (int, float)) and type(value) is not bool
 
 
 def read_count(token: object, value: object) -> float:

@@ -135,8 +135,9 @@ def bif_text(network: DiscreteNetwork | HandsOver) -> str:
 
     The format knows names and labels as texts only: what is no string is written as its `repr`, and is read as a
     string. Other tools read less than the format allows: pgmpy 1.1 refuses or misreads names with commas, brackets or
-    quotes in them; pyAgrum 3.3 refuses labels other than words of ASCII letters, digits and underscores, and variables
-    with a single label, and it rounds to single precision.
+    quotes in them; neither it nor pyAgrum 3.3 reads variables with spaces in their names; pyAgrum refuses labels other
+    than words of ASCII letters, digits and underscores, and variables with a single label, and it rounds to single
+    precision.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from stream_bayes.core._encoding import RowEncoder, read_weight
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.counts import CountStore
-from stream_bayes.core.inputs import check_declared, feature_name
+from stream_bayes.core.inputs import check_declared, check_named, feature_name
 from stream_bayes.core.values import Value, canonical, canonical_label, shown
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
 from stream_bayes.frame_columns import factorise, numbers, python_values, value_types
@@ -225,13 +225,8 @@ def _rows(
         feature = _feature(encoder, name, False, named)
         if feature is None:
             continue
-        if not encoder.mixed and any(
-            isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
-        ):
-            raise KindChanged(
-                f"column {shown(name)} is nominal but holds numbers; declare it in the learner's schema, as "
-                f"Schema({{{name!r}: Nominal()}})"
-            )
+        for value in values:
+            check_named("column", name, value, encoder.numbers_named)
         if learning and feature.vocabulary.closed:
             _refuse_undeclared(f"feature {shown(name)}:", column, values, feature.vocabulary, BadValue)
         create = partial(_create, feature.vocabulary, encoder.created)

@@ -53,7 +53,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         The number of learned events after which a sample weighs half; None keeps everything.
     schema
         What is declared of the variables: their values, or the cuts of numeric ones, which are then read as the bin
-        they fall into. Without it variables are nominal, and their values met as they come.
+        they fall into. Without it variables are nominal, and their values, whole numbers among them, met as they come.
     max_values
         How many values a variable may have; further ones share one, `<other>`.
     memory_budget

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from stream_bayes.core._binning import Bins
@@ -10,6 +10,7 @@ from stream_bayes.core._encoding import RowEncoder
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.cutting import bin_names
 from stream_bayes.core.family_counts import EVENT
+from stream_bayes.core.inputs import ALL, NONE, WHOLE, is_number
 from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, shown
@@ -47,17 +48,20 @@ def encoder_of(
         declared = {name: Vocabulary(given.get(name, ()), max_values) for name in structure.variables}
     bins = Bins(max(len(known) + 1 for known in cuts.values())) if cuts else None
     encoder = RowEncoder(Vocabulary((EVENT,), None, True), declared, refuse, "nominal", max_values, bins)
-    # What was not declared is nominal as soon as it is met, and numbers among it are rather a mistake.
-    encoder.mixed = schema is not None or _holds_numbers(given.values())
+    if schema is None:
+        encoder.numbers_named = _numbers_named(given.values())
     return encoder, cuts
 
 
-def _holds_numbers(several: Iterable[Iterable[Any]]) -> bool:
-    return any(
-        isinstance(value, (int, float)) and not isinstance(value, bool)
-        for values in several
-        for value in values
-    )
+def _numbers_named(given: Collection[Iterable[Any]]) -> str:
+    """Which numbers may be values where nothing is declared.
+
+    Whole ones, as tables of events are full of 0 and 1; others were rather measured. Beside given labels of which none
+    is a number, a number is a mistake: 1 is not "1".
+    """
+    if not given:
+        return WHOLE
+    return ALL if any(is_number(value) for values in given for value in values) else NONE
 
 
 def _refuse_foreign(name: str, values: Iterable[Value], declared: Iterable[Value]) -> None:

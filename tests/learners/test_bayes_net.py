@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes import BayesNet, Nominal, Numeric, Schema, Structure
+from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Numeric, Schema, Structure
 from stream_bayes.errors import (
     BadValue,
     BadWeight,
@@ -140,7 +141,7 @@ def test_coded_columns_are_refused_as_events_are():
     with pytest.raises(BadWeight):
         closed.learn_many(Schema({"rain": Nominal()}).encode([{"rain": "yes"}]), [1.0, 2.0])
     assert closed.state()["checksum"] == before
-    numbers = Schema({"rain": Nominal()}).encode([{"rain": 3}])
+    numbers = Schema({"rain": Nominal()}).encode([{"rain": 3.5}])
     with pytest.raises(KindChanged):
         BayesNet(structure).learn_many(numbers)
 
@@ -172,6 +173,45 @@ def test_a_number_without_cuts_is_refused():
     with pytest.raises(SchemaError, match="cuts"):
         BayesNet({"size": []}, schema=Schema({"size": Numeric()}))
     assert model.clock == 0
+
+
+def test_whole_numbers_are_names():
+    events = [
+        {"door": 2, "host": 0},
+        {"door": 1, "host": 1.0},
+        {"door": np.int64(2), "host": None},
+        {"door": 1},
+    ]
+    structure = {"door": [], "host": ["door"]}
+    single, columns, coded = BayesNet(structure), BayesNet(structure), BayesNet(structure)
+    for event in events:
+        single.learn_one(event)
+    columns.learn_many(pd.DataFrame({"door": [2, 1, 2, 1], "host": [0, 1, None, None]}))
+    coded.learn_many(Schema({"door": Nominal(), "host": Nominal()}).encode(events))
+    for model in (single, columns, coded):
+        assert model.states == {"door": (2, 1), "host": (0, 1)}
+        assert dict(model.query("host", {"door": 2})) == dict(single.query("host", {"door": np.int64(2)}))
+        assert model.log_likelihood_one({"door": 1, "host": 1}) == single.log_likelihood_one(
+            {"door": 1, "host": 1}
+        )
+    loaded = BayesNet.from_state(single.state())
+    loaded.unlearn_one(events[0])
+    assert loaded.states == {"door": (2, 1), "host": (1,)}
+    assert (
+        loaded.state()["checksum"]
+        == (BayesNet.from_state(loaded.state()) + BayesNet(structure)).state()["checksum"]
+    )
+    with pytest.raises(KindChanged, match=r"the number 1\.5;"):
+        single.learn_many(pd.DataFrame({"door": [2.0, 1.5]}))
+
+
+def test_beside_labels_given_beforehand_that_are_no_numbers_a_number_is_a_mistake():
+    known = DiscreteNetwork(Structure({"coin": []}), {"coin": ["0", "1"]}, {"coin": [0.5, 0.5]})
+    model = BayesNet.from_network(known)
+    with pytest.raises(KindChanged, match="'coin'"):
+        model.learn_one({"coin": 1})
+    with pytest.raises(KindChanged, match="'coin'"):
+        model.learn_many(pd.DataFrame({"coin": [1]}))
 
 
 def test_numbers_fall_into_declared_bins():
@@ -211,7 +251,7 @@ def test_values_past_a_limit_share_one():
 def test_nothing_of_a_refused_event_is_kept():
     model = learned(START)
     before = model.state()["checksum"]
-    for bad in ({"a": "new", "d": [1]}, {"a": "new", "d": 4}, ["a"]):
+    for bad in ({"a": "new", "d": [1]}, {"a": "new", "d": 4.5}, ["a"]):
         with pytest.raises((BadValue, KindChanged)):
             model.learn_one(bad)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(BadWeight):
