@@ -163,6 +163,7 @@ learners.dependence
 learners.conditional_table
 learners.network_encoding
 learners.network_answers
+learners.one_by_one
 learners.bayes_net
 learners.bayes_net_classifier
 learners.live_choice

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
+from stream_bayes.frames import Native
 from stream_bayes.learners.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.base import BayesClassifier, X, check_learner, most_probable
 from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
@@ -31,14 +32,17 @@ from stream_bayes.learners.drift_log import edge_name
 from stream_bayes.learners.families import TOGETHER, FamilyWatch, family_signals
 from stream_bayes.learners.half_life_choice import LEAST
 from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.one_by_one import samples_of
 from stream_bayes.learners.succession import Succession
 from stream_bayes.learners.trial import Trial
 from stream_bayes.learners.watching import (
     BINARY,
     FEWEST,
     MOST_LOSS,
+    SIGNALS,
     detector_of,
     mean_of,
+    natural_signal,
     numbers_of,
     since_change,
 )
@@ -60,7 +64,7 @@ class DriftAdaptive(Succession):
         What the detector is fed: `"log-loss"` of each answer, as a share of 5 nats; `"error"`, 1 for a wrong answer
         and 0 for a right one; or `"family"`, how well each feature is foretold by the class and its parents, with a
         detector for each. Of a network, then, only what drifted is searched anew. Detectors of binary signals take
-        errors only.
+        errors only. None: errors for these, log-loss for others.
     policy
         What the candidates are. `"both"`: a new learner of the events since the change alone, counts and structure.
         `"refit"`: of these events, with the present structure. `"search"`: the present counts, and a structure derived
@@ -110,7 +114,7 @@ class DriftAdaptive(Succession):
         self,
         learner: BayesClassifier,
         detector: Any = "adwin",
-        signal: str = "log-loss",
+        signal: str | None = None,
         policy: str = "both",
         search: HillClimbing | None = None,
         search_delay: int = 0,
@@ -134,9 +138,10 @@ class DriftAdaptive(Succession):
         self._check()
         self._begin()
         self._detector = detector_of(detector, signal)
+        self._signal = signal or natural_signal(self._detector)
         self._binary = isinstance(self._detector, BINARY)
         self._can_warn = hasattr(self._detector, "warning_detected")
-        self._families = FamilyWatch(self._detector) if signal == "family" else None
+        self._families = FamilyWatch(self._detector) if self._signal == "family" else None
         self._fed = 0  # events that the detector was fed
         self._warned: int | None = None  # the first event after the change, by a detector that warns
         self._shadow: BayesClassifier | None = None  # learns since the warning
@@ -148,7 +153,8 @@ class DriftAdaptive(Succession):
             raise BadValue(
                 f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
             )
-        check_choice("signal", self.signal, ("log-loss", "error", "family"))
+        if self.signal is not None:
+            check_choice("signal", self.signal, SIGNALS)
         check_choice("policy", self.policy, tuple(POLICIES))
         for name in ("window", "judge_after", "trials"):
             check_count(name, getattr(self, name))
@@ -177,6 +183,19 @@ class DriftAdaptive(Succession):
         """Learn a sample: all of it, or, where anything is refused, nothing."""
         self.predict_learn_one(x, y, w)
 
+    def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order.
+
+        Where one is refused none is learned. Whether a learner's memory budget is enough is found out on the way.
+
+        Parameters
+        ----------
+        X, y, w
+            As in `BayesClassifier.learn_many`.
+        """
+        for sample in samples_of(self._model, X, y, w):
+            self.learn_one(*sample)
+
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned; then learn it."""
         model = self._model
@@ -189,7 +208,7 @@ class DriftAdaptive(Succession):
             return answer
         share = answer.get(y, 0.0)
         loss = -log(share if share > LEAST else LEAST)
-        if self.signal == "error":
+        if self._signal == "error":
             signal = float(most_probable(answer) != y)
         else:
             signal = loss / MOST_LOSS if loss < MOST_LOSS else 1.0
@@ -303,13 +322,13 @@ class DriftAdaptive(Succession):
         before, after = mean_of(signals[:change]), mean_of(signals[change:])
         if newest == 0 or after <= before:
             return False
-        scale = 1.0 if self.signal == "error" else MOST_LOSS
+        scale = 1.0 if self._signal == "error" else MOST_LOSS
         score = {"before": scale * before, "after": scale * after}
         self._note("drift", since=self._clock - newest + 1, score=score)
         return True
 
     def _settle(self) -> None:
-        self._detector, self._fed = detector_of(self.detector, self.signal), 0
+        self._detector, self._fed = detector_of(self.detector, self._signal), 0
         if self._families is not None:
             self._families = FamilyWatch(self._detector)
 
@@ -321,7 +340,7 @@ class DriftAdaptive(Succession):
         }
         if families is not None:
             detector["families"] = families
-        self.log.add(what, self._clock, signal=self.signal, detector=detector, **told)
+        self.log.add(what, self._clock, signal=self._signal, detector=detector, **told)
 
     # -- reading the model --------------------------------------------------------------------------------------------
 
@@ -333,6 +352,11 @@ class DriftAdaptive(Succession):
         if self._task is not None:
             return "searching"
         return "stable" if self._warned is None else "warning"
+
+    @property
+    def signal_(self) -> str:
+        """What the detector is fed."""
+        return self._signal
 
     @property
     def memory_bytes(self) -> int:

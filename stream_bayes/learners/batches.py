@@ -25,7 +25,7 @@ from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, Un
 from stream_bayes.frame_columns import factorise, numbers, python_values, value_types
 from stream_bayes.frames import Native, is_frame, labels_of, read_table
 
-__all__ = ["encode_batch", "row_count"]
+__all__ = ["check_batch", "encode_batch", "row_count", "row_weights"]
 
 Codes = NDArray[np.int32]
 NominalColumn = tuple[Any, Codes, Sequence[Value]]
@@ -56,11 +56,19 @@ def encode_batch(
         return batch
 
 
+def check_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> None:
+    """Refuse the rows that `encode_batch` would for learning; nothing has changed."""
+    try:
+        _encoded(store, xs, ys, ws, True)
+    finally:
+        store.encoder.rollback()
+
+
 def _encoded(store: CountStore, xs: Native, ys: Native, ws: Native, learning: bool) -> Batch:
     if isinstance(xs, (list, tuple)):
         return _from_dicts(store, xs, ys, ws, learning)
     rows = row_count(xs)
-    weights = _weights(ws, rows)
+    weights = row_weights(ws, rows)
     naming = weights > 0 if learning else np.zeros(rows, bool)  # a sample without weight names nothing
     labels = _labels(store, xs, ys, naming) if learning else None
     if isinstance(store.encoder, RowEncoder):
@@ -90,7 +98,7 @@ def _is_whole(batch: Batch) -> bool:
     return bool((amount == np.floor(amount)).all())
 
 
-def _weights(ws: Native, rows: int) -> NDArray[np.float64]:
+def row_weights(ws: Native, rows: int) -> NDArray[np.float64]:
     """A weight for each row: 1, the one given, or one each."""
     if ws is None or isinstance(ws, (int, float, str, bytes, np.number)):
         return np.full(rows, read_weight(1.0 if ws is None else ws))
@@ -107,7 +115,7 @@ def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, le
         raise BadLabel("a label is needed for each row")
     try:
         if learning:
-            labels, weights = labels_of(ys), _weights(ws, len(xs)).tolist()
+            labels, weights = labels_of(ys), row_weights(ws, len(xs)).tolist()
             if len(labels) != len(xs):
                 raise SchemaError(f"{len(xs)} rows, but {len(labels)} labels")
             encoder.encode_all(xs, labels, weights, batch)

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from river import base
 
 from stream_bayes.errors import BadValue
+from stream_bayes.frames import Native
 from stream_bayes.learners.arguments import check_choice, check_number
 from stream_bayes.learners.base import BayesClassifier, X, check_learner, most_probable
 from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.one_by_one import samples_of
 
 __all__ = ["HalfLifeChoice", "HalfLifeLeader", "log_loss"]
 
@@ -108,6 +110,11 @@ class HalfLifeChoice(base.Classifier):
     def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
         """Learn a sample: all of it, or, where anything is refused, nothing."""
         self.predict_learn_one(x, y, w)
+
+    def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order; where one is refused, none."""
+        for sample in samples_of(self._members[0], X, y, w):
+            self.learn_one(*sample)
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """The probabilities of a sample before it is learned; then learn it."""

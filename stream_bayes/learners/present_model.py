@@ -13,7 +13,7 @@ from stream_bayes.learners.explanation import Explanation
 __all__ = ["PresentModel"]
 
 
-class PresentModel(base.Classifier):
+class PresentModel(base.MiniBatchClassifier):
     """What is asked goes to the model that answers now."""
 
     _model: BayesClassifier

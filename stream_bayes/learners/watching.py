@@ -19,12 +19,15 @@ __all__ = [
     "DETECTORS",
     "FEWEST",
     "MOST_LOSS",
+    "SIGNALS",
     "detector_of",
     "mean_of",
+    "natural_signal",
     "numbers_of",
     "since_change",
 ]
 
+SIGNALS = ("log-loss", "error", "family")
 MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
 FEWEST = 20  # events before and after a change, at least
 SURE = 3.0  # standard errors that a rise is to be from none
@@ -41,8 +44,8 @@ DETECTORS: Mapping[str, type[base.DriftDetector | base.BinaryDriftDetector]] = {
 }
 
 
-def detector_of(given: Any, signal: str) -> Any:
-    """A new detector, by its name or like the one that is given, that can be fed this signal."""
+def detector_of(given: Any, signal: str | None) -> Any:
+    """A new detector, by its name or like the one that is given, that can be fed this signal; None: its natural one."""
     detector = given
     if isinstance(given, str) and given in DETECTORS:
         made: Any = DETECTORS[given]
@@ -54,9 +57,23 @@ def detector_of(given: Any, signal: str) -> Any:
             f"detector must be one of {', '.join(map(repr, DETECTORS))}, or a drift detector as River has them, with "
             f"update, drift_detected and clone, not {shown(detector)}"
         )
-    if isinstance(detector, BINARY) and signal != "error":
-        raise BadValue(f"{type(detector).__name__} detects drift in errors; give it signal='error'")
+    if signal not in (None, "error") and isinstance(detector, BINARY):
+        raise BadValue(
+            f"{type(detector).__name__} detects drift in errors, and cannot be fed signal={signal!r}: leave "
+            "signal out, or use a detector of numbers, as 'adwin'"
+        )
     return detector.clone()
+
+
+def natural_signal(detector: Any) -> str:
+    """What a detector is fed if nothing else is said.
+
+    Examples
+    --------
+    >>> natural_signal(binary.DDM()), natural_signal(drift.ADWIN())
+    ('error', 'log-loss')
+    """
+    return "error" if isinstance(detector, BINARY) else "log-loss"
 
 
 def numbers_of(detector: Any) -> dict[str, float]:

@@ -16,7 +16,7 @@ from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.watching import BINARY, DETECTORS
+from stream_bayes.learners.watching import DETECTORS
 
 __all__ = [
     "TRANSFORMERS",
@@ -104,7 +104,7 @@ def make_adaptive(
     of_detector: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> DriftAdaptive:
-    """A learner that follows drift, with the detector of a name. One of errors is fed errors, if nothing else is said.
+    """A learner that follows drift, with the detector of a name.
 
     Raises
     ------
@@ -114,15 +114,13 @@ def make_adaptive(
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> make_adaptive(NaiveBayes(), "ddm", {"warm_start": 50}, {"window": 500}).signal
+    >>> make_adaptive(NaiveBayes(), "ddm", {"warm_start": 50}, {"window": 500}).signal_
     'error'
     """
     made, given = make_detector(detector, of_detector), dict(arguments or {})
     check_adapting(given)
     if isinstance(given.get("search"), Mapping):
         given["search"] = _search(given["search"])
-    if isinstance(made, BINARY):
-        given.setdefault("signal", "error")
     try:
         return DriftAdaptive(learner, made, **given)
     except StreamBayesError as error:

@@ -287,7 +287,7 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
     trial, rungs = held._trial, len(POLICIES[held.policy])
     tried = len(held._candidates) if trial is None else len(trial.gains)
     return (
-        (held.signal == "family") == (held._families is not None)
+        (held.signal_ == "family") == (held._families is not None)
         and (trial is None or not trial.gains or tried == len(held._candidates))
         and (trial is not None or not held._candidates)
         and (trial is None or held._task is None)
@@ -309,7 +309,7 @@ def _search(held: DriftAdaptive) -> str | None:
 register(
     DriftAdaptive,
     _adaptive,
-    derived=["_beside", "_running", "_binary", "_can_warn"],
-    parameters={"search": _search},
+    derived=["_beside", "_running", "_binary", "_can_warn", "_signal"],
+    parameters={"search": _search, "signal": lambda held: held.signal_},
     fits=_adaptive_fits,
 )

@@ -294,7 +294,7 @@ def test_bad_arguments_are_refused() -> None:
         {"detector": "adwim"},
         {"detector": drift.ADWIN},
         {"detector": object()},
-        {"detector": binary.DDM()},
+        {"detector": binary.DDM(), "signal": "log-loss"},
         {"signal": "accuracy"},
         {"policy": "restart"},
         {"window": 0},

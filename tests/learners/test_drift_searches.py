@@ -307,8 +307,9 @@ def test_the_time_that_a_search_took_stands_apart() -> None:
     ],
 )
 def test_every_detector_has_a_name_and_its_state_is_kept(name: str, kind: type, signal: str) -> None:
-    make = lambda: DriftAdaptive(NaiveBayes(), name, signal)
+    make = lambda: DriftAdaptive(NaiveBayes(), name)
     whole, stream = make(), drifting(2, 500, 300)
+    assert whole.signal_ == signal
     losses(whole, stream[:600])
     other = again(whole, make)
     assert type(other._detector) is kind
