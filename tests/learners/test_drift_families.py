@@ -15,7 +15,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.families import family_signals
 from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.testing.concepts import drawn_network
-from tests.learners.drifting_streams import TARGET, again, bytes_of, drifting, losses, told
+from tests.learners.drifting_streams import TARGET, Stream, again, bytes_of, drifting, losses, told
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "NaiveBayes": NaiveBayes,
@@ -71,22 +71,31 @@ def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
         assert signal == pytest.approx(min(expected, 1.0), abs=1e-12)
 
 
-def test_of_a_network_only_what_drifted_is_searched_anew() -> None:
-    start = Structure({**{f"v{n}": [TARGET] for n in range(8) if n != 4}, TARGET: []})
-    model = DriftAdaptive(BayesNetClassifier(start, target=TARGET), signal="family")
-    stream = drifting(2, 2000, 1500, changed=["v7"])
-    drifted: set[str] = set()
-    adopted: list[Any] = []
-    for x, y in stream:
-        model.learn_one(x, y)
-    for entry in model.log.entries:
-        if entry["what"] == "drift":
-            drifted = set(entry["detector"]["families"])
-        if entry["what"] == "adopted":
-            edges = entry["structure"]["added"] + entry["structure"]["removed"]
-            adopted.append(edges)
-            assert {child for _, child in edges} <= drifted
-    assert len(told(model)) >= 2
+def one_that_turns_to_the_class(number: int, change: int) -> Stream:
+    """`told` says little of the class, `twin` always follows `one`, and `late` follows the class from one event on.
+
+    A search of all would let `twin` depend on `one`.
+    """
+    rng = np.random.default_rng(5)
+    stream: Stream = []
+    for n, (label, one, noise) in enumerate(rng.random((number, 3)).tolist()):
+        y = "yes" if label < 0.5 else "no"
+        late = y if n >= change and noise > 0.05 else ("yes" if noise > 0.1 else "no")
+        told = y if rng.random() < 0.6 else "other"
+        one_ = "a" if one < 0.5 else "b"
+        stream.append(({"told": told, "one": one_, "twin": one_, "late": late}, y))
+    return stream
+
+
+@pytest.mark.parametrize("delay", [0, 50])
+def test_of_a_network_only_what_drifted_is_searched_anew(delay: int) -> None:
+    start = Structure({"class": [], "told": ["class"], "one": [], "twin": [], "late": []})
+    network = BayesNetClassifier(start, target="class")
+    model = DriftAdaptive(network, signal="family", search_delay=delay, window=500)
+    losses(model, one_that_turns_to_the_class(3000, change=2000))
+    assert [what for what in told(model) if what != "searched"] == ["drift", "adopted"]
+    assert model.log.entries[0]["detector"]["families"] == ["late"]
+    assert model.log.entries[-1]["structure"] == {"added": [["class", "late"]], "removed": []}
 
 
 def test_families_that_are_foretold_better_are_no_drift() -> None:
