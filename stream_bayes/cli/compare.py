@@ -73,6 +73,7 @@ def compare(
     nominal: Nominal = [],
     ignore: Ignore = [],
     delimiter: Delimiter = None,
+    drift: Annotated[str | None, typer.Option(hidden=True)] = None,
     every: Annotated[int, typer.Option(help="Note where they stand after so many events.", min=1)] = 100,
     delay: Annotated[int, typer.Option(help="How many events later labels come.", min=0)] = 0,
     most: Annotated[int | None, typer.Option(help="Stop after so many events.", min=1)] = None,
@@ -89,6 +90,10 @@ def compare(
 ) -> None:
     """Let models predict, then learn, each event of one stream; say how good each was, and how fast."""
     with telling_errors():
+        if drift is not None:  # as `replay` has it
+            raise BadValue(
+                f"--drift {drift}: say of each model whether it is to follow drift: --model tan+{drift}"
+            )
         _check_files(lines, picture, save)
         source, schema = _stream(file, target, time, nominal, ignore, delimiter)
         with closing(source):

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from stream_bayes import plots
 from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json, print_table
+from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.snapshots import Key, store_of
 from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
 from stream_bayes.river_state.drift_logs import drift_logs
@@ -22,6 +24,7 @@ __all__ = ["drifts"]
 
 drifts = typer.Typer(name="drift", help="Look at what was noted of drifts.", no_args_is_help=True)
 
+HEADINGS = ("event", "since", "what", "before -> after")
 MOST_EDGES = 6  # of a structure's difference, in a cell
 
 
@@ -57,7 +60,7 @@ def show(
         elif not entries:
             Console().print(f"no drift was noticed in {source}", highlight=False)
         else:
-            print_table(f"drifts in {source}", [_row(entry) for entry in entries], right=("event", "since"))
+            _print_entries(f"drifts in {source}", entries)
 
 
 def _draw(entries: Sequence[Mapping[str, Any]], picture: Path) -> None:
@@ -114,27 +117,55 @@ def _of_line(source: Path, number: int, line: bytes) -> dict[str, Any]:
     return dict(entry)
 
 
-def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry for people: what there is nothing to say of is left empty."""
-    position = entry.get("position")
-    structure = entry.get("structure") or {}
-    score = entry.get("score") or {}
+def _print_entries(title: str, entries: Sequence[Mapping[str, Any]]) -> None:
+    """A line each, and below it what takes more room: in a narrow window no column is left to break in."""
+    rows = [HEADINGS, *map(_facts, entries)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    console = Console(highlight=False)
+    console.print(Text(title, style="italic"))
+    for row, entry in zip(rows, [None, *entries], strict=True):
+        event, since, what, scores = row
+        line = f"{event:>{widths[0]}}  {since:>{widths[1]}}  {what:<{widths[2]}}  {scores}"
+        console.print(Text(line, style="bold" if entry is None else ""), overflow="fold")
+        for detail in () if entry is None else _details(entry):
+            console.print(Padding(Text(detail), (0, 0, 0, widths[0] + 2)))
+
+
+def _facts(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What there is nothing to say of is left empty."""
+    since, score = entry.get("since"), entry.get("score") or {}
     before, after = score.get("before"), score.get("after")
-    return {
-        "event": entry["event"],
-        "time": _or_nothing(entry.get("time")),
-        "position": "" if position is None else f"{entry['source']}[{entry['partition']}]={position:,}",
-        "what": " ".join(str(part) for part in (entry["what"], entry.get("candidate")) if part is not None),
-        "since": _or_nothing(entry.get("since")),
-        "before -> after": "" if before is None or after is None else f"{before:.4g} -> {after:.4g}",
-        "structure": _difference(structure.get("added") or (), structure.get("removed") or ()),
-        "seconds": _or_nothing(entry.get("seconds")),
-        "why": _or_nothing(entry.get("why")),
-    }
+    return (
+        f"{entry['event']:,}",
+        "" if since is None else f"{since:,}",
+        " ".join(str(part) for part in (entry["what"], entry.get("candidate")) if part is not None),
+        "" if before is None or after is None else f"{before:.4g} -> {after:.4g}",
+    )
 
 
-def _or_nothing(value: Any) -> Any:
-    return "" if value is None else value
+def _details(entry: Mapping[str, Any]) -> list[str]:
+    structure, families = entry.get("structure") or {}, (entry.get("detector") or {}).get("families")
+    told = [
+        entry.get("why") or "",
+        "" if not families else "families: " + " ".join(families),
+        _difference(structure.get("added") or (), structure.get("removed") or ()),
+        _place(entry),
+        "" if entry.get("seconds") is None else f"took {entry['seconds']:.4g} s",
+    ]
+    return list(filter(None, told))
+
+
+def _place(entry: Mapping[str, Any]) -> str:
+    """The record that an entry came with, and its time.
+
+    Examples
+    --------
+    >>> _place({"source": "events", "partition": 0, "position": 1536, "time": 12.5})
+    'events[0]=1,536 at 12.5'
+    """
+    position, time = entry.get("position"), entry.get("time")
+    place = "" if position is None else f"{entry['source']}[{entry['partition']}]={position:,}"
+    return place if time is None else f"{place} at {time:.15g}".lstrip()
 
 
 def _difference(added: Sequence[Sequence[str]], removed: Sequence[Sequence[str]]) -> str:

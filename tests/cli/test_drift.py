@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import plots
+from stream_bayes.learners.drift_log import DriftLog
 from stream_bayes.snapshot import Snapshot
 from tests.cli.test_snapshots import run
 
@@ -65,6 +66,39 @@ def test_a_table_tells_when_and_what(lights: Path, tmp_path: Path) -> None:
     for entry in entries:
         line = next(line for line in told.splitlines() if line.split()[:1] == [str(entry["event"])])
         assert str(entry["what"]) in line
+
+
+def test_in_eighty_columns_no_number_and_no_word_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    log = DriftLog()
+    score = {"before": 0.123456, "after": 12.3456}
+    edges = {"added": [["sprinkler", "pavement"]], "removed": [["rain", "pavement"]]}
+    log.add("drift", 12_345_678, since=12_345_600, score=score, detector={"families": ["pavement"]})
+    log.add("refused", 12_345_700, candidate="retired 12", score=score, why="the world has changed again")
+    log.add("adopted", 12_345_800, candidate="both", score=score, structure=edges, seconds=0.5)
+    for entry in log.entries:
+        entry.update(source="events", partition=0, position=entry["event"] - 1, time=1_789_000_000.5)
+    (tmp_path / "drifts.jsonl").write_text(log.json_lines())
+    told = run("drift", "show", tmp_path / "drifts.jsonl").stdout
+    lines = told.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [next(line for line in lines if line.split()[:1] == [f"{e['event']:,}"]) for e in log.entries]
+    assert all("0.1235 -> 12.35" in row for row in rows) and "12,345,600" in rows[0]
+    words = " ".join(line for line in lines[3:]).split()
+    expected = [
+        "refused",
+        "retired",
+        "12",
+        "adopted",
+        "both",
+        "+sprinkler>pavement",
+        "-rain>pavement",
+        "pavement",
+    ]
+    expected += ["events[0]=12,345,677", "at", "1789000000.5", "took", "0.5", "changed", "again"]
+    assert [word for word in expected if word not in words] == []
 
 
 def test_the_arguments_of_following_reach_it(lights: Path, tmp_path: Path) -> None:
@@ -133,6 +167,7 @@ def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(
     [
         (("replay", "{}", "--target", "day", "--drift", "adwim"), 3, "did you mean 'adwin'"),
         (("replay", "{}", "--target", "day", "--drift-arg", "window=5"), 3, "need --drift"),
+        (("compare", "{}", "--target", "day", "--drift", "adwin"), 3, "--model tan+adwin"),
         (
             ("replay", "{}", "--target", "day", "--drift", "adwin", "--drift-arg", "window"),
             3,
