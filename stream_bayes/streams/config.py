@@ -203,11 +203,6 @@ class PipelineConfig(Part):
     def _drift_fits(self) -> Self:
         if self.drift is not None and self.model.kind == FILTER:
             raise ValueError(f"drift: {FILTER} follows no drift; give it a half_life, so that it forgets")
-        if self.drift is not None and self.drift.log is not None and self.source.kind == "kafka":
-            raise ValueError(
-                "drift.log: is a file, and with Kafka would not be written exactly once; leave it out, and read what "
-                "was noted from the snapshots, with `stream-bayes drift show`"
-            )
         return self
 
     @model_validator(mode="after")

@@ -112,7 +112,8 @@ class Engine:
     @property
     def delivery(self) -> str:
         """How often an event has a result: `"exactly once"` or `"at least once"`."""
-        media = {sink.medium for sink in self._sinks if sink.medium != "none"}
+        sinks = [sink for sink in self._sinks if sink is not self.drifts or self.journal is None]
+        media = {sink.medium for sink in sinks if sink.medium != "none"}
         return "exactly once" if media <= {self.source.medium} else "at least once"
 
     @property
@@ -317,10 +318,17 @@ class Engine:
         self.source.seek(self.positions)
 
     def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
-        """Take again what was committed after the snapshot: the identical step, but nothing is written twice."""
+        """Take again what was committed after the snapshot: the identical step, but nothing is sent twice.
+
+        A file for what was noted of drifts was cut back to the snapshot, so there it is written again.
+        """
         for records in batches:
-            slices_of(records, self.positions, self.source.may_skip)
+            slices = slices_of(records, self.positions, self.source.may_skip)
             self.step.take(records)
+            if self.drifts is not None and self.drifts.medium == "local" and self.step.drifts:
+                self.drifts.begin()
+                self.drifts.write(self.step.drifts)
+                self.drifts.commit(slices)
             self.step.forget_results()
             self.replayed += len(records)
             if self._stopping:

@@ -132,3 +132,16 @@ def test_a_value_that_an_argument_cannot_have_is_told_when_the_pipeline_is_built
     config = parse_config(LEAST + "[drift]\narguments = { window = 0 }")
     with pytest.raises(BadValue, match="window"):
         build(config, directory)
+
+
+def test_a_pipeline_over_kafka_may_have_a_log_of_drifts_too() -> None:
+    over_kafka = """
+name = "lights"
+source = { kind = "kafka", topic = "lights", target = "day" }
+predictions = { kind = "kafka", topic = "answers" }
+model = { kind = "nb" }
+kafka = { servers = ["localhost:9"] }
+snapshots = { directory = "state" }
+"""
+    config = parse_config(over_kafka + DRIFT)
+    assert config.drift is not None and config.drift.log == Path("drifts.jsonl")
