@@ -176,7 +176,7 @@ def test_a_number_without_cuts_is_refused():
 
 
 def test_whole_numbers_are_names():
-    events = [
+    events: list[dict[str, Any]] = [
         {"door": 2, "host": 0},
         {"door": 1, "host": 1.0},
         {"door": np.int64(2), "host": None},
