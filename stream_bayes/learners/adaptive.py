@@ -221,6 +221,7 @@ class DriftAdaptive(Succession):
         elif self._task is not None:
             if answer:
                 self._worsens_again(signal, self._task.begun)
+            self._start(self._task)
             if self._clock >= self._task.begun + self.search_delay:
                 self._join(self._task)
         elif self._families is not None:

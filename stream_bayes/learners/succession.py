@@ -109,11 +109,12 @@ class Succession(PresentModel):
         self._task = SearchTask(self._clock, since, tuple(bases), self._recent.since(oldest), search, only)
         if not self.search_delay or not bases:
             self._join(self._task)
-        else:
-            self._start(self._task)
 
     def _start(self, task: SearchTask) -> None:
-        if self._beside is not None:
+        """Have a search run beside the stream, if there is such a place; not in the event that made it, whose copy of
+        the events kept is pause enough.
+        """
+        if self._running is None and self._beside is not None:
             self._running = self._beside.submit(task.run)
 
     def _join(self, task: SearchTask) -> None:
