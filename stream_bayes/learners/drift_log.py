@@ -142,18 +142,25 @@ class DriftLog:
 
 def edges_of(model: Any) -> list[list[str]]:
     """The edges of a learner's structure, as [parent, child] by name: those between features that it has derived or was
-    given, [feature, "class"] for a super-parent; none if it has no such thing.
+    given; none if it has no such thing.
 
     Examples
     --------
-    >>> from stream_bayes import ODE
-    >>> edges_of(ODE({"rain": "season"}))
-    []
+    >>> from stream_bayes import SPODE
+    >>> model = SPODE("season")
+    >>> model.learn_one({"season": "autumn", "wind": "west", "sky": "grey"}, "rain")
+    >>> edges_of(model)
+    [['season', 'sky'], ['season', 'wind']]
     """
+    model = getattr(model, "learner", model)  # the one within a window
     structure = getattr(model, "structure", None)
     if structure is not None:
         return [[edge_name(parent), edge_name(child)] for parent, child in structure.edges]
     parents: Mapping[Any, Any] = getattr(model, "parents_", {})
+    above_all = getattr(model, "parent_", None)
+    if above_all is not None:
+        features = [feature.name for feature in model._store.encoder.nominal]
+        parents = {name: above_all for name in features if name != above_all}
     edges = []
     for child in sorted(parents, key=name_order):
         above = parents[child]

@@ -22,6 +22,7 @@ from stream_bayes import (
     LiveChoice,
     MultinomialNB,
     NaiveBayes,
+    SlidingWindow,
 )
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
@@ -324,15 +325,16 @@ def test_a_log_is_bounded_and_written_as_lines() -> None:
 
 
 def test_edges_are_told_of_trees_of_several_parents_and_of_names_that_are_tuples() -> None:
-    tree, several = TAN(), KDB(k=2)
+    tree, several, within = TAN(), KDB(k=2), SlidingWindow(TAN(), 100)
     for n in range(60):
-        for model in (tree, several):
+        for model in (tree, several, within):
             model.learn_one({("a", 1): n % 2 == 0, "b": n % 2 == 0, "c": n % 3 == 0}, n % 5 == 0)
-    for model in (tree, several):
+    for model in (tree, several, within):
         model.research()
     assert ["('a', 1)", "b"] in edges_of(tree) or ["b", "('a', 1)"] in edges_of(tree)
     assert len(edges_of(several)) == 3
     assert edges_of(NaiveBayes()) == []
+    assert edges_of(within) == edges_of(tree) != []
 
 
 CHECKS = list(enumerate(checks.yield_checks(DriftAdaptive(NaiveBayes()))))

@@ -71,6 +71,32 @@ def test_a_drift_is_noticed_and_what_is_adopted_predicts_better_than_what_was_th
         assert sum(lost[1700:]) < 0.9 * sum(of_stale[1700:])
 
 
+def test_a_super_parent_is_chosen_anew_and_the_log_says_so() -> None:
+    model = DriftAdaptive(SPODE(min_count=1.0))
+    before = None
+    for x, y in drifting(5, 1500, 400):
+        model.learn_one(x, y)
+        present: Any = model.model_
+        if model.generation:
+            break
+        before = present.parent_
+    assert (before, present.parent_) == ("v1", "v6")
+    changed = model.log.entries[-1]["structure"]
+    assert changed["added"] == [["v6", name] for name in sorted(x) if name != "v6"]
+    assert changed["removed"] == [["v1", name] for name in sorted(x) if name != "v1"]
+
+
+def test_super_parents_get_new_weights() -> None:
+    stream = drifting(7, 1500, 400)
+    model = DriftAdaptive(AODE(min_count=1.0, weights="mutual-information"))
+    heaviest = []
+    for part in (stream[:1500], stream[1500:]):
+        losses(model, part)
+        weights: Any = model.model_
+        heaviest.append(max(weights.weights_, key=weights.weights_.get))
+    assert model.generation == 1 and heaviest == ["v6", "v5"]
+
+
 def test_numbers_get_new_cut_points() -> None:
     stream = in_numbers(drifting(2, 1500, 1200))
     model, stale = DriftAdaptive(TAN()), TAN()
