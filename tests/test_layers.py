@@ -151,6 +151,7 @@ learners.intervals
 learners.saving
 learners.batches
 learners.keeping
+learners.telling
 learners.base
 learners.taking
 learners.named_features
