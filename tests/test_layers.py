@@ -84,6 +84,7 @@ core.moving
 core.naming
 core.cutting
 core.numeric
+core.room
 core.counts
 core.graphs
 core.equivalence
