@@ -267,6 +267,7 @@ streams.saving
 streams.background
 streams.answers
 streams.served_filter
+streams.served_river
 streams.served
 streams.step
 streams.signals

@@ -24,7 +24,7 @@ from stream_bayes.learners.drift_log import KINDS
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.incidents import GAP, OVERSIZE, RESEEKS, RESENT, all_incidents
 from stream_bayes.streams.progress import Progress
-from stream_bayes.streams.served import ServedAdaptive
+from stream_bayes.streams.served_river import ServedAdaptive
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 

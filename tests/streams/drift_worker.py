@@ -20,7 +20,7 @@ from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.json_lines import JSONLinesSource
 from stream_bayes.streams.json_sink import JSONLinesSink
 from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import ServedAdaptive
+from stream_bayes.streams.served_river import ServedAdaptive
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 

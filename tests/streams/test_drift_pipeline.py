@@ -11,7 +11,7 @@ import pytest
 from stream_bayes.errors import BadConfig, BadSnapshot, BadValue
 from stream_bayes.streams.config import load_config, parse_config
 from stream_bayes.streams.pipeline import build
-from stream_bayes.streams.served import ServedAdaptive
+from stream_bayes.streams.served_river import ServedAdaptive
 from stream_bayes.streams.store import SnapshotStore
 
 LEAST = """

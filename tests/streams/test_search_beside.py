@@ -12,7 +12,7 @@ from stream_bayes import TAN, DriftAdaptive
 from stream_bayes.core.event import Event
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.background import Background
-from stream_bayes.streams.served import ServedAdaptive
+from stream_bayes.streams.served_river import ServedAdaptive
 from stream_bayes.streams.step import Step
 from tests.streams.test_drift_kills import events
 

@@ -12,7 +12,8 @@ from stream_bayes.core.event import Event, Kind
 from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadValue, CannotSave
 from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.served import ServedRiver, served
+from stream_bayes.streams.served import served
+from stream_bayes.streams.served_river import ServedRiver
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 from tests.streams.stages import ListSink, ListSource
