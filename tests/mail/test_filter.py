@@ -12,25 +12,13 @@ from hypothesis import strategies as st
 from river import base, metrics
 
 from stream_bayes import BernoulliNB, Costs
-from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
+from stream_bayes.errors import BadLabel, BadValue, NotLearned
 from stream_bayes.mail import EmailTokens, SpamFilter
+from tests.mail.filters import counts, taught
 from tests.mail.making import plain, stream
 
 TEXTS = st.sampled_from([f"{one} {other}" for one in "abcd" for other in "wxyz"])
 EVENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["ham", "spam"])), max_size=25)
-
-
-def taught(number: int = 200, seed: int = 0, **settings: Any) -> SpamFilter:
-    model = SpamFilter(**settings)
-    for raw, label in stream(number, seed):
-        model.learn_one(raw, label)
-    return model
-
-
-def counts(model: SpamFilter) -> Any:
-    """What is counted, by name."""
-    exported = model.export_counts()
-    return exported["messages"], exported["tokens"]
 
 
 def test_it_is_a_classifier_of_river() -> None:
@@ -315,63 +303,7 @@ def test_an_explanation_adds_up_and_reads_as_a_table() -> None:
     assert all(len(line) < 90 for line in shown.splitlines())
 
 
-# -- counts in and out, merging --------------------------------------------------------------------------------------
-
-
-def test_exported_counts_come_in_again() -> None:
-    model = taught(100)
-    fresh = SpamFilter(labels=("ham", "spam"))
-    fresh.import_counts(model.export_counts())
-    assert counts(fresh) == counts(model)
-    turned = SpamFilter(labels=("spam", "ham"))
-    turned.import_counts(model.export_counts())
-    assert turned.messages == {"spam": model.messages["spam"], "ham": model.messages["ham"]}
-    assert turned.score_one("casino casino pills") < 0 < fresh.score_one("casino casino pills")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"labels": ["ham", "eggs"]},
-        {"tokens": {"a": [5.0, 0.0]}},
-        {"tokens": {"a": [-1.0, 0.0]}},
-        {"tokens": {1: [0.0, 0.0]}},
-    ],
-)
-def test_counts_that_cannot_be_are_refused_whole(change: dict[str, Any]) -> None:
-    model = taught(20)
-    before = model.state()["checksum"]
-    with pytest.raises((BadValue, CannotMerge)):
-        model.import_counts({"labels": ["ham", "spam"], "messages": [2.0, 1.0], "tokens": {}} | change)
-    assert model.state()["checksum"] == before
-
-
-def test_merged_filters_hold_what_both_learned() -> None:
-    left, right, whole = SpamFilter(), SpamFilter(), SpamFilter()
-    for number, (raw, label) in enumerate(stream(120)):
-        (left if number % 3 else right).learn_one(raw, label, id=str(number))
-        whole.learn_one(raw, label, id=str(number))
-    untouched = right.state()["checksum"]
-    assert left.merge(right) is left
-    assert counts(left) == counts(whole)
-    assert right.state()["checksum"] == untouched
-    for key in ("0", "1"):
-        left.correct(key, "spam")
-        whole.correct(key, "spam")
-    left.forget("3")
-    whole.forget("3")
-    assert counts(left) == counts(whole)
-
-
-def test_filters_that_differ_or_learned_the_same_message_are_not_merged() -> None:
-    left = SpamFilter()
-    left.learn_one("a", "ham", id="1")
-    other = SpamFilter()
-    other.learn_one("b", "ham", id="1")
-    with pytest.raises(CannotMerge, match="'1'"):
-        left.merge(other)
-    with pytest.raises(CannotMerge, match="pairs"):
-        left.merge(SpamFilter(pairs=True))
+# -- settings, and what is the same ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -404,22 +336,6 @@ def test_bags_with_other_counts_are_other_messages() -> None:
     for count in (1, 2, 2):
         model.learn_one({"a": count}, "ham")
     assert model.clock == 2
-
-
-def test_counts_alone_are_enough_to_answer() -> None:
-    model = SpamFilter()
-    model.import_counts(taught(60).export_counts())
-    assert model.predict_proba_one("casino")["spam"] > 0.5
-
-
-@pytest.mark.parametrize(
-    "counts", [{}, {"labels": ["ham", "spam"], "messages": [1], "tokens": {}}, {"labels": 3}, []]
-)
-def test_what_are_no_counts_is_refused(counts: Any) -> None:
-    model = SpamFilter()
-    with pytest.raises((BadValue, CannotMerge)):
-        model.import_counts(counts)
-    assert model.predict_proba_one("a") == {}
 
 
 def test_a_pickle_is_the_same_filter_with_its_key() -> None:
