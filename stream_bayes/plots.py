@@ -249,6 +249,11 @@ class Drawing:
         In Graphviz' language.
     svg
         As a picture; None where there is no `dot` program to draw it.
+
+    Examples
+    --------
+    >>> Drawing("digraph { rain -> lawn }", None).dot
+    'digraph { rain -> lawn }'
     """
 
     dot: str

@@ -87,6 +87,15 @@ class ConstraintResult:
         How many tests were made.
     finished
         Whether it ended by itself, and not because it was stopped.
+
+    Examples
+    --------
+    >>> sample = Sample({"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "c": [0, 0, 1, 1] * 5}, dict.fromkeys("abc", 2))
+    >>> found = PC().search(sample)
+    >>> print(found.pattern)
+    'a' -- 'c'
+    >>> found.separations, found.tests
+    ({('a', 'b'): (), ('b', 'c'): ()}, 3)
     """
 
     pattern: EquivalenceClass

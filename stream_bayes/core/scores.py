@@ -35,6 +35,11 @@ class Score:
     ----------
     equivalent
         Whether equivalent structures score alike.
+
+    Examples
+    --------
+    >>> [kind.__name__ for kind in Score.__subclasses__() if not kind.equivalent]
+    ['K2']
     """
 
     equivalent: ClassVar[bool] = True
@@ -101,12 +106,24 @@ class Score:
 
 @dataclass(frozen=True)
 class LogLikelihood(Score):
-    """Sum n_jk log(n_jk / n_j). It never falls when a parent is added, so a search needs a limit on parents."""
+    """Sum n_jk log(n_jk / n_j). It never falls when a parent is added, so a search needs a limit on parents.
+
+    Examples
+    --------
+    >>> LogLikelihood().family(np.array([[3.0, 1.0], [0.0, 4.0]]), 2, 8.0)  # 3 log(3/4) + log(1/4)
+    -2.249...
+    """
 
 
 @dataclass(frozen=True)
 class AIC(Score):
-    """The log-likelihood minus 1 for each free parameter (Akaike 1974)."""
+    """The log-likelihood minus 1 for each free parameter (Akaike 1974).
+
+    Examples
+    --------
+    >>> AIC().family(np.array([[3.0, 1.0], [0.0, 4.0]]), 2, 8.0)  # 2 parents' configurations, a parameter each
+    -4.249...
+    """
 
     def penalty(self, parameters: float, weight: float) -> float:
         return parameters
@@ -114,7 +131,13 @@ class AIC(Score):
 
 @dataclass(frozen=True)
 class BIC(Score):
-    """The log-likelihood minus 1/2 log(W) for each free parameter (Schwarz 1978); minus the description length, MDL."""
+    """The log-likelihood minus 1/2 log(W) for each free parameter (Schwarz 1978); minus the description length, MDL.
+
+    Examples
+    --------
+    >>> BIC().family(np.array([[3.0, 1.0], [0.0, 4.0]]), 2, 8.0)
+    -4.328...
+    """
 
     def penalty(self, parameters: float, weight: float) -> float:
         return 0.5 * math.log(max(weight, 1.0)) * parameters
@@ -128,6 +151,11 @@ class BDeu(Score):
     ----------
     sample_size
         The equivalent sample size.
+
+    Examples
+    --------
+    >>> BDeu(sample_size=2.0).family(np.array([[3.0, 1.0], [0.0, 4.0]]), 2, 8.0)
+    -4.539...
     """
 
     sample_size: float = 1.0
@@ -142,7 +170,13 @@ class BDeu(Score):
 
 @dataclass(frozen=True)
 class K2(Score):
-    """The log of the rows' probability under a prior of one row a cell (Cooper and Herskovits 1992)."""
+    """The log of the rows' probability under a prior of one row a cell (Cooper and Herskovits 1992).
+
+    Examples
+    --------
+    >>> K2().family(np.array([[3.0, 1.0], [0.0, 4.0]]), 2, 8.0)  # log(3! / 5!) + log(4! / 5!)
+    -4.605...
+    """
 
     equivalent: ClassVar[bool] = False
 

@@ -24,6 +24,11 @@ class Move:
         The edge, as it was before the step where it was there.
     gain
         By how much the score rose.
+
+    Examples
+    --------
+    >>> Move("add", "rain", "lawn", 12.5).kind
+    'add'
     """
 
     kind: Literal["add", "remove", "reverse"]
@@ -52,6 +57,13 @@ class SearchResult:
         How many families were counted.
     finished
         Whether it ended because nothing helped any more, and not because it was stopped or its budget was spent.
+
+    Examples
+    --------
+    >>> from stream_bayes.structures import HillClimbing, sample_of
+    >>> found = HillClimbing().search(sample_of({"rain": [0, 1] * 50, "wet": ["no", "yes"] * 50}))
+    >>> [(move.kind, move.parent, move.child) for move in found.path], found.score > found.start_score, found.finished
+    ([('add', 'rain', 'wet')], True, True)
     """
 
     structure: Structure

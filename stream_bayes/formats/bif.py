@@ -51,6 +51,19 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
     ------
     BadFormat
         If the file is no network; the message begins with file, line and column.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "coin.bif"
+    ...     _ = path.write_text(
+    ...         "network coin {} variable coin { type discrete [ 2 ] { heads, tails }; }"
+    ...         "probability ( coin ) { table 0.5, 0.5; }"
+    ...     )
+    ...     network = read_bif(path)
+    >>> network.states["coin"], network.tables["coin"].tolist()
+    (('heads', 'tails'), [0.5, 0.5])
     """
     source = os.fspath(path)
     data = Path(path).read_bytes()
@@ -82,6 +95,16 @@ def write_bif(network: DiscreteNetwork | HandsOver, path: str | os.PathLike[str]
     gives it back, to the last bit.
 
     See `bif_text` for what is written, and for who can read it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory) / "coin.bif.gz"
+    ...     write_bif(coin, path)
+    ...     read_bif(path) == coin
+    True
     """
     data = bif_text(network).encode("utf-8")
     # Without the time: the same network makes the same file.

@@ -33,6 +33,12 @@ class Limits:
         Letters of a token; a longer word is only counted as long.
     tokens
         Different tokens of a message.
+
+    Examples
+    --------
+    >>> from stream_bayes.mail import EmailTokens
+    >>> EmailTokens(limits=Limits(tokens=2)).transform_one("free pills, free offer")
+    {'free': 2, 'pills': 1}
     """
 
     message: int = 1 << 20

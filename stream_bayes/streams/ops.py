@@ -39,11 +39,6 @@ SAID = {
     RESENT: "Batches that were sent again, for no broker took them.",
 }
 OTHER_VERBS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-SAID_OF_DRIFTS = (
-    "adopted",
-    "drift",
-    "refused",
-)  # from the start on, at 0: a counter that appears has no rate
 STATES = ("stable", "warning", "searching", "trial")
 HANGS_FOR = 5.0  # seconds a client may take to say what it wants
 

@@ -48,7 +48,13 @@ LONG = 1000  # events: more than any law teaches a learner that it then has take
 
 
 class Law(NamedTuple):
-    """A law, the promise that makes it binding, and the learners it says something of."""
+    """A law, the promise that makes it binding, and the learners it says something of.
+
+    Examples
+    --------
+    >>> [law.name for law in LAWS][:2]
+    ['predicting changes nothing', 'answers are probabilities']
+    """
 
     check: Callable[[BayesClassifier, Streams], None]
     promise: Promise | None  # None: every classifier
@@ -56,6 +62,7 @@ class Law(NamedTuple):
 
     @property
     def name(self) -> str:
+        """What it says, in words."""
         return self.check.__name__.replace("_", " ")
 
 
@@ -158,13 +165,27 @@ REORDERING = (
 
 
 def laws_of(learner: BayesClassifier) -> list[Law]:
-    """The laws that a learner's promises and settings make binding."""
+    """The laws that a learner's promises and settings make binding.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> len(laws_of(NaiveBayes())) > len(laws_of(NaiveBayes(half_life=100.0)))
+    True
+    """
     promised = learner.promises
     return [law for law in LAWS if (law.promise is None or law.promise in promised) and law.concerns(learner)]
 
 
 def check_law(law: Law, learner: BayesClassifier, seed: int = 0) -> None:
-    """Check one law; what `check_learner` does for each."""
+    """Check one law; what `check_learner` does for each.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> model = NaiveBayes()
+    >>> check_law(laws_of(model)[0], model)
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
