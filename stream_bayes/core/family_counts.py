@@ -16,14 +16,13 @@ from stream_bayes.core._encoding import Encoder, RowEncoder
 from stream_bayes.core._rows import Batch
 from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.bulk import learn_columns, learn_rows
-from stream_bayes.core.counts import CountStore, StoreContent
-from stream_bayes.core.counts_state import expect, refusing_bad_state, sizes
+from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts_state import expect, refusing_bad_state
 from stream_bayes.core.families import Family, chosen
 from stream_bayes.core.family_table import FamilyTable
-from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, shown
-from stream_bayes.errors import BadState, BadStructure, BadWeight, CannotMerge, UnknownFeature
+from stream_bayes.errors import BadState, BadStructure, CannotMerge, UnknownFeature
 
 __all__ = ["FamilyCounts", "network_encoder"]
 
@@ -96,7 +95,6 @@ class FamilyCounts(CountStore):
         super().__init__(
             encoder, half_life=half_life, memory_budget=memory_budget, window=window, binning=binning
         )
-        self.priors: dict[Value, Table] = {}
         self.structure = structure
         self.change_structure(structure)
 
@@ -104,7 +102,7 @@ class FamilyCounts(CountStore):
 
     def change_structure(self, structure: Structure) -> None:
         """Count the families of another structure. Those of both keep their counts; the others are counted from the
-        window, or, where there is none, begin now. Priors of changed families are dropped.
+        window, or, where there is none, begin now.
 
         Raises `BudgetExceeded` with nothing changed.
         """
@@ -122,11 +120,6 @@ class FamilyCounts(CountStore):
         except BaseException:
             self.tables.families = before
             raise
-        self.priors = {
-            name: prior
-            for name, prior in self.priors.items()
-            if name in structure and structure.parents(name) == self.structure.parents(name)
-        }
         self.structure = structure
 
     def _family_of(self, structure: Structure, name: Value) -> Family:
@@ -138,7 +131,7 @@ class FamilyCounts(CountStore):
         """What is counted of a variable and its parents."""
         parents = self.structure.parents(variable)
         place = self.structure.variables.index(variable)
-        return FamilyTable(self, variable, parents, place, self.priors.get(variable))
+        return FamilyTable(self, variable, parents, place)
 
     def families(self) -> Iterator[FamilyTable]:
         """The family of each variable, in the order of names."""
@@ -246,85 +239,22 @@ class FamilyCounts(CountStore):
         """
         learn_columns(self, names, codes, vocabularies, weights)
 
-    # -- priors -------------------------------------------------------------------------------------------------------
-
-    def set_prior(self, network: DiscreteNetwork, weight: float) -> None:
-        """Give each row of each family beforehand what a network of the same structure says, as if it were so many
-        samples. It is kept apart from what is counted.
-        """
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0.0 <= weight <= 2.0**53:
-            raise BadWeight(f"the weight of a prior must be a number of at least 0, not {shown(weight)}")
-        if network.structure != self.structure:
-            raise CannotMerge(
-                "the network given beforehand has another structure than the one that is counted"
-            )
-        places: dict[Value, list[int]] = {}
-        for name in self.structure.variables:
-            vocabulary = self.encoder.features[name].vocabulary
-            for value in network.states[name]:
-                if vocabulary.find(value) < 0:
-                    vocabulary.name(value)
-                    self.encoder.created.append(vocabulary)
-        self.make_room()
-        for name in self.structure.variables:
-            vocabulary = self.encoder.features[name].vocabulary
-            places[name] = [vocabulary.find(value) for value in network.states[name]]
-        for table in self.families():
-            family = (*table.parents, table.variable)
-            prior = np.zeros(table.shape)
-            prior[np.ix_(*(places[name] for name in family))] = weight * network.tables[table.variable]
-            self.priors[table.variable] = prior
-
     # -- merging and keeping ------------------------------------------------------------------------------------------
 
     def merge(self, other: CountStore) -> None:
-        """Add everything that another store of the same structure and prior holds, by name.
+        """Add everything that another store of the same structure holds, by name.
 
         Raises `CannotMerge` or `BudgetExceeded` with nothing changed.
         """
         if not isinstance(other, FamilyCounts) or other.structure != self.structure:
             raise CannotMerge("only counts of the same structure can be merged")
-        if not self._same_priors(other):
-            raise CannotMerge("only counts with the same prior can be merged")
         super().merge(other)
-
-    def _same_priors(self, other: FamilyCounts) -> bool:
-        return dict(self._prior_cells()) == dict(other._prior_cells())
-
-    def _prior_cells(self) -> Iterator[tuple[Value, dict[tuple[Value, ...], float]]]:
-        """Each prior by the names of its values."""
-        for name, prior in self.priors.items():
-            values = [self.values_of(member) for member in (*self.structure.parents(name), name)]
-            cells = np.argwhere(prior > 0.0).tolist()
-            yield (
-                name,
-                {
-                    tuple(known[code] for known, code in zip(values, cell, strict=True)): float(
-                        prior[tuple(cell)]
-                    )
-                    for cell in cells
-                },
-            )
-
-    def content(self) -> StoreContent:
-        """Everything held now, for a snapshot: `content().state()` may be written while this store goes on."""
-        content = super().content()
-        content.parts["priors"] = [
-            [self.slot_of(name), list(prior.shape)] for name, prior in self.priors.items()
-        ]
-        flat = [np.zeros(0), *(prior.reshape(-1) for prior in self.priors.values())]
-        content.arrays["prior"] = np.concatenate(flat)
-        return content
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Fill an empty store from a state; whatever is wrong with it raises `BadState`."""
         with refusing_bad_state():
-            arrays = dict(state["arrays"])
-            flat = arrays.pop("prior")
-            super().load({"meta": state["meta"], "arrays": arrays})
-            used, _ = sizes(self.encoder)
+            super().load(state)
             self.structure = self._structure_of(self.tables.families.families)
-            self.priors = self._loaded_priors(state["meta"]["priors"], flat, used)
 
     def _structure_of(self, families: Sequence[Family]) -> Structure:
         names = [feature.name for feature in self.encoder.nominal]
@@ -337,28 +267,6 @@ class FamilyCounts(CountStore):
         expected = [self._family_of(structure, name) for name in structure.variables]
         expect(families == expected, "its families are out of order")
         return structure
-
-    def _loaded_priors(self, saved: Any, flat: Any, used: NDArray[Any]) -> dict[Value, Table]:
-        fits = isinstance(flat, np.ndarray) and flat.dtype == np.float64 and flat.ndim == 1
-        expect(fits and bool((flat >= 0.0).all() and np.isfinite(flat).all()), "its prior holds no weights")
-        priors: dict[Value, Table] = {}
-        at = 0
-        names = {self.slot_of(name): name for name in self.structure.variables}
-        for slot, shape in saved:
-            expect(
-                type(slot) is int and slot in names and names[slot] not in priors, "a prior is of no variable"
-            )
-            family = (*self.structure.parents(names[slot]), names[slot])
-            most = [int(used[self.slot_of(name)]) for name in family]
-            fits = isinstance(shape, list) and len(shape) == len(most)
-            expect(fits and all(type(n) is int and 0 <= n <= m for n, m in zip(shape, most, strict=True)),
-                   "a prior does not fit its family")  # fmt: skip
-            size = int(np.prod(shape, dtype=np.int64))
-            expect(at + size <= len(flat), "its prior is cut short")
-            priors[names[slot]] = np.array(flat[at : at + size]).reshape(shape)
-            at += size
-        expect(at == len(flat), "its prior holds more than its families")
-        return priors
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> Self:

@@ -35,8 +35,6 @@ class FamilyTable:
         Whose table it is; the parents in the order of the axes.
     place
         The number of the family in the store's tables.
-    prior
-        Weights given beforehand, in the order of the axes.
 
     Notes
     -----
@@ -50,13 +48,11 @@ class FamilyTable:
         variable: Value,
         parents: tuple[Value, ...],
         place: int,
-        prior: Table | None,
     ) -> None:
         self.store = store
         self.variable = variable
         self.parents = parents
         self.place = place
-        self._prior = prior
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,15 +94,6 @@ class FamilyTable:
         wanted = np.array([given[slot] for slot in self._slots], np.int32)
         weight = self._tables.weights_under(self.place, wanted)
         return self._fresh(np.asarray(weight)[: self.shape[-1]])
-
-    @property
-    def prior(self) -> Table | None:
-        """The weights given beforehand as [parents' values..., value], None where there are none."""
-        if self._prior is None:
-            return None
-        padded = np.zeros(self.shape)
-        padded[tuple(slice(size) for size in self._prior.shape)] = self._prior
-        return padded
 
     @property
     def _tables(self) -> Any:

@@ -366,7 +366,6 @@ class BayesNet(Answering, Keeping, base.Estimator):
     def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         super()._load(store, derived)
         expect(self._store.structure == self._structure, "it counts the families of another structure")
-        expect(not self._store.priors, "it holds tables given beforehand twice")
         self._begin_anew()
 
     def _merged(self) -> None:

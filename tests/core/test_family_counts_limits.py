@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from stream_bayes.core.family_counts import FamilyCounts, network_encoder
-from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import (
     BadState,
@@ -28,7 +27,6 @@ from tests.core.family_events import (
     cells,
     fresh,
     learned,
-    same,
 )
 
 # -- budget ---------------------------------------------------------------------------------------------------------
@@ -95,59 +93,12 @@ def test_a_structure_whose_families_pass_the_budget_is_not_taken():
     same_state(before, counts.state())
 
 
-# -- what is given beforehand ---------------------------------------------------------------------------------------
-
-
-LAWN = Structure({"rain": [], "lawn": ["rain"]})
-KNOWN = DiscreteNetwork(
-    LAWN,
-    states={"rain": ["no", "yes"], "lawn": ["wet", "dry"]},
-    tables={"rain": [0.8, 0.2], "lawn": [[0.25, 0.75], [1.0, 0.0]]},
-)
-
-
-def test_a_prior_is_kept_beside_the_counts():
-    counts: Any = FamilyCounts(network_encoder(), LAWN)
-    counts.learn({"rain": "yes", "lawn": "dry"})
-    assert counts.family("lawn").prior is None
-    counts.set_prior(KNOWN, 4.0)
-    lawn = counts.family("lawn")
-    assert (counts.values_of("rain"), counts.values_of("lawn")) == (("yes", "no"), ("dry", "wet"))
-    assert lawn.prior.tolist() == [[0.0, 4.0], [3.0, 1.0]]
-    assert lawn.table.tolist() == [[1.0, 0.0], [0.0, 0.0]]
-    counts.learn({"rain": "maybe", "lawn": "dry"})
-    assert counts.family("rain").prior.tolist() == pytest.approx([0.8, 3.2, 0.0])
-    twin: Any = FamilyCounts.from_state(counts.state(), network_encoder())
-    same(counts, twin)
-    assert twin.family("lawn").prior.tolist() == counts.family("lawn").prior.tolist()
-    merged: Any = FamilyCounts(network_encoder(), LAWN)
-    merged.set_prior(KNOWN, 4.0)
-    merged.merge(counts)
-    assert merged.family("lawn").prior.tolist() == [[1.0, 3.0], [4.0, 0.0], [0.0, 0.0]]
-    assert merged.family("lawn").table.tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
-    with pytest.raises(CannotMerge, match="same prior"):
-        counts.merge(FamilyCounts(network_encoder(), LAWN))
-    counts.change_structure(Structure({"rain": ["lawn"], "lawn": []}))
-    assert counts.priors == {}
-
-
-@pytest.mark.parametrize("weight", [-1.0, NAN, True, "1", None])
-def test_a_weight_that_is_none_is_refused(weight):
-    with pytest.raises(BadWeight):
-        FamilyCounts(network_encoder(), LAWN).set_prior(KNOWN, weight)
-
-
-def test_a_prior_of_another_structure_is_refused():
-    with pytest.raises(CannotMerge, match="another structure"):
-        fresh().set_prior(KNOWN, 1.0)
-
-
 # -- what does not fit ------------------------------------------------------------------------------------------------
 
 
 def test_what_is_not_declared_is_refused_or_ignored():
     declared = network_encoder({"rain": ["no", "yes"], "lawn": ["wet"]})
-    counts = FamilyCounts(declared, LAWN)
+    counts = FamilyCounts(declared, Structure({"rain": [], "lawn": ["rain"]}))
     counts.learn({"rain": "no", "lawn": "dry", "moon": "new"})
     codes = np.zeros((1, 3), np.int32)
     counts.learn_columns(["moon", "lawn", "rain"], codes, [["new"], ["dry"], ["yes"]])
@@ -235,12 +186,6 @@ def array(name: str, place: Any, value: Any) -> Any:
         (lambda meta, arrays: arrays.update(family_weight=arrays["family_weight"][:-1]), "items"),
         (lambda meta, arrays: arrays.pop("family_samples"), "KeyError"),
         (lambda meta, arrays: arrays.update(family_more=np.zeros(1)), "family_more"),
-        (lambda meta, arrays: arrays.update(prior=np.ones(1)), "more than its families"),
-        (lambda meta, arrays: arrays.update(prior=np.array([NAN])), "no weights"),
-        (lambda meta, arrays: meta.update(priors=[[0, [4]]]), "does not fit"),
-        (lambda meta, arrays: meta.update(priors=[[0, [-1]]]), "does not fit"),
-        (lambda meta, arrays: meta.update(priors=[[0, [3]]]), "cut short"),
-        (lambda meta, arrays: meta.update(priors=[[7, [3]]]), "no variable"),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(change, words):
