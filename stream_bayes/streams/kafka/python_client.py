@@ -277,16 +277,29 @@ class PythonWriter:
         return lambda: int(future.get(timeout=0).offset)
 
     def send_all(self, sends: Iterable[Send]) -> None:
-        send = self._producer.send
+        # Not by the client's `send`, which looks at sizes and partitions anew for every record, and wakes its thread up
+        # for each once a batch is full: that takes longer than all else.
+        append, wake = self._producer._accumulator.append, self._producer._sender.wakeup
+        places: dict[tuple[str, int], Any] = {}
         with asking(self._connection):
             for topic, partition, key, value, headers in sends:
-                if topic not in self._known:
-                    self._learn_of(topic)
-                future = send(topic, value, key, headers, partition)
-                if future.is_done:  # refused by the client, which tells no transaction of it
-                    future.get(timeout=0)
+                place = places.get((topic, partition))
+                if place is None:
+                    place = places[topic, partition] = self._place(topic, partition)
+                future, _, is_first, _ = append(place, None, key, value, headers)
+                if is_first:  # of its batch: the one before is full
+                    wake()
                 if self._asked_after:
                     self._sent.append(future)
+
+    def _place(self, topic: str, partition: int) -> Any:
+        """A partition, made known to the transaction if there is one."""
+        if topic not in self._known:
+            self._learn_of(topic)
+        place = TopicPartition(topic, partition)
+        if not self._asked_after:
+            self._transaction.maybe_add_partition_to_transaction(place)
+        return place
 
     def _learn_of(self, topic: str) -> None:
         """Let the client ask which partitions there are: again after a second, for a request may go unnoticed."""
