@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_bayes import TAN, DriftAdaptive, NaiveBayes
+from stream_bayes import KDB, TAN, DriftAdaptive, NaiveBayes
 from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
 from tests.learners.drifting_streams import (
     TARGET,
@@ -97,3 +97,29 @@ def test_stopped_around_a_second_drift_it_ends_the_same(delay: int) -> None:
         for model in (whole, *others):
             model.learn_one(x, y)
     assert all(bytes_of(other) == bytes_of(whole) for other in others)
+
+
+def test_a_ladder_is_not_climbed_in_a_world_that_is_gone() -> None:
+    model = DriftAdaptive(
+        KDB(), policy="ladder", search_delay=GAP, trials=1, margin=20.0
+    )  # which nothing reaches
+    for x, y in twice(1, "v11"):
+        model.learn_one(x, y)
+        if "refused" in told(model):
+            break
+    assert told(model) == ["drift", "drift", "searched", "refused"]
+    assert model._task is not None and model._task.since == model.log.entries[1]["since"]
+    assert [basis.name for basis in model._task.bases] == ["refit"]
+
+
+def test_a_model_that_knows_the_world_of_now_ends_the_looking() -> None:
+    third = [1 + (n % 5 < 2) for n in range(150)]  # in which the second is still right about most
+    worlds = [0] * 500 + [1] * 500 + third + [0] * 400
+    model = DriftAdaptive(NaiveBayes(), search_delay=250)
+    for n, world in enumerate(worlds):
+        model.learn_one({"a": str(n % 3)}, (n + world) % 3)
+    what = [(entry["what"], entry["candidate"]) for entry in model.log.entries]
+    noticed, back = [entry["event"] for entry in model.log.entries if entry["what"] == "drift"][1:]
+    assert noticed < 1150 < back < noticed + 250
+    assert what[-1] == ("adopted", "retired 0")
+    assert model.state_ == "stable"
