@@ -21,9 +21,8 @@ __all__ = ["cases"]
 ROWS = 1_000
 BATCHES = 20
 
-Columns = tuple[
-    CodedColumns, Any, Any
-]  # and the same codes and labels in the integers that scikit-learn uses
+# The columns, and the same codes and labels in the integers that scikit-learn uses.
+Columns = tuple[CodedColumns, Any, Any]
 
 
 def schema(classes: int) -> Schema:

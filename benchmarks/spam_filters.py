@@ -107,9 +107,8 @@ def ours(
 
 def rivers(stream: Sequence[Message]) -> Run:
     """River's bag of words and multinomial naive Bayes."""
-    model: Any = (
-        feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
-    )  # River types a text as features
+    # River types a text as features.
+    model: Any = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
     run = Run("River MultinomialNB")
     for message, spam in shown(stream, run.name):
         start = time.perf_counter()
@@ -137,9 +136,8 @@ def bogofilters(stream: Sequence[Message]) -> Run:
             score = float(said[-1]) if said else 0.5
             run.score.append(score)
             run.probability.append(score)
-            run.verdict.append(
-                "spam" if score >= 0.99 else "ham" if score <= 0.45 else "unsure"
-            )  # its cutoffs
+            # Its own cutoffs, where it is not configured.
+            run.verdict.append("spam" if score >= 0.99 else "ham" if score <= 0.45 else "unsure")
             subprocess.run([*call, "-s" if spam else "-n"], input=data, check=True)
         run.memory = Path(folder, "wordlist.db").stat().st_size
         run.seconds = _in_bulk(stream, Path(folder) / "bulk")

@@ -103,9 +103,8 @@ class CodedColumns:
 
     def rows(self, start: int, stop: int) -> CodedColumns:
         """The rows from `start` up to `stop`, as views of the same arrays with the same vocabularies."""
-        part = object.__new__(
-            CodedColumns
-        )  # a slice of checked columns needs no check, and should cost nothing
+        # A slice of checked columns needs no check, and should cost nothing.
+        part = object.__new__(CodedColumns)
         for field in ("names", "vocabularies", "numeric_names", "classes"):
             object.__setattr__(part, field, getattr(self, field))
         object.__setattr__(part, "codes", self.codes[start:stop])

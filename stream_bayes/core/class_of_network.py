@@ -197,9 +197,8 @@ class ClassOfNetwork(NetworkReading):
         self.prior_into(prior)
         shares, weights = np.exp(prior[labels]), self._prior_weights(labels)
         bins = self.store.encoder.bins
-        cuts = (
-            () if bins is None else tuple(bins.cuts.items())
-        )  # bins keep their codes when they get other names
+        # Bins keep their codes when they get other names.
+        cuts = () if bins is None else tuple(bins.cuts.items())
         held, start = np.asarray(values.held).tobytes(), np.asarray(values.layout.start).tobytes()
         read_from = labels, held, start, cuts
         if self._network is not None and self._read_from == read_from:

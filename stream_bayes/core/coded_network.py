@@ -20,9 +20,8 @@ from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 
 __all__ = ["CodedNetwork", "Evidence", "Network", "Tables"]
 
-Evidence: TypeAlias = Mapping[
-    Any, Any
-]  # a label, or a dict of likelihoods; the keys of a Mapping are invariant
+# A label, or a dict of likelihoods; the keys of a Mapping are invariant.
+Evidence: TypeAlias = Mapping[Any, Any]
 Tables: TypeAlias = Mapping[Any, npt.ArrayLike]
 
 

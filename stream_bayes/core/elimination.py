@@ -68,7 +68,7 @@ def clique_tree(
     CliqueTree(cliques=((3, 4), (0, 1, 2), (1, 2, 3)), parent=(2, 2, -1))
     """
     wanted = tuple(sorted(set(together)))
-    neighbours = _joined((*scopes, wanted), len(sizes))
+    neighbours = _joined((*scopes, wanted))
     trees = [
         _tree(eliminated(neighbours, sizes, rule), wanted, sizes) for rule in (_fill, _heavy_fill, _weight)
     ]
@@ -192,9 +192,8 @@ def _rooted(cliques: dict[int, tuple[int, ...]], joined: dict[int, list[int]], r
 def _middle(joined: dict[int, list[int]]) -> int:
     """The middle of the longest way through a tree."""
     way = [min(joined)]
-    for _ in range(
-        2
-    ):  # the farthest from anywhere is an end of a longest way; the farthest from there is the other
+    # The farthest from anywhere is an end of a longest way; the farthest from there is the other.
+    for _ in range(2):
         came: dict[int, int] = {way[0]: way[0]}
         reached = [way[0]]
         for i in reached:
@@ -208,7 +207,7 @@ def _middle(joined: dict[int, list[int]]) -> int:
     return way[len(way) // 2]
 
 
-def _joined(scopes: Iterable[Iterable[int]], vertices: int) -> dict[int, Bits]:
+def _joined(scopes: Iterable[Iterable[int]]) -> dict[int, Bits]:
     neighbours: dict[int, Bits] = {}
     for scope in scopes:
         several = set(scope)

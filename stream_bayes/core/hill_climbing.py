@@ -177,9 +177,8 @@ class _Climb:
         self.best_has = self.has.copy()
         self.path: list[Move] = []
         self.best_path: list[Move] = []
-        self.taken_back: dict[
-            tuple[int, int], int
-        ] = {}  # pairs whose edge was changed: until which step it rests
+        # Pairs whose edge was changed: until which step it rests.
+        self.taken_back: dict[tuple[int, int], int] = {}
         self.ended = False
         self.counted = False
 

@@ -84,9 +84,8 @@ class Discretizer:
         self.declared = declared
         self.fixed = {encoder.features[name].slot for name in declared}
         self.learned: dict[int, int] = {}  # how many numbers of a feature came while its cuts were open
-        self.due: dict[
-            int, int
-        ] = {}  # by slot, for features whose cuts are open: at how many numbers they are set
+        # By slot, for features whose cuts are open: at how many numbers they are set.
+        self.due: dict[int, int] = {}
         self.slides = False  # whether what is held is exactly what a window holds
         self._row = Row()
         self._met = 0  # features of the encoder that were looked at
@@ -151,9 +150,8 @@ class Discretizer:
             return -1
         sought = self._kept(row, -1)
         places = range(len(self.kept))
-        for place in (
-            reversed(places) if at is None else places
-        ):  # what is taken back by its time is mostly old
+        # What is taken back by its time is mostly old.
+        for place in reversed(places) if at is None else places:
             kept = self.kept[place]
             if kept[:2] == sought[:2] and kept[3:] == sought[3:] and at in (None, kept.clock):
                 return place

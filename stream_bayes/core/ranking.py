@@ -21,9 +21,8 @@ from stream_bayes.core._tallying import add_cells
 __all__ = ["BINS", "AnyRanking", "Areas", "ExactRanking", "ScoreHistogram", "bins_of", "cells_of"]
 
 Array = NDArray[Any]
-Areas = tuple[
-    Array, Array
-]  # of each label: the area, NaN where it has no positives or no negatives; and its error
+# Of each label: the area, NaN where it has no positives or no negatives; and its error.
+Areas = tuple[Array, Array]
 
 _HALF = int(np.array(0.5).view(np.int64))
 _FINE, _COARSE = (

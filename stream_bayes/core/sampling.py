@@ -167,9 +167,8 @@ def _chains(
 ) -> Codes:
     """Run chains, each from a row drawn with parents before children: codes by chain, sweep and variable asked for."""
     variables = len(network.sizes)
-    sweeps = max(
-        4, -(-settings.samples // settings.chains)
-    )  # below, nothing is known of the spread in half chains
+    # With fewer, nothing is known of the spread in half chains.
+    sweeps = max(4, -(-settings.samples // settings.chains))
     kept = np.empty((settings.chains, sweeps, len(asked)), np.int32)
     step = max(1, AT_ONCE // max(1, variables))
     for chain in range(settings.chains):
@@ -209,9 +208,8 @@ def chain_estimate(cells: NDArray[np.int64], size: int) -> Estimate:
     """What chains say that are in these cells, by chain and sweep. A cell's share is the mean of an indicator, judged
     by itself: R-hat between half chains, and the effective number from its autocorrelations (Geyer, 1992).
     """
-    half = -(
-        -cells.shape[1] // 2
-    )  # of an odd number both hold the one in the middle, so that none is left out
+    # Of an odd number both hold the one in the middle, so that none is left out.
+    half = -(-cells.shape[1] // 2)
     halves = np.concatenate([cells[:, :half], cells[:, -half:]])
     shares = np.bincount(cells.ravel(), minlength=size) / cells.size
     judged = {

@@ -229,9 +229,8 @@ class Window:
         _check("codes", codes, np.int32, (sum(slots[0]), rows))
         _check("numbers", numbers, np.float64, (sum(slots[1]), rows))
         expect(bool(((labels >= 0) & (labels < len(encoder.labels))).all()), "an event kept has no label")
-        expect(
-            bool(((weights >= 0.0) & (weights <= 2.0**53)).all()), "an event kept has no weight"
-        )  # which NaN has not either
+        # NaN is not between these either.
+        expect(bool(((weights >= 0.0) & (weights <= 2.0**53)).all()), "an event kept has no weight")
         expect(bool((clocks[1:] > clocks[:-1]).all()), "the events kept are out of order")
         expect(rows == 0 or bool(clocks[0] > 0 and clocks[-1] <= clock), "an event kept has no time")
         kinds = (feature for feature in encoder.nominal if not feature.measured)

@@ -133,9 +133,8 @@ class Scanner:
 
     def property(self) -> str:
         """Go past the keyword and what it says, and return that as it stands there, up to the semicolon."""
-        found = _PROPERTY.match(
-            self.text, self._end
-        )  # not from the next token, which may be half of something
+        # Not from the next token, which may be half of something.
+        found = _PROPERTY.match(self.text, self._end)
         if found is None:
             self.fail("this property has no end: expected ';'")
         self.next = self._token_at(found.end())

@@ -226,9 +226,8 @@ class BayesNetClassifier(PairClassifier):
         return {label: Cumulants(*odds) for label, odds in self._reading.log_odds(row).items()}
 
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        shares: Any = self._reading.shares(
-            self._store.encoder.lookup(x)
-        )  # `_log_odds` has answered where it is None
+        # `_log_odds` has answered where it is None.
+        shares: Any = self._reading.shares(self._store.encoder.lookup(x))
         if self._structure is not None and self._structure.parents(self._target):
             # The class is the first of these. The sum of its weights is common to all classes and cancels in the odds.
             return {

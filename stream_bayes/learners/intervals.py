@@ -103,9 +103,8 @@ def log_gaussian(away: float, variance: float, weight: float, freedom: float) ->
     square = away * away / variance
     mean = 0.5 * (float(digamma(shape)) - math.log(shape * variance * 2.0 * math.pi) - 1.0 / weight - square)
     spread = square / weight + 0.5 / weight**2  # of the mean
-    spread += 0.25 * (
-        float(polygamma(1, shape)) - 4.0 * square / freedom + 2.0 * square**2 / freedom
-    )  # the variance
+    by_variance = float(polygamma(1, shape)) - 4.0 * square / freedom + 2.0 * square**2 / freedom
+    spread += 0.25 * by_variance
     return Cumulants(mean, spread, 0.0)
 
 

@@ -188,9 +188,8 @@ class Telling:
         silent = all(moments == Cumulants() for moments in evidence.values())
         prior = self._prior_parameters()
         if prior is None and silent:
-            return {
-                label: (p, p) for label, p in self.predict_proba_one({}).items()
-            }  # given, and so beyond doubt
+            # Given, and so beyond doubt.
+            return {label: (p, p) for label, p in self.predict_proba_one({}).items()}
         if prior is None:
             fixed = self._log_prior()
             joint = {label: Cumulants(fixed[label]) + evidence[label] for label in codes}

@@ -42,9 +42,8 @@ class Leaf:
     name: bytes = b""  # of the attached file
     depth: int = 0
     disposition: str = ""
-    headers: list[Header] = field(
-        default_factory=list
-    )  # of the message that it is the body of; a part has none
+    # Those of the message that it is the body of; a part has none.
+    headers: list[Header] = field(default_factory=list)
 
 
 @dataclass(slots=True)

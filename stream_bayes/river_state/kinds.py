@@ -127,9 +127,8 @@ def _stand_for_themselves(values: list[Any]) -> bool:
 
 def _is_number(value: object) -> bool:
     if isinstance(value, int):
-        return (
-            value.bit_length() < 1023
-        )  # a larger one is no float, and River would fail at computing with it
+        # A larger one is no float, and River would fail at computing with it.
+        return value.bit_length() < 1023
     return isinstance(value, float)
 
 

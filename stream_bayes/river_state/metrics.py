@@ -30,9 +30,8 @@ from stream_bayes.river_state.registry import (
 
 __all__ = ["OrderedConfusionMatrix"]
 
-DIFFERENCE = Leaf(
-    "a whole number", lambda n: type(n) is int and abs(n) < 2**62
-)  # below 0 after reverting what was not learned
+# Below 0 after reverting what was not learned.
+DIFFERENCE = Leaf("a whole number", lambda n: type(n) is int and abs(n) < 2**62)
 
 
 class OrderedConfusionMatrix(metrics.ConfusionMatrix):

@@ -300,9 +300,8 @@ class _AdaptiveWindow(Kind):
             or len(counters) != 4
             or not 1 <= len(lists) <= self.MOST_SIZES
             or any(len(buckets) > most for buckets in lists)
-            or (
-                len(lists) > 1 and most > 1 and not all(lists)
-            )  # with one bucket a size, River itself leaves gaps
+            # With one bucket a size, River itself leaves gaps.
+            or (len(lists) > 1 and most > 1 and not all(lists))
             or sums[2] != width
         ):
             raise place.wrong("buckets that make up the window", saved)

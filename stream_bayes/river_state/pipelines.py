@@ -62,9 +62,8 @@ class PipelineContent(NamedTuple):
     """Everything a model held at one moment. Its state can be written while the model goes on learning."""
 
     model: dict[str, Any]
-    learners: list[
-        tuple[dict[str, Any], Content]
-    ]  # where in `model` the state of each goes, and what it held
+    # Where in `model` the state of each goes, and what it held.
+    learners: list[tuple[dict[str, Any], Content]]
 
     def state(self) -> dict[str, Any]:
         """All of it: JSON values, and arrays under "arrays"."""

@@ -33,9 +33,8 @@ class Place:
 
     names: tuple[str, ...] = ()
     depth: int = 0
-    learners: list[tuple[dict[str, Any], Content]] = field(
-        default_factory=list
-    )  # to be written, and what they held
+    # Those to be written, and what they held.
+    learners: list[tuple[dict[str, Any], Content]] = field(default_factory=list)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
     taken: set[str] = field(default_factory=set)  # names of those that were given back
 

@@ -59,9 +59,8 @@ class ServedRiver:
         self.name = type(model).__name__
         self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
         self.model: Any = model
-        with suppress(
-            CannotSave
-        ):  # it can run; a pipeline that keeps snapshots refuses it when it takes the first
+        # What no snapshot can hold still runs; a pipeline that keeps snapshots refuses it when it takes the first.
+        with suppress(CannotSave):
             settle(model)
         self._weighted = isinstance(self._last, BayesClassifier) or "w" in _parameters(self._last)
 

@@ -118,9 +118,8 @@ class Step:
         self._dead_at = 0  # when it was worked out
         self.drifts: list[DriftEntry] = []
         self._outputs: list[Output] = []
-        self._answered: list[
-            tuple[list[Event], Answers, ModelVersion]
-        ] = []  # no outputs: nobody may ask for them
+        # Answers, not yet outputs: nobody may ask for those.
+        self._answered: list[tuple[list[Event], Answers, ModelVersion]] = []
         self._names = _Names()
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._noted = _added(model)  # of the log of drifts

@@ -188,9 +188,8 @@ def check_law(law: Law, learner: BayesClassifier, seed: int = 0) -> None:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", NeverEligible
-            )  # laws of fading try short half-lives on every learner
+            # Laws of fading try short half-lives on every learner.
+            warnings.simplefilter("ignore", NeverEligible)
             numeric = not (learner.finds_cuts and law.check in REORDERING)
             law.check(learner, Streams(learner, seed, numeric))
     except Exception as error:  # whatever a law runs into breaks it

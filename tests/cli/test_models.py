@@ -39,9 +39,8 @@ def test_every_argument_has_a_default_and_a_meaning_of_its_own() -> None:
             assert each["meaning"] and "As in `" not in each["meaning"], (row["name"], each)
     (row,) = json.loads(run("models", "tan", "--json").stdout)
     strength = next(each for each in row["parameters"] if each["name"] == "strength")
-    assert (
-        strength["default"] == "1.0" and "smoothing" in strength["meaning"]
-    )  # as AODE's documentation has it
+    # As AODE's documentation has it.
+    assert strength["default"] == "1.0" and "smoothing" in strength["meaning"]
     shown = " ".join(run("models", "ode").stdout.split())
     assert "--arg NAME=VALUE" in shown
 

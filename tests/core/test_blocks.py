@@ -67,9 +67,8 @@ def test_an_interval_holds_the_truth_as_often_as_it_says_though_mistakes_come_in
         for _ in range(200):
             found = Resampling(events // 50, rng, 600).mean(sums_of(streaky(rng, events)), "accuracy", level)
             held += found.low <= 0.7 <= found.high
-        assert held / 200 == pytest.approx(
-            level, abs=0.035
-        )  # two standard errors, for the seed that is given
+        # Two standard errors, for the seed that is given.
+        assert held / 200 == pytest.approx(level, abs=0.035)
 
 
 def test_single_events_drawn_again_would_say_too_much():

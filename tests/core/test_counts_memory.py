@@ -90,9 +90,8 @@ def test_the_stated_sizes_work_in_the_stated_memory_and_time(order, features, mo
     pairs = 16 * features * (features - 1) // 2 if order == 2 else 0
     assert store.memory_bytes <= 2 * 8 * 2 * (cells + features + pairs + 1) + 96 * cells + 700 * features
     assert taken <= 1.5 * store.memory_bytes
-    assert (
-        took < most_seconds or not stream_bayes.compiled
-    )  # compiled: 0.1 and 0.5 seconds, with tracemalloc watching
+    # Compiled: 0.1 and 0.5 seconds, with tracemalloc watching.
+    assert took < most_seconds or not stream_bayes.compiled
     assert np.asarray(store.tables.values.weight).sum() == events * features
     if order == 2:
         pairs_held: Any = store.tables.pairs

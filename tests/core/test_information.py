@@ -114,9 +114,8 @@ def test_a_copy_of_a_feature_tells_all_of_it_and_a_coin_tells_nothing():
                 )
     names, with_class, between = told(learned(many, 2))
     place = {name: number for number, name in enumerate(names)}
-    entropy = -(
-        0.75 * math.log(0.75) + 0.25 * math.log(0.25)
-    )  # of a given the class, which is the same for both
+    # That of a given the class, which is the same for both.
+    entropy = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
     assert between[place["a"], place["copy"]] == pytest.approx(entropy, rel=1e-12)
     assert between[place["a"], place["coin"]] == pytest.approx(0.0, abs=1e-15)
     assert (

@@ -71,9 +71,8 @@ LOOPS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("loop", LOOPS)
 def test_another_thread_runs_while_rows_are_counted(loop: str) -> None:
     beside = Beside()
-    deadline = (
-        time.monotonic() + 30.0
-    )  # on a busy machine it may be a while until the other thread gets a processor
+    # On a busy machine it may be a while until the other thread gets a processor.
+    deadline = time.monotonic() + 30.0
     with beside.running():
         met = False
         while not met and time.monotonic() < deadline:

@@ -227,9 +227,8 @@ def test_a_file_gives_the_network_back(tmp_path, name):
     assert read_bif(path) == read_bif(str(path)) == EXPECTED
     before = path.read_bytes()
     assert (before[:2] == b"\x1f\x8b") == name.endswith(".gz")
-    assert not name.endswith(".gz") or before[4:8] == bytes(
-        4
-    )  # no time: the same network makes the same file
+    # No time: the same network makes the same file.
+    assert not name.endswith(".gz") or before[4:8] == bytes(4)
 
 
 def test_an_error_in_a_file_names_the_file(tmp_path):

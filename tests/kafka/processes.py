@@ -15,9 +15,8 @@ from typing import Any
 
 from tests.kafka.waiting import PATIENCE, until
 
-FORKING = multiprocessing.get_context(
-    "forkserver"
-)  # it has no threads, and no connections, that a child would share
+# It has no threads, and no connections, that a child would share.
+FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(["tests.kafka.worker"])
 
 

@@ -78,9 +78,8 @@ def make_engine(told: dict[str, Any]) -> Engine:
         predictions=KafkaSink(delivery, told["predictions"], letters),
         dead_letters=letters,
         journal=journal,
-        store=SnapshotStore(
-            Path(told["directory"]), told.get("keep", 1000)
-        ),  # the journal is kept for the tests
+        # The journal is kept for the tests.
+        store=SnapshotStore(Path(told["directory"]), told.get("keep", 1000)),
         schedule=Schedule(every_events=told.get("every_events", 500)),
         batch=told.get("batch", 100),
     )

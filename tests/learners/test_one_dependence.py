@@ -161,9 +161,8 @@ def test_a_min_count_that_fading_keeps_out_of_reach_is_warned_of(make, warns):
 def test_the_warning_points_to_the_line_that_makes_the_learner(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        eval(
-            compile(call, "the user's file", "eval"), {"AODE": AODE, "SPODE": SPODE}
-        )  # its name is what matters
+        # Its name is what matters.
+        eval(compile(call, "the user's file", "eval"), {"AODE": AODE, "SPODE": SPODE})
     assert [warning.filename for warning in caught] == ["the user's file"]
 
 

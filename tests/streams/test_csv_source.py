@@ -64,9 +64,8 @@ CELLS = st.text(alphabet=st.sampled_from('ab,;"\r\n\t \0éß€🌧﻿\x85 '), m
 def test_what_the_csv_module_writes_is_read_back_in_any_blocks_and_from_any_event(
     tmp_path_factory, rows, quoting, newline, delimiter, block_bytes, limit, data
 ):
-    if (
-        newline == "\n"
-    ):  # then older versions of the module leave "\r" without quotes, and cannot read it back
+    if newline == "\n":
+        # Older versions of the module leave "\r" without quotes then, and cannot read it back.
         rows = [[cell.replace("\r", "r") for cell in row] for row in rows]
     text = csv_text([["a", "b"], *rows], quoting=quoting, lineterminator=newline, delimiter=delimiter)
     path = written(tmp_path_factory.mktemp("csv"), text)
@@ -201,9 +200,8 @@ def test_a_quote_that_is_never_closed_costs_one_line_and_not_the_file(tmp_path):
 
 
 def test_a_file_in_which_every_line_leaves_a_quote_open_is_read_in_one_go(tmp_path):
-    path = written(
-        tmp_path, "a,b\n" + 'a","b\n' * 30_000
-    )  # a hundred million lines, were each looked at for each
+    # A hundred million lines, were each looked at for each.
+    path = written(tmp_path, "a,b\n" + 'a","b\n' * 30_000)
     records = read(path)
     assert reasons(records) == ["unclosed_quote"] * 30_000
 

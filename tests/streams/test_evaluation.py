@@ -128,9 +128,8 @@ def test_weights_are_passed_on_and_count_in_the_scores() -> None:
     assert one.calls == two.calls
     for each in found.values():
         assert each.cumulative.accuracy == pytest.approx(1.0 / 4.5)
-        assert each.metrics == {
-            "Accuracy": pytest.approx(1.0 / 1.5)
-        }  # before anything is learned nothing is said
+        # Before anything is learned nothing is said.
+        assert each.metrics == {"Accuracy": pytest.approx(1.0 / 1.5)}
 
 
 def test_only_the_learners_own_calls_are_timed_and_ram_hours_are_gigabytes_times_hours() -> None:

@@ -151,9 +151,8 @@ class Reads(FileSystem):
 def test_describing_reads_no_arrays(tmp_path: Path) -> None:
     files = Reads()
     store = owned(tmp_path)
-    arrays = {
-        f"array{number}": np.zeros(10_000) for number in range(100)
-    }  # and more of meta.json than one page
+    # So many that meta.json is longer than a page.
+    arrays = {f"array{number}": np.zeros(10_000) for number in range(100)}
     store.save(Snapshot(learner="Counter", sections={"learner": {"arrays": arrays}}, clock=3))
     told = SnapshotStore(tmp_path, file_system=files).describe(1)
     assert (told["generation"], told["clock"], told["bytes"]) == (1, 3, store.path(1).stat().st_size)

@@ -34,9 +34,8 @@ __all__ = ["Clock", "Contestant", "Learner", "Metric", "contestant"]
 Learner: TypeAlias = Any  # ours, or River's classifiers and pipelines; what matters is which verbs it has
 Clock: TypeAlias = Callable[[], float]
 Metric: TypeAlias = metrics.base.ClassificationMetric
-Answer: TypeAlias = tuple[
-    Mapping[Any, float], Any
-]  # probabilities and the label; `...` for the most probable one
+# Probabilities and the label; `...` for the most probable one.
+Answer: TypeAlias = tuple[Mapping[Any, float], Any]
 
 OF_PROBABILITIES = ("log_loss", "brier", "roc_auc", "calibration_error")
 NO_PROBABILITIES = base.Classifier.predict_proba_one

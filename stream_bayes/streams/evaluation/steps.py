@@ -180,9 +180,8 @@ def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[St
 
 def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
     clock = StreamTime()
-    held: deque[tuple[float, Step]] = (
-        deque()
-    )  # when the label comes, which is never before that of an older one
+    # When the label comes, which is never before that of an older one.
+    held: deque[tuple[float, Step]] = deque()
     for step in steps:
         if step is None or step.kind is LEARN or step.kind is FORGET:
             yield step
