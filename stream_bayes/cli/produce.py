@@ -11,9 +11,10 @@ import typer
 
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.streams import File, kind_of
+from stream_bayes.cli.streams import Delimiter, File, Time, kind_of
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.streams.config import load_config
+from stream_bayes.streams.csv_types import delimiter_of
 from stream_bayes.streams.replay import Paced
 from stream_bayes.streams.signals import stopping_on_signals
 
@@ -30,13 +31,11 @@ def produce(
         Path | None, typer.Option(help="A pipeline file whose table [kafka] says how to connect.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="The column that holds the records' keys.")] = None,
-    time: Annotated[
-        str | None, typer.Option(help="The column that holds the time: seconds since 1970, or ISO 8601.")
-    ] = None,
+    time: Time = None,
     speed: Annotated[
         float | None, typer.Option(help="So many times as fast as the records happened; needs --time.")
     ] = None,
-    delimiter: Annotated[str, typer.Option(help="What stands between the cells of a CSV file.")] = ",",
+    delimiter: Delimiter = None,
     most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
     json: JSON = False,
 ) -> None:
@@ -56,8 +55,10 @@ def produce(
             if kafka is None:
                 raise BadConfig(f"{pipeline}: kafka: is missing; it says how to connect")
             connection = kafka.connection()
-        csv = kind_of(file) == "csv"
-        contents = csv_contents(file, key, time, delimiter) if csv else json_contents(file, key, time)
+        if kind_of(file) == "csv":
+            contents = csv_contents(file, key, time, delimiter_of(file, delimiter))
+        else:
+            contents = json_contents(file, key, time)
         source = Paced(contents, math.inf if speed is None else speed)
         with closing(source), stopping_on_signals(source.stop):
             told = write(connection, topic, source, most)

@@ -169,6 +169,14 @@ def test_produce_takes_json_lines_and_stops_after_as_many_as_it_is_told(lab: Lab
     ]
 
 
+def test_produce_knows_a_table_with_tabs_by_its_name(lab: Lab, tmp_path: Path) -> None:
+    topic = lab.topic(1)
+    path = tmp_path / "days.tsv"
+    path.write_text("sky\twind\ngrey\t3\n")
+    assert stream_bayes("produce", str(path), "--topic", topic, "--servers", lab.servers).exit_code == 0
+    assert [json.loads(record.value) for record in lab.get(topic)] == [{"sky": "grey", "wind": 3}]
+
+
 def test_produce_makes_no_topic(lab: Lab, tmp_path: Path) -> None:
     path = tmp_path / "days.csv"
     path.write_text("sky\ngrey\n")

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kafka import TopicPartition
@@ -36,6 +37,21 @@ def test_rebuild_reads_the_log_again_and_writes_nothing_twice(begun: Pipeline) -
     progress = begun.engine().run(100, rebuild=True)
     assert (progress.taken, progress.replayed) == (600, 500)
     begun.check(600)
+
+
+def test_a_worker_is_not_ready_before_it_has_replayed(begun: Pipeline) -> None:
+    shutil.rmtree(begun.told["directory"])
+    engine: Any = begun.engine()
+    take = engine.step.take
+    seen: list[tuple[bool, bool]] = []
+
+    def noted(records: Any) -> None:
+        seen.append((engine.step.taken >= 500, engine.healthy))
+        take(records)
+
+    engine.step.take = noted
+    engine.run(100, rebuild=True)
+    assert set(seen) == {(False, False), (True, True)}
 
 
 def test_rebuild_needs_neither_journal_nor_snapshot_to_write_nothing_twice(begun: Pipeline) -> None:
