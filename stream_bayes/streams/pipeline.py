@@ -42,6 +42,7 @@ from stream_bayes.streams.json_sink import JSONLinesSink
 from stream_bayes.streams.mail_decoder import MailDecoder
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
+from stream_bayes.streams.sink import DeadLetter, Output
 from stream_bayes.streams.source import Source
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
@@ -104,8 +105,10 @@ def build(
     return Engine(
         step,
         source or (kafka and kafka.source) or make_source(config, directory, schema),
-        predictions=(kafka and kafka.predictions) or _sink(config.predictions, directory, "predictions"),
-        dead_letters=(kafka and kafka.dead_letters) or _sink(config.dead_letters, directory, "dead_letters"),
+        predictions=(kafka and kafka.predictions)
+        or _sink(config.predictions, directory, "predictions", Output),
+        dead_letters=(kafka and kafka.dead_letters)
+        or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
         drifts=_drift_sink(config.drift, directory),
         journal=kafka and kafka.journal,
         store=store,
@@ -250,11 +253,13 @@ def _pending(labels: LabelsConfig | None) -> Pending | None:
     return Pending(time=time, **settings)
 
 
-def _sink(own: SinkConfig | None, directory: Path, name: str) -> FileSink | None:
+def _sink(
+    own: SinkConfig | None, directory: Path, name: str, of: type[Output] | type[DeadLetter]
+) -> FileSink | None:
     if not isinstance(own, FileSinkConfig):
         return None
-    kinds: dict[str, type[FileSink]] = {"jsonl": JSONLinesSink, "csv": CSVSink}
-    return kinds[own.kind](directory / own.path, name)
+    path = directory / own.path
+    return CSVSink(path, of, name) if own.kind == "csv" else JSONLinesSink(path, name)
 
 
 def _drift_sink(own: DriftConfig | None, directory: Path) -> FileSink | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -96,6 +97,27 @@ def test_run_answers_each_event_once_with_its_key_and_time(pipeline: Path) -> No
     assert (told[7]["time"], told[7]["model"]["name"]) == (0.7, "weather")
     assert run("run", pipeline, "--json").exit_code == 0
     assert len(answers(pipeline)) == ROWS
+
+
+def test_answers_and_dead_letters_may_be_csv(pipeline: Path, weather: Path) -> None:
+    in_csv = (
+        '[predictions]\nkind = "csv"\npath = "answers.csv"\n[dead_letters]\nkind = "csv"\npath = "dead.csv"\n'
+    )
+    told = pipeline.read_text()
+    begin, end = told.index("[predictions]"), told.index("[snapshots]")
+    pipeline.write_text(told[:begin] + in_csv + told[end:])
+    with weather.open("a") as file:
+        file.write("600,60.0,blue\n")
+    assert run("run", pipeline).exit_code == 0
+    with weather.open("a") as file:
+        file.write("601,60.1,blue,0.5,no\n")
+    assert run("run", pipeline).exit_code == 0
+    with (pipeline.parent / "answers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["key"] for row in rows] == [*map(str, range(ROWS)), "601"]
+    assert rows[-1]["prediction"] == "no" and set(json.loads(rows[-1]["probabilities"])) == {"yes", "no"}
+    with (pipeline.parent / "dead.csv").open(newline="") as file:
+        assert [row["reason"] for row in csv.DictReader(file)] == ["ragged"]
 
 
 def test_a_second_run_says_what_it_took_itself(pipeline: Path) -> None:
