@@ -112,9 +112,6 @@ def train(
                 told += 1
                 show(mail.done, told)
             new = model.clock - before
-        above = [path for path, _ in given if not told and _holds_directories(Path(path))]
-        if above:
-            raise BadValue(f"no message is in {above[0]}: what lies in directories below it is not read")
         counts = {
             "messages": told,
             "new": new,
@@ -127,11 +124,6 @@ def train(
             typer.echo(
                 f"{new:,} messages learned, {corrected:,} corrected, {counts['known_before']:,} were known before"
             )
-
-
-def _holds_directories(path: Path) -> bool:
-    """Whether mail may lie below a directory that is no Maildir, where nobody looks."""
-    return path.is_dir() and not (path / "cur").is_dir() and any(one.is_dir() for one in path.iterdir())
 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:

@@ -1,4 +1,4 @@
-r"""Mails from files: a message, an mbox, a Maildir, a directory of messages, or the standard input.
+r"""Mails from files: a message, an mbox, a Maildir, a directory of these, or the standard input.
 
 An mbox is told by its first five bytes, "From ". A new message begins with each such line that follows a blank one; a
 ">" before a "From " in a message is taken away, as mboxrd has it. What is compressed by gzip is read as what is in it.
@@ -81,13 +81,22 @@ def size_of(paths: Iterable[str | Path]) -> int | None:
     return total
 
 
-def _files(path: Path) -> list[Path]:
-    """The files with messages: of a Maildir those that were delivered, of another directory all that are no secrets."""
+def _files(path: Path) -> Iterator[Path]:
+    """The files with messages: of a Maildir those that were delivered, of another directory all in and below it that
+    are not hidden. Links to directories may lead in circles, and are not followed.
+    """
     if not path.is_dir():
-        return [path]
-    folders = [path / "cur", path / "new"] if (path / "cur").is_dir() else [path]
-    found = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
-    return sorted(file for file in found if file.is_file() and not file.name.startswith("."))
+        yield path
+        return
+    delivered = [path / "cur", path / "new"] if (path / "cur").is_dir() else []
+    for folder in delivered or [path]:
+        for one in sorted(folder.iterdir()) if folder.is_dir() else []:
+            if one.name.startswith("."):
+                continue
+            if one.is_file():
+                yield one
+            elif one.is_dir() and not one.is_symlink() and not delivered:
+                yield from _files(one)
 
 
 def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]:

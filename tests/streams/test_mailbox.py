@@ -82,6 +82,15 @@ def test_a_directory_is_its_files(tmp_path: Path) -> None:
     assert raws(tmp_path) == [b"a", b"b", b"c"]
 
 
+def test_a_directory_is_what_lies_below_it_too(tmp_path: Path) -> None:
+    for place in ("b/2/x", "b/1/y", "a", "c/box/cur/z", "c/box/tmp/t", ".git/config", "b/.secret"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_bytes(place.encode())
+    (tmp_path / "b" / "round").symlink_to(tmp_path, target_is_directory=True)
+    assert raws(tmp_path) == [b"a", b"b/1/y", b"b/2/x", b"c/box/cur/z"]
+    assert size_of([tmp_path]) == sum(map(len, raws(tmp_path)))
+
+
 def test_how_far_reading_has_come_ends_at_the_size(tmp_path: Path) -> None:
     (tmp_path / "box").write_bytes(b"From a\n\none\n\nFrom b\n\ntwo\n" * 50)
     (tmp_path / "other").write_bytes(b"Subject: x\n\n")
