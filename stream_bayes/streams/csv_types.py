@@ -112,6 +112,7 @@ def inferred_schema(
     """
     source = CSVSource(path, fields, columns=columns, delimiter=delimiter, missing=missing)
     try:
+        _check_names(path, source.columns, source.fields)
         features = inferred_features(
             filter(source.fields.is_feature, source.columns), (event.x for event in first_rows(source, rows))
         )
@@ -125,6 +126,15 @@ def inferred_schema(
             f"{shown([*features])}"
         )
     return Schema(features)
+
+
+def _check_names(path: str | os.PathLike[str], names: Sequence[str], fields: Fields) -> None:
+    """Refuse a feature without a name: what stands there is an index that pandas wrote, as a rule."""
+    if "" in names and fields.is_feature(""):
+        raise SchemaError(
+            f"{path}: column {list(names).index('') + 1} of {len(names)} has no name, as an index that pandas writes; "
+            "give it one, or leave it out: --ignore '', or ignore = [\"\"] in a pipeline file"
+        )
 
 
 def first_rows(source: CSVSource, count: int) -> Iterable[Event]:

@@ -383,6 +383,16 @@ def test_a_file_whose_columns_share_a_name_is_refused_in_a_line(tmp_path: Path) 
         assert "['sky']" in result.stderr
 
 
+def test_a_column_without_a_name_is_refused_until_it_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text(",sky,rain\n0,grey,yes\n1,blue,no\n")
+    for command in ("replay", "compare"):
+        result = run(command, path, "--target", "rain", "--model", "nb")
+        assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1)
+        assert f"{path}: column 1 of 3 has no name" in result.stderr and "--ignore ''" in result.stderr
+        assert run(command, path, "--target", "rain", "--model", "nb", "--ignore", "").exit_code == 0
+
+
 def test_a_pipeline_file_with_keys_that_there_are_not_names_each_and_the_nearest(pipeline: Path) -> None:
     pipeline.write_text(pipeline.read_text().replace("batch = 50", "bacht = 50").replace("target", "tagret"))
     result = run("run", pipeline)
