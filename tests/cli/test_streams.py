@@ -120,6 +120,19 @@ def test_answers_and_dead_letters_may_be_csv(pipeline: Path, weather: Path) -> N
         assert [row["reason"] for row in csv.DictReader(file)] == ["ragged"]
 
 
+def test_labels_among_the_samples_of_a_file_are_joined_as_the_docs_say(tmp_path: Path) -> None:
+    told = (
+        (EXAMPLES.parent / "docs" / "pipelines.md").read_text("utf-8").split("## Labels that come later")[1]
+    )
+    file, events = (told.split(f"```{kind}\n")[1].split("```")[0] for kind in ("toml", "json"))
+    (tmp_path / "late.toml").write_text(file)
+    (tmp_path / "events.jsonl").write_text(events + '{"id": 1, "at": 90000, "type": "label", "rain": "no"}\n')
+    result = json.loads(run("run", tmp_path / "late.toml", "--json").stdout)
+    assert (result["records"], result["learned"], result["waiting"], result["dead_letters"]) == (6, 2, 0, {})
+    assert [row["key"] for row in answers(tmp_path / "late.toml")] == [1, 2]
+    assert result["cumulative"]["accuracy"] == 0.0
+
+
 def test_a_second_run_says_what_it_took_itself(pipeline: Path) -> None:
     run("run", pipeline, "--most", 400)
     said = " ".join(run("run", pipeline).stdout.split())
