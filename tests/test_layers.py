@@ -24,6 +24,7 @@ _build
 errors
 suggestions
 by_name
+imported
 core.values
 core.inputs
 core.event
@@ -197,6 +198,7 @@ river_state.natives
 river_state.parameters
 river_state.registry
 river_state.statistics
+river_state.composing
 river_state.transformers
 river_state.metrics
 river_state.detectors

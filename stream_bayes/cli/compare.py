@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from river import datasets
 
 from stream_bayes import plots
 from stream_bayes.cli.contenders import MODELS, PEERS, contenders
@@ -21,6 +20,7 @@ from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.streams import Delimiter, Ignore, Nominal, Time, source_of
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
+from stream_bayes.imported import Imported
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.watching import DETECTORS
@@ -34,12 +34,14 @@ from stream_bayes.suggestions import closest
 
 __all__ = ["DATASETS", "compare"]
 
-DATASETS: dict[str, Callable[[], Any]] = {
-    "phishing": datasets.Phishing,
-    "image-segments": datasets.ImageSegments,
-    "bananas": datasets.Bananas,
-    "shuttle": datasets.Shuttle,
-}
+DATASETS = Imported(
+    {
+        "phishing": "river.datasets.Phishing",
+        "image-segments": "river.datasets.ImageSegments",
+        "bananas": "river.datasets.Bananas",
+        "shuttle": "river.datasets.Shuttle",
+    }
+)
 
 
 def compare(

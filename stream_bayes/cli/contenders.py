@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from river import base, forest, naive_bayes, neighbors, tree
+from river import base
 
 from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.cli.streams import learner_arguments
 from stream_bayes.errors import BadValue, SchemaError
+from stream_bayes.imported import Imported
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, make_learner
 from stream_bayes.river_state.catalogue import make_adaptive
 from stream_bayes.schema import Schema
@@ -19,14 +20,16 @@ from stream_bayes.suggestions import closest
 __all__ = ["MODELS", "PEERS", "contenders"]
 
 # What River brings, to compare with. They are made anew for each comparison.
-PEERS: dict[str, Callable[..., base.Classifier]] = {
-    "river-gaussian-nb": naive_bayes.GaussianNB,
-    "river-hoeffding-tree": tree.HoeffdingTreeClassifier,
-    "river-adaptive-tree": tree.HoeffdingAdaptiveTreeClassifier,
-    "river-arf": forest.ARFClassifier,
-    "river-amf": forest.AMFClassifier,
-    "river-knn": neighbors.KNNClassifier,
-}
+PEERS = Imported(
+    {
+        "river-gaussian-nb": "river.naive_bayes.GaussianNB",
+        "river-hoeffding-tree": "river.tree.HoeffdingTreeClassifier",
+        "river-adaptive-tree": "river.tree.HoeffdingAdaptiveTreeClassifier",
+        "river-arf": "river.forest.ARFClassifier",
+        "river-amf": "river.forest.AMFClassifier",
+        "river-knn": "river.neighbors.KNNClassifier",
+    }
+)
 SEED = 1  # of those that draw, unless another is given
 MODELS = ("nb", "tan", "aode", "live-choice")
 
@@ -110,5 +113,6 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
     known = _arguments(kind)
     check_arguments(kind, arguments, known)
     seed = {"seed": SEED} if "seed" in known else {}
+    made: type[base.Classifier] = PEERS[kind]
     with being_made(kind, arguments):
-        return PEERS[kind](**(seed | arguments))
+        return made(**(seed | arguments))

@@ -11,8 +11,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are first asked for
 from numpy.typing import NDArray
-from scipy import special
 
 from stream_bayes.core.tally import Scored
 from stream_bayes.errors import BadValue
@@ -165,7 +165,7 @@ class Resampling:
             return Estimate(value, math.nan, math.nan)
         # The percentiles of few blocks are too narrow, by what Student's t has over the normal (Hesterberg, 2015).
         freedom = self._blocks - 1
-        reach = math.sqrt(self._blocks / freedom) * special.stdtrit(freedom, (1.0 + level) / 2.0)
-        outside = special.ndtr(-reach)
+        reach = math.sqrt(self._blocks / freedom) * scipy.special.stdtrit(freedom, (1.0 + level) / 2.0)
+        outside = scipy.special.ndtr(-reach)
         low, high = np.quantile(drawn, [outside, 1.0 - outside])
         return Estimate(value, float(low), float(high))

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
+import scipy  # its parts are loaded when they are first asked for
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from stream_bayes.core.equivalence import Edge, EquivalenceClass
 from stream_bayes.core.pair_tables import pair_tables
@@ -65,7 +65,7 @@ def g_test(sample: Sample, one: Value, other: Value, given: Sequence[Value] = ()
 def _g_test(sample: Sample, one: int, other: int, given: Sequence[int]) -> GTest:
     table = next(iter(pair_tables(sample, one, [other], given)))
     statistic, freedom = 2.0 * table.information(), table.degrees_of_freedom()
-    return GTest(statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0)
+    return GTest(statistic, freedom, float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0)
 
 
 @dataclass(frozen=True)

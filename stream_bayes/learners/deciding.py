@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import narwhals as nw
-from river import base, compose, linear_model, naive_bayes
+from river import base, compose
 
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue, NotSupported
@@ -154,6 +154,8 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river import linear_model, naive_bayes  # here, as they load for half a second
+
         # River's checks bring labels of their own: thresholds suit any, costs only two.
         yield {"classifier": naive_bayes.GaussianNB(), "rule": Thresholds(0.8)}
         yield {

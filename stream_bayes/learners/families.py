@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from river import drift
 
 from stream_bayes.core.values import Value
 from stream_bayes.learners.base import BayesClassifier
@@ -151,6 +150,11 @@ class FamilyWatch:
 
     def feed(self, signals: NDArray[np.float64]) -> list[int]:
         """Tell the detectors of events together; the slots of the families that are foretold worse than they were."""
+        from river.drift import (
+            ADWIN,  # here, as it loads for a second, and a detector that is told has loaded it
+        )
+
+        notices = _narrows if isinstance(self.detector, ADWIN) else _notices
         self.reserve(len(signals))
         there = ~np.isnan(signals)
         number, sums = there.sum(axis=1), np.where(there, signals, 0.0).sum(axis=1)
@@ -164,7 +168,7 @@ class FamilyWatch:
         if not there.all():
             rows = [[signal for signal in row if signal == signal] for row in rows]  # NaN is not
         for slot, row in enumerate(rows):
-            if _notices(self.detectors[slot], row) and self.is_worse(slot):
+            if notices(self.detectors[slot], row) and self.is_worse(slot):
                 drifted.append(slot)
         return drifted
 
@@ -194,14 +198,16 @@ class FamilyWatch:
 
 def _notices(detector: Any, signals: list[float]) -> bool:
     """Whether a detector sees a drift in some more signals."""
-    update = detector.update
-    if isinstance(detector, drift.ADWIN):  # what it drops at a drift its width tells, in half of the time
-        width = detector.width + len(signals)
-        for signal in signals:
-            update(signal)
-        return bool(detector.width < width)
-    noticed = False
+    update, noticed = detector.update, False
     for signal in signals:
         update(signal)
         noticed = noticed or detector.drift_detected
     return noticed
+
+
+def _narrows(detector: Any, signals: list[float]) -> bool:
+    """The same of ADWIN: what it drops at a drift its width tells, in half of the time."""
+    update, width = detector.update, detector.width + len(signals)
+    for signal in signals:
+        update(signal)
+    return bool(detector.width < width)

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts are loaded when they are first asked for
 from numpy.typing import NDArray
-from scipy.special import betaincinv, digamma, ndtri, polygamma
 
 from stream_bayes.core.values import Value
 
@@ -63,11 +63,9 @@ def log_shares(parts: list[tuple[float, float]], total: float) -> Cumulants:
     if any(own <= 0.0 for own, times in parts if times):
         return Cumulants(-math.inf, 0.0, 0.0)
     return Cumulants(
-        math.fsum(times * float(digamma(own)) for own, times in parts) - count * float(digamma(total)),
-        math.fsum(times**2 * float(polygamma(1, own)) for own, times in parts)
-        - count**2 * float(polygamma(1, total)),
-        math.fsum(times**3 * float(polygamma(2, own)) for own, times in parts)
-        - count**3 * float(polygamma(2, total)),
+        math.fsum(times * _digamma(own) for own, times in parts) - count * _digamma(total),
+        math.fsum(times**2 * _polygamma(1, own) for own, times in parts) - count**2 * _polygamma(1, total),
+        math.fsum(times**3 * _polygamma(2, own) for own, times in parts) - count**3 * _polygamma(2, total),
     )
 
 
@@ -75,7 +73,7 @@ def log_weight(own: float) -> Cumulants:
     """Of the logarithm of a share before it is divided by the sum, where that sum cancels: a Gamma variable's."""
     if own <= 0.0:
         return Cumulants(-math.inf, 0.0, 0.0)
-    return Cumulants(float(digamma(own)), float(polygamma(1, own)), float(polygamma(2, own)))
+    return Cumulants(_digamma(own), _polygamma(1, own), _polygamma(2, own))
 
 
 def log_mean(parts: list[Cumulants]) -> Cumulants:
@@ -101,9 +99,9 @@ def log_gaussian(away: float, variance: float, weight: float, freedom: float) ->
     """Of the log-density `away` from a mean of `weight` samples, the variance known with `freedom` degrees."""
     shape = freedom / 2.0
     square = away * away / variance
-    mean = 0.5 * (float(digamma(shape)) - math.log(shape * variance * 2.0 * math.pi) - 1.0 / weight - square)
+    mean = 0.5 * (_digamma(shape) - math.log(shape * variance * 2.0 * math.pi) - 1.0 / weight - square)
     spread = square / weight + 0.5 / weight**2  # of the mean
-    by_variance = float(polygamma(1, shape)) - 4.0 * square / freedom + 2.0 * square**2 / freedom
+    by_variance = _polygamma(1, shape) - 4.0 * square / freedom + 2.0 * square**2 / freedom
     spread += 0.25 * by_variance
     return Cumulants(mean, spread, 0.0)
 
@@ -115,7 +113,9 @@ def beta_interval(own: float, other: float, level: float) -> tuple[float, float]
         return 0.0, 0.0
     if other <= 0.0:
         return 1.0, 1.0
-    return float(betaincinv(own, other, tail)), float(betaincinv(own, other, 1.0 - tail))
+    return float(scipy.special.betaincinv(own, other, tail)), float(
+        scipy.special.betaincinv(own, other, 1.0 - tail)
+    )
 
 
 def log_odds_interval(classes: Mapping[Value, Cumulants], label: Value, level: float) -> tuple[float, float]:
@@ -138,11 +138,19 @@ def logistic_interval(odds: Cumulants, level: float) -> tuple[float, float]:
     if odds.variance <= 0.0:
         return _logistic(odds.mean), _logistic(odds.mean)
     deviation = math.sqrt(odds.variance)
-    tail = float(ndtri((1.0 + level) / 2.0))
+    tail = float(scipy.special.ndtri((1.0 + level) / 2.0))
     shift = _skew(odds.variance, odds.third) * (tail * tail - 1.0)
     return _logistic(odds.mean + deviation * (shift - tail)), _logistic(
         odds.mean + deviation * (shift + tail)
     )
+
+
+def _digamma(x: float) -> float:
+    return float(scipy.special.digamma(x))
+
+
+def _polygamma(order: int, x: float) -> float:
+    return float(scipy.special.polygamma(order, x))
 
 
 def _skew(variance: float, third: float) -> float:

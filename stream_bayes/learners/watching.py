@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base, drift, stats
-from river.drift import binary
+from river import base, stats
 
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadValue
+from stream_bayes.imported import Imported
 
 __all__ = [
     "BINARY",
@@ -33,15 +32,17 @@ FEWEST = 20  # events before and after a change, at least
 SURE = 3.0  # standard errors that a rise is to be from none
 BINARY = (base.BinaryDriftDetector, base.BinaryDriftAndWarningDetector)
 
-DETECTORS: Mapping[str, type[base.DriftDetector | base.BinaryDriftDetector]] = {
-    "adwin": drift.ADWIN,
-    "page-hinkley": drift.PageHinkley,
-    "kswin": drift.KSWIN,
-    "ddm": binary.DDM,
-    "eddm": binary.EDDM,
-    "hddm-a": binary.HDDMA,
-    "hddm-w": binary.HDDMW,
-}
+DETECTORS = Imported(
+    {
+        "adwin": "river.drift.ADWIN",
+        "page-hinkley": "river.drift.PageHinkley",
+        "kswin": "river.drift.KSWIN",
+        "ddm": "river.drift.binary.DDM",
+        "eddm": "river.drift.binary.EDDM",
+        "hddm-a": "river.drift.binary.HDDMA",
+        "hddm-w": "river.drift.binary.HDDMW",
+    }
+)
 
 
 def detector_of(given: Any, signal: str | None) -> Any:
@@ -49,7 +50,7 @@ def detector_of(given: Any, signal: str | None) -> Any:
     detector = given
     if isinstance(given, str) and given in DETECTORS:
         made: Any = DETECTORS[given]
-        detector = made(seed=0) if made is drift.KSWIN else made()  # it draws at random
+        detector = made(seed=0) if given == "kswin" else made()  # it draws at random
     if isinstance(detector, type) or not all(
         hasattr(detector, name) for name in ("update", "drift_detected", "clone")
     ):
@@ -81,7 +82,7 @@ def numbers_of(detector: Any) -> dict[str, float]:
 
     Examples
     --------
-    >>> detector = drift.ADWIN()
+    >>> detector = DETECTORS["adwin"]()
     >>> for error in [0.0, 1.0] * 8:
     ...     _ = detector.update(error)
     >>> numbers_of(detector)

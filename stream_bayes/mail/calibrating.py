@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import scipy  # its parts are loaded when they are first asked for
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from stream_bayes.core.counts_state import expect
 
@@ -116,7 +116,7 @@ class Calibration:
         """The monotone steps that fit best, each drawn towards the logistic curve."""
         order = np.argsort(scores, kind="stable")
         scores, labels = scores[order], labels[order]
-        starts = isotonic_regression(labels).blocks[:-1]
+        starts = scipy.optimize.isotonic_regression(labels).blocks[:-1]
         sizes = np.diff(np.append(starts, len(scores)))
         middles = np.add.reduceat(scores, starts) / sizes
         ones = np.add.reduceat(labels, starts)

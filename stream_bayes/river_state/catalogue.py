@@ -9,11 +9,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from river import base, compose, feature_extraction, preprocessing
+from river import base
 
 from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.imported import Imported
 from stream_bayes.learners.adaptive import DriftAdaptive
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.watching import DETECTORS
@@ -26,16 +27,18 @@ __all__ = [
     "make_transformer",
 ]
 
-TRANSFORMERS: dict[str, type[base.Transformer]] = {
-    "standard-scaler": preprocessing.StandardScaler,
-    "min-max-scaler": preprocessing.MinMaxScaler,
-    "one-hot-encoder": preprocessing.OneHotEncoder,
-    "bag-of-words": feature_extraction.BagOfWords,
-    "tfidf": feature_extraction.TFIDF,
-    "select": compose.Select,
-    "discard": compose.Discard,
-    "prefixer": compose.Prefixer,
-}
+TRANSFORMERS = Imported(
+    {
+        "standard-scaler": "river.preprocessing.StandardScaler",
+        "min-max-scaler": "river.preprocessing.MinMaxScaler",
+        "one-hot-encoder": "river.preprocessing.OneHotEncoder",
+        "bag-of-words": "river.feature_extraction.BagOfWords",
+        "tfidf": "river.feature_extraction.TFIDF",
+        "select": "river.compose.Select",
+        "discard": "river.compose.Discard",
+        "prefixer": "river.compose.Prefixer",
+    }
+)
 
 NOT_FROM_A_FILE = ("learner", "detector")  # these have keys of their own
 
@@ -58,8 +61,9 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
     stream_bayes.errors.BadValue: there is no transformer 'standard-scalar'; did you mean 'standard-scaler'? ...
     """
     check_there_is("transformer", name, TRANSFORMERS)
-    made, given = TRANSFORMERS[name], dict(arguments or {})
-    known = inspect.signature(made).parameters
+    kind: type[base.Transformer] = TRANSFORMERS[name]
+    given = dict(arguments or {})
+    known = inspect.signature(kind).parameters
     check_arguments(name, given, known)
     several: list[Any] = []
     for argument, parameter in known.items():
@@ -68,7 +72,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
             if not isinstance(several, list) or not several:
                 raise BadValue(f"{name}: {argument} is a list of at least one name, not {several!r}")
     with being_made(name, arguments or {}):
-        return made(*several, **given)
+        return kind(*several, **given)
 
 
 def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:

@@ -1,8 +1,9 @@
-"""What River's drift detectors hold, and which of it must fit together so that they can go on."""
+"""What River's drift detectors hold, and models that they replace, and which of it must fit together to go on."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from river import drift
@@ -20,7 +21,18 @@ from stream_bayes.river_state.kinds import (
     within,
 )
 from stream_bayes.river_state.natives import ADAPTIVE_WINDOW
-from stream_bayes.river_state.registry import OBJECT, register, unseeded
+from stream_bayes.river_state.parameters import compare_parameters
+from stream_bayes.river_state.place import Place
+from stream_bayes.river_state.registry import (
+    OBJECT,
+    Codec,
+    configuration_of,
+    register,
+    restored_object,
+    saved_object,
+    unseeded,
+    use,
+)
 
 __all__: list[str] = []
 
@@ -137,3 +149,41 @@ register(
     binary.HDDMW,
     {**dict.fromkeys(SAMPLES, OBJECT), "_incr_cutpoint": ANY, "_decr_cutpoint": ANY, **WARNING},
 )
+
+
+# -- models that are replaced -----------------------------------------------------------------------------------------
+
+
+class _Retraining(Codec):
+    """A classifier that is replaced when a detector says so: what is known of both, and of the detector."""
+
+    PARTS = ("model", "drift_detector", "bkg_model")
+
+    def saved(self, held: Any, place: Place) -> dict[str, Any]:
+        return self._written(held, place, saved_object)
+
+    def configured(self, held: Any, place: Place) -> dict[str, Any]:
+        return self._written(held, place, configuration_of)
+
+    def _written(
+        self, held: Any, place: Place, write: Callable[[Any, Place], dict[str, Any]]
+    ) -> dict[str, Any]:
+        parts = {name: write(getattr(held, name), place.at(name)) for name in self._names(held)}
+        return {"train_in_background": held.train_in_background, **parts}
+
+    def _names(self, held: Any) -> tuple[str, ...]:
+        return self.PARTS if held.train_in_background else self.PARTS[:2]
+
+    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
+        flag = "train_in_background"
+        compare_parameters({flag: made.train_in_background}, {flag: saved.get(flag)}, place)
+        _, *parts = place.fields(saved, flag, *self._names(made))
+        for name, part in zip(self._names(made), parts, strict=True):
+            setattr(made, name, restored_object(getattr(made, name), part, place.at(name)))
+        return made
+
+    def parts(self, held: Any) -> Iterator[Any]:
+        return (getattr(held, name) for name in self._names(held))
+
+
+use(drift.DriftRetrainingClassifier, _Retraining())

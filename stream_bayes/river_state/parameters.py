@@ -24,7 +24,7 @@ from stream_bayes.errors import BadValue, OtherConfiguration
 from stream_bayes.river_state.kinds import key_order
 from stream_bayes.river_state.place import Place
 
-__all__ = ["ObjectWriter", "objects_within", "restore_parameter", "written_parameter"]
+__all__ = ["ObjectWriter", "compare_parameters", "objects_within", "restore_parameter", "written_parameter"]
 
 TYPES: dict[type, str] = {
     kind: kind.__name__ for kind in (bool, int, float, str, bytes, list, tuple, dict, set)
@@ -111,3 +111,15 @@ def _same_length(made: int, saved: int, place: Place) -> None:
 
 def _no_object(value: Any, place: Place) -> JSONValue:
     raise place.cannot(f"a {type(value).__name__} cannot stand in a set or a dict of parameters")
+
+
+def compare_parameters(made: dict[str, Any], saved: Any, place: Place) -> None:
+    """Raise `OtherConfiguration` where written parameters differ from those that were saved."""
+    if not isinstance(saved, Mapping):
+        raise place.wrong("parameters", saved)
+    for name in sorted(made.keys() | saved.keys()):
+        if name not in made or name not in saved or made[name] != saved[name]:
+            raise OtherConfiguration(
+                f"{place.at(name)}: the snapshot was taken with {shown(saved.get(name))}, the model is configured with "
+                f"{shown(made.get(name))}; use the former configuration, or begin anew without the snapshot"
+            )

@@ -18,7 +18,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from river import compose, drift
+from river import compose
 
 from stream_bayes.core.counts_state import refusing_bad_state
 from stream_bayes.core.values import shown
@@ -27,8 +27,8 @@ from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.deciding import DecidingClassifier
 from stream_bayes.learners.decision import Costs, Thresholds
 from stream_bayes.learners.saving import Content, saved_parameter
-from stream_bayes.river_state import detectors, drifting, metrics, statistics, transformers  # noqa: F401  # they register
-from stream_bayes.river_state.parameters import written_parameter
+from stream_bayes.river_state import composing, drifting, statistics  # noqa: F401  # they register
+from stream_bayes.river_state.parameters import compare_parameters, written_parameter
 from stream_bayes.river_state.place import Place
 from stream_bayes.river_state.registry import (
     Codec,
@@ -38,6 +38,7 @@ from stream_bayes.river_state.registry import (
     register,
     restored_object,
     saved_object,
+    told_by,
     use,
     use_for_derived,
 )
@@ -218,7 +219,7 @@ class _Learner(Codec):
         state, number = place.fields(saved, "state", "number")
         if not isinstance(state, Mapping) or type(number) is not int:
             raise place.wrong("the state of a learner", state)
-        _compare(_parameters_of(made), state.get("parameters"), place)
+        compare_parameters(_parameters_of(made), state.get("parameters"), place)
         names = {name for name in place.arrays if name.partition("-")[0] == str(number)}
         place.taken.update(names)
         arrays = {name.partition("-")[2]: place.arrays[name] for name in names}
@@ -230,17 +231,6 @@ class _Learner(Codec):
 
 def _parameters_of(learner: BayesClassifier) -> dict[str, Any]:
     return {name: saved_parameter(value) for name, value in learner._get_params().items()}
-
-
-def _compare(made: dict[str, Any], saved: Any, place: Place) -> None:
-    if not isinstance(saved, Mapping):
-        raise place.wrong("parameters", saved)
-    for name in sorted(made.keys() | saved.keys()):
-        if name not in made or name not in saved or made[name] != saved[name]:
-            raise OtherConfiguration(
-                f"{place.at(name)}: the snapshot was taken with {shown(saved.get(name))}, the model is configured with "
-                f"{shown(made.get(name))}; use the former configuration, or begin anew without the snapshot"
-            )
 
 
 class _Steps(Codec):
@@ -315,42 +305,12 @@ class _Deciding(Codec):
 
     def restored(self, made: DecidingClassifier, saved: dict[str, Any], place: Place) -> DecidingClassifier:
         rule, classifier = place.fields(saved, "rule", "classifier")
-        _compare({"rule": self._rule(made, place)}, {"rule": rule}, place)
+        compare_parameters({"rule": self._rule(made, place)}, {"rule": rule}, place)
         made.classifier = restored_object(made.classifier, classifier, place.at("classifier"))
         return made
 
     def parts(self, held: DecidingClassifier) -> Iterator[Any]:
         yield held.classifier
-
-
-class _Retraining(Codec):
-    """A classifier that is replaced when a detector says so: what is known of both, and of the detector."""
-
-    PARTS = ("model", "drift_detector", "bkg_model")
-
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
-        return self._written(held, place, saved_object)
-
-    def configured(self, held: Any, place: Place) -> dict[str, Any]:
-        return self._written(held, place, configuration_of)
-
-    def _written(self, held: Any, place: Place, write: Write) -> dict[str, Any]:
-        parts = {name: write(getattr(held, name), place.at(name)) for name in self._names(held)}
-        return {"train_in_background": held.train_in_background, **parts}
-
-    def _names(self, held: Any) -> tuple[str, ...]:
-        return self.PARTS if held.train_in_background else self.PARTS[:2]
-
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        flag = "train_in_background"
-        _compare({flag: made.train_in_background}, {flag: saved.get(flag)}, place)
-        _, *parts = place.fields(saved, flag, *self._names(made))
-        for name, part in zip(self._names(made), parts, strict=True):
-            setattr(made, name, restored_object(getattr(made, name), part, place.at(name)))
-        return made
-
-    def parts(self, held: Any) -> Iterator[Any]:
-        return (getattr(held, name) for name in self._names(held))
 
 
 class _Function(Codec):
@@ -374,4 +334,6 @@ use(compose.TransformerUnion, _Steps("transformers"))
 use(compose.TransformerProduct, _Steps("transformers"))
 use(compose.FuncTransformer, _Function())
 use(DecidingClassifier, _Deciding())
-use(drift.DriftRetrainingClassifier, _Retraining())
+told_by("stream_bayes.river_state.detectors", "river.drift")
+told_by("stream_bayes.river_state.metrics", "river.metrics")
+told_by("stream_bayes.river_state.transformers", "river.preprocessing", "river.feature_extraction")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from stream_bayes.core.values import JSONValue, shown
@@ -34,6 +35,7 @@ __all__ = [
     "registered",
     "restored_object",
     "saved_object",
+    "told_by",
     "unseeded",
     "use",
     "use_as",
@@ -69,10 +71,36 @@ class Codec(ABC):
 _CODECS: dict[type, Codec] = {}
 _BASES: list[tuple[type, Codec]] = []  # for everything that is derived from a class
 _NAMES: dict[type, str] = {}  # where a class goes by another's
+_TOLD_BY: dict[
+    str, str
+] = {}  # packages whose classes no codec was looked for, and the module with their codecs
+
+
+def told_by(module: str, *packages: str) -> None:
+    """Import a module, which registers the classes of some packages, once a codec is looked for in one of these.
+
+    Whoever has no object of such a class then does without the package, too: some of River's load for a second.
+    """
+    _TOLD_BY.update(dict.fromkeys(packages, module))
+
+
+def _learn_of(*packages: str) -> None:
+    for package in packages:
+        if package in _TOLD_BY:
+            import_module(
+                _TOLD_BY[package]
+            )  # harmless where it is being imported, or another thread has done it
+            _TOLD_BY.pop(package, None)
+
+
+def _package_of(kind: type) -> str:
+    return ".".join(kind.__module__.split(".")[:2])
 
 
 def use(kind: type, codec: Codec) -> None:
     """Let a codec speak for a class, and for no class derived from it, which may hold more."""
+    if _package_of(kind).partition(".")[0] not in ("river", "stream_bayes"):
+        _learn_of(*_TOLD_BY)  # its name might be that of any
     if any(known.__name__ == kind.__name__ for known in _CODECS):
         raise BadValue(f"a class named {kind.__name__} is registered already; names tell classes apart")
     _CODECS[kind] = codec
@@ -91,10 +119,12 @@ def use_as(kind: type, other: type) -> None:
 
 def registered() -> list[type]:
     """Every class with a codec of its own, by name."""
+    _learn_of(*_TOLD_BY)
     return sorted(_CODECS, key=lambda kind: kind.__name__)
 
 
 def _find(held: object) -> Codec | None:
+    _learn_of(_package_of(type(held)))
     codec = _CODECS.get(type(held))
     return codec or next((codec for base, codec in _BASES if isinstance(held, base)), None)
 

@@ -1,14 +1,11 @@
-"""What River's transformers hold."""
+"""What River's transformers of numbers, nominal values and texts hold."""
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Any
 
-from river import compose, feature_extraction, preprocessing
+from river import feature_extraction, preprocessing
 
-from stream_bayes.core.values import name_order
-from stream_bayes.mail.email_tokens import EmailTokens
 from stream_bayes.river_state.kinds import (
     COUNT,
     MAPPINGS,
@@ -90,28 +87,3 @@ register(
     derived=["processing_steps"],
 )
 register(feature_extraction.PolynomialExtender)
-
-
-def _limits(held: Any) -> tuple[int, ...] | None:
-    return None if held.limits is None else astuple(held.limits)
-
-
-# Every parser finds the same tokens, so which one there is does not matter.
-register(EmailTokens, derived=["_decode", "_limits"], parameters={"parser": None, "limits": _limits})
-
-# -- names ------------------------------------------------------------------------------------------------------------
-
-
-def _order_keys(held: Any) -> None:
-    # It hands the features on in the order of a set, so of hashes; a dict's keys serve it as well.
-    held.keys = dict.fromkeys(sorted(held.keys, key=name_order))
-
-
-KEYS = {"keys": lambda held: frozenset(held.keys)}
-register(compose.Select, parameters=KEYS, settle=_order_keys)
-register(compose.Discard, parameters=KEYS)
-register(compose.SelectType)
-register(compose.Prefixer)
-register(compose.Suffixer)
-register(compose.Renamer)
-register(compose.Grouper, {"transformers": OBJECT_BY_NAME})

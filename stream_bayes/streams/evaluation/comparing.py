@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import UserList
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import numpy as np
-from river.metrics.base import Metrics as Several  # `Accuracy() + F1()`
 
 from stream_bayes.core.blocks import Blocks
 from stream_bayes.core.losses import Losses
@@ -16,6 +17,9 @@ from stream_bayes.streams.evaluation.checkpoints import Checkpoint
 from stream_bayes.streams.evaluation.contestants import Clock, Contestant, Learner, Metric, contestant
 from stream_bayes.streams.evaluation.result import Evaluation
 from stream_bayes.streams.evaluation.steps import Arrivals, Stream, check_delay, delayed, portions
+
+if TYPE_CHECKING:  # River's metrics load scipy's statistics
+    from river.metrics.base import Metrics as Several  # `Accuracy() + F1()`
 
 __all__ = ["compare"]
 
@@ -143,4 +147,4 @@ def _contestants(
 
 def _single(metrics: Sequence[Metric | Several]) -> list[Metric]:
     """The metrics one by one."""
-    return [single for metric in metrics for single in (metric if isinstance(metric, Several) else [metric])]
+    return [single for metric in metrics for single in (metric if isinstance(metric, UserList) else [metric])]

@@ -17,9 +17,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from river import base, compose, metrics
+from river import base, compose
 
 from stream_bayes.core.dot import spelled
 from stream_bayes.core.losses import Losses
@@ -29,11 +29,14 @@ from stream_bayes.learners.base import BayesClassifier, most_probable
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.streams.evaluation.steps import FORGET, LEARN, PREDICT, Step
 
+if TYPE_CHECKING:  # it loads scipy's statistics
+    from river.metrics.base import ClassificationMetric
+
 __all__ = ["Clock", "Contestant", "Learner", "Metric", "contestant"]
 
 Learner: TypeAlias = Any  # ours, or River's classifiers and pipelines; what matters is which verbs it has
 Clock: TypeAlias = Callable[[], float]
-Metric: TypeAlias = metrics.base.ClassificationMetric
+Metric: TypeAlias = "ClassificationMetric"
 # Probabilities and the label; `...` for the most probable one.
 Answer: TypeAlias = tuple[Mapping[Any, float], Any]
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
-from river import metrics
 
 from stream_bayes.core.blocks import MEANS, Estimate, Resampling
 from stream_bayes.core.losses import Losses
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, write_checkpoints
+
+if TYPE_CHECKING:  # they load scipy's statistics
+    from river.metrics.base import Metric
 
 __all__ = ["Evaluation"]
 
@@ -72,7 +74,7 @@ class Evaluation(Mapping[str, Checkpoint]):
         self,
         checkpoints: Sequence[Checkpoint],
         losses: Mapping[str, Losses],
-        metrics: Mapping[str, Sequence[metrics.base.Metric]],
+        metrics: Mapping[str, Sequence[Metric]],
         rng: np.random.Generator,
         skipped: Mapping[str, int],
         waiting: int,
