@@ -18,6 +18,7 @@ from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing.comparing import (
     EXACT,
     FLOAT,
+    Untouched,
     changes_nothing,
     demand,
     same_bytes,
@@ -47,11 +48,12 @@ def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifie
 
 
 def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
-    """Predicting, and reading the model, leaves the state and the pickle byte-identical."""
+    """Predicting, and reading the model, leaves the pickle, and so the state, byte-identical."""
     probes = streams.probes(6)
     frame = coded(streams, [Sample(streams.features(0), streams.labels[0]) for _ in range(4)])
     for model in (learner.clone(), learn_all(learner.clone(), streams.samples(40))):
-        untouched = pickle.loads(pickle.dumps(model))
+        twin = pickle.loads(pickle.dumps(model))
+        untouched = Untouched(model)
         fullest = max(probes, key=len)
         for probe in probes:
             before = copy.deepcopy(probe)
@@ -59,19 +61,17 @@ def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> No
             # Watching takes longer than what is watched: each reading by itself once, for the others all together.
             watched = [[reading] for reading in readings] if probe is fullest else [readings]
             for together in watched:
-                with changes_nothing(model, f"{', '.join(name for name, _ in together)} of {probe!r}"):
-                    for _, read in together:
-                        with contextlib.suppress(StreamBayesError):
-                            read()
+                for _, read in together:
+                    with contextlib.suppress(StreamBayesError):
+                        read()
+                untouched.demand(f"{', '.join(name for name, _ in together)} of {probe!r}")
             demand(repr(probe) == repr(before), f"predicting {before!r} changed the features to {probe!r}")
         for rows in (probes, frame):
             for verb in (model.predict_many, model.predict_proba_many):
-                with changes_nothing(model, verb.__name__):
-                    verb(rows)
+                verb(rows)
+                untouched.demand(verb.__name__)
         more = streams.samples(10)
-        same_bytes(
-            learn_all(model, more), learn_all(untouched, more), "learning on after predicting, and without"
-        )
+        same_bytes(learn_all(model, more), learn_all(twin, more), "learning on after predicting, and without")
 
 
 def _readings_of(model: BayesClassifier, x: dict[Any, Any]) -> Iterator[tuple[str, Callable[[], object]]]:

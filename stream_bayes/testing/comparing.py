@@ -14,7 +14,7 @@ from stream_bayes.learners.base import BayesClassifier
 __all__ = [
     "EXACT",
     "FLOAT",
-    "all_refused",
+    "Untouched",
     "changes_nothing",
     "demand",
     "refuses",
@@ -46,18 +46,49 @@ def state_bytes(learner: BayesClassifier) -> bytes:
 
 
 def same_bytes(one: BayesClassifier, other: BayesClassifier, what: str) -> None:
-    """Demand that two learners have the same state to the bit, and the same pickle."""
-    demand(state_bytes(one) == state_bytes(other), f"{what}: the states differ")
-    demand(pickle.dumps(one) == pickle.dumps(other), f"{what}: the states are equal, but the pickles differ")
+    """Demand that two learners have the same pickle, to the byte.
+
+    Then they have the same state: that a pickle loses nothing of it is a law of its own.
+    """
+    if pickle.dumps(one) != pickle.dumps(other):
+        demand(state_bytes(one) == state_bytes(other), f"{what}: the states differ")
+        raise AssertionError(f"{what}: the states are equal, but the pickles differ")
+
+
+class Untouched:
+    """A learner that is to stay as it is, whatever is tried: its pickle, and so its state, to the byte.
+
+    Parameters
+    ----------
+    learner
+        What it is now is taken once, and compared with after each trial.
+    """
+
+    def __init__(self, learner: BayesClassifier) -> None:
+        self.learner = learner
+        self._pickled = pickle.dumps(learner)
+
+    def demand(self, what: str) -> None:
+        """Demand that it is as it was; else this changed it."""
+        demand(pickle.dumps(self.learner) == self._pickled, f"{what} changed the state")
+
+    def refuses(
+        self,
+        actions: Mapping[str, Callable[[], object]],
+        errors: type[Exception] | tuple[type[Exception], ...],
+    ) -> None:
+        """Demand that each of these actions raises one of these errors, and that together they change nothing."""
+        for what, action in actions.items():
+            _demand_raised(action, errors, what)
+        self.demand(f"refusing {', '.join(actions)}")
 
 
 @contextmanager
 def changes_nothing(learner: BayesClassifier, what: str) -> Iterator[None]:
-    """Demand that a block leaves the learner's state and pickle as they are, to the byte."""
-    state, pickled = state_bytes(learner), pickle.dumps(learner)
+    """Demand that a block leaves the learner as it is, to the byte."""
+    untouched = Untouched(learner)
     yield
-    demand(state_bytes(learner) == state, f"{what} changed the state")
-    demand(pickle.dumps(learner) == pickled, f"{what} changed the pickle")
+    untouched.demand(what)
 
 
 def refuses(
@@ -67,18 +98,7 @@ def refuses(
     what: str,
 ) -> None:
     """Demand that an action raises one of these errors and changes nothing."""
-    all_refused(learner, {what: action}, errors)
-
-
-def all_refused(
-    learner: BayesClassifier,
-    actions: Mapping[str, Callable[[], object]],
-    errors: type[Exception] | tuple[type[Exception], ...],
-) -> None:
-    """Demand that each of these actions raises one of these errors, and that together they change nothing."""
-    with changes_nothing(learner, f"refusing {', '.join(actions)}"):
-        for what, action in actions.items():
-            _demand_raised(action, errors, what)
+    Untouched(learner).refuses({what: action}, errors)
 
 
 def _demand_raised(

@@ -25,7 +25,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing.answering import learn_all
-from stream_bayes.testing.comparing import all_refused, refuses, same_bytes
+from stream_bayes.testing.comparing import Untouched, refuses, same_bytes
 from stream_bayes.testing.streams import Sample, Streams, coded
 
 __all__ = [
@@ -60,7 +60,8 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     """What cannot be learned is refused by name of the fault, wherever it stands, and leaves no trace."""
     samples = streams.samples(30)
     model = learn_all(learner.clone(), samples)
-    untouched = learn_all(learner.clone(), samples)
+    never_told = learn_all(learner.clone(), samples)
+    taught, fresh = Untouched(model), Untouched(learner.clone())
     x, y = _full(streams), streams.labels[0]
     new = streams.extras(1)[0].x if streams.meets_features else {}
 
@@ -71,44 +72,39 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
         rows = [good, bad, good]
         xs, ys, ws = ([row[part] for row in rows] for part in range(3))
         # Where nothing is known yet, a feature can be of any kind.
-        for one in (model, learner.clone())[: 1 if errors is KindChanged else 2]:
+        for one in (taught, fresh)[: 1 if errors is KindChanged else 2]:
             verbs: dict[str, Callable[[], object]] = {
-                f"learning {what}": partial(one.learn_one, *bad),
-                f"predict_learn_one of {what}": partial(one.predict_learn_one, *bad),
-                f"learn_many with {what} in row 1": partial(one.learn_many, xs, ys, ws),
-                f"predict_learn_many with {what}": partial(one.predict_learn_many, xs, ys, ws),
+                f"learning {what}": partial(one.learner.learn_one, *bad),
+                f"predict_learn_one of {what}": partial(one.learner.predict_learn_one, *bad),
+                f"learn_many with {what} in row 1": partial(one.learner.learn_many, xs, ys, ws),
+                f"predict_learn_many with {what}": partial(one.learner.predict_learn_many, xs, ys, ws),
             }
-            all_refused(one, verbs, errors)
+            one.refuses(verbs, errors)
 
     for label in BAD_LABELS:
         demand_refusal(Sample(x, label), BadLabel, f"the label {shown(label)}")
-        refuses(
-            model,
-            partial(model.unlearn_one, x, label),
-            BadLabel,
-            f"unlearning the label {shown(label)}",
+        taught.refuses(
+            {f"unlearning the label {shown(label)}": partial(model.unlearn_one, x, label)}, BadLabel
         )
     if streams.declares_classes:
         demand_refusal(Sample(x, "not declared"), BadLabel, "a label that is not declared")
     for weight in BAD_WEIGHTS:
         demand_refusal(Sample(x, y, weight), BadWeight, f"the weight {shown(weight)}")
-        refuses(
-            model,
-            partial(model.unlearn_one, x, y, weight),
-            BadWeight,
-            f"unlearning the weight {shown(weight)}",
+        taught.refuses(
+            {f"unlearning the weight {shown(weight)}": partial(model.unlearn_one, x, y, weight)}, BadWeight
         )
     for event in BAD_EVENTS:
         demand_refusal(Sample(event, y), BadValue, f"{shown(event)} for features")
     for name, value, errors in _bad_values(streams, learner):
         bad = {key: one for key, one in x.items() if key != name} | {name: value}
         demand_refusal(Sample(bad, y), errors, f"{name!r} = {shown(value)}")
-    _demand_whole_batches(model, streams)
-    _demand_nothing_unlearned(model, streams)
-    for events in NO_COUNTS:
-        refuses(model, partial(model.advance, events), BadWeight, f"advance({events!r})")
+    _demand_whole_batches(taught, streams)
+    _demand_nothing_unlearned(taught, streams)
+    taught.refuses(
+        {f"advance({events!r})": partial(model.advance, events) for events in NO_COUNTS}, BadWeight
+    )
     more = streams.samples(20)
-    same_bytes(learn_all(model, more), learn_all(untouched, more), "learning on after refusals, and without")
+    same_bytes(learn_all(model, more), learn_all(never_told, more), "learning on after refusals, and without")
 
 
 def _full(streams: Streams) -> dict[Any, Any]:
@@ -158,28 +154,32 @@ def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[An
                 yield name, "not declared", BadValue
 
 
-def _demand_whole_batches(model: BayesClassifier, streams: Streams) -> None:
+def _demand_whole_batches(taught: Untouched, streams: Streams) -> None:
     x, y = _full(streams), streams.labels[0]
-    refuses(model, partial(model.learn_many, [x, x], [y]), SchemaError, "two rows with one label")
-    refuses(model, partial(model.learn_many, [x, x], [y, y], [1.0]), SchemaError, "two rows with one weight")
-    refuses(model, partial(model.learn_many, [x, x]), BadLabel, "rows without labels")
-    refuses(
-        model, partial(model.learn_many, [x, x], [y, y], -1.0), BadWeight, "a negative weight for all rows"
-    )
     columns = coded(streams, [Sample(x, y)] * 2)
-    refuses(model, partial(model.learn_many, columns, [y]), SchemaError, "two coded rows with one label")
-    refuses(model, partial(model.learn_many, columns, [y, None]), BadLabel, "coded rows and a missing label")
-    refuses(
-        model,
-        partial(model.learn_many, columns, w=[1.0, -1.0]),
-        BadWeight,
-        "coded rows and a negative weight",
-    )
+    many = partial(partial, taught.learner.learn_many)
+    faults: dict[type[Exception], dict[str, Callable[[], object]]] = {
+        SchemaError: {
+            "two rows with one label": many([x, x], [y]),
+            "two rows with one weight": many([x, x], [y, y], [1.0]),
+            "two coded rows with one label": many(columns, [y]),
+        },
+        BadLabel: {
+            "rows without labels": many([x, x]),
+            "coded rows and a missing label": many(columns, [y, None]),
+        },
+        BadWeight: {
+            "a negative weight for all rows": many([x, x], [y, y], -1.0),
+            "coded rows and a negative weight": many(columns, w=[1.0, -1.0]),
+        },
+    }
+    for error, actions in faults.items():
+        taught.refuses(actions, error)
 
 
-def _demand_nothing_unlearned(model: BayesClassifier, streams: Streams) -> None:
+def _demand_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
     """Taking back what was never learned."""
-    x, y = _full(streams), streams.labels[0]
+    model, x, y = taught.learner, _full(streams), streams.labels[0]
     strangers = {
         "a label never learned": Sample(x, "never learned"),
         "more weight than is held": Sample({}, y, 1e6),
@@ -189,15 +189,10 @@ def _demand_nothing_unlearned(model: BayesClassifier, streams: Streams) -> None:
         strangers["a feature never learned"] = Sample({**x, **streams.unseen()}, y)
     if streams.bags:
         strangers["more of a token than was learned"] = Sample({streams.tokens[0]: 1e6}, y, 1e3)
-    for what, (features, label, weight) in strangers.items():
-        refuses(
-            model,
-            partial(model.unlearn_one, features, label, weight),
-            NotLearned,
-            f"unlearning {what}",
-        )
+    for what, sample in strangers.items():
+        taught.refuses({f"unlearning {what}": partial(model.unlearn_one, *sample)}, NotLearned)
     for clock in (model.clock + 1, *NO_COUNTS):
-        refuses(model, partial(model.unlearn_one, x, y, at=clock), NotLearned, f"unlearning at {clock!r}")
+        taught.refuses({f"unlearning at {clock!r}": partial(model.unlearn_one, x, y, at=clock)}, NotLearned)
 
 
 def numbers_never_learned_are_not_unlearned(learner: BayesClassifier, streams: Streams) -> None:
@@ -233,15 +228,17 @@ def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None
     another = learner.clone()
     another.__class__ = kind
     strangers: list[Any] = [relative, another, "no learner", None, 1]
+    untouched = Untouched(model)
     for stranger in strangers:
-        refuses(model, partial(model.merge, stranger), CannotMerge, f"merging {stranger!r}")
+        untouched.refuses({f"merging {stranger!r}": partial(model.merge, stranger)}, CannotMerge)
     for stranger in strangers[2:]:
-        refuses(model, partial(operator.add, model, stranger), TypeError, f"adding {stranger!r}")
+        untouched.refuses({f"adding {stranger!r}": partial(operator.add, model, stranger)}, TypeError)
     if streams.nominal and streams.numeric and streams.takes_any_feature:
         nominal, numeric = next(iter(streams.nominal)), streams.numeric[0]
         for x in ({"new": "x", nominal: 1.5}, {"new": "x", numeric: "x"}):
             other = learn_all(learner.clone(), [Sample(x, streams.labels[0])])
-            refuses(model, partial(model.merge, other), CannotMerge, f"merging a learner that knows {x!r}")
+            merge = partial(model.merge, other)
+            untouched.refuses({f"merging a learner that knows {x!r}": merge}, CannotMerge)
 
 
 def altered_states_are_refused(learner: BayesClassifier, streams: Streams) -> None:
@@ -276,6 +273,6 @@ def altered_states_are_refused(learner: BayesClassifier, streams: Streams) -> No
             changed.flat[-1] = np.nan_to_num(changed.flat[-1]) + 1.0
             altered[f"{name} with one number changed"] = {**state, "arrays": {**arrays, name: changed}}
             altered[f"{name} cut short"] = {**state, "arrays": {**arrays, name: array[:-1]}}
-    for what, bad in altered.items():
-        refuses(model, partial(type(model).from_state, bad), BadState, f"a state with {what}")
+    actions = {f"a state with {what}": partial(type(model).from_state, bad) for what, bad in altered.items()}
+    Untouched(model).refuses(actions, BadState)
     same_bytes(type(model).from_state(state), model, "the state itself")
