@@ -64,7 +64,10 @@ class TripleCounts:
 
     def clear(self, chosen):
         """Hold no triples of the features chosen, a mask over slots."""
-        self.weight = without(self.weight, self.layout.classes, self.layout.triples_with(chosen))
+        layout: Layout = self.layout
+        self.weight = without(
+            self.weight, layout, layout.triples_of(layout.used), layout.triples_with(chosen)
+        )
 
     @cython.cfunc
     def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
