@@ -71,7 +71,7 @@ def natural_signal(detector: Any) -> str:
 
     Examples
     --------
-    >>> natural_signal(binary.DDM()), natural_signal(drift.ADWIN())
+    >>> natural_signal(DETECTORS["ddm"]()), natural_signal(DETECTORS["adwin"]())
     ('error', 'log-loss')
     """
     return "error" if isinstance(detector, BINARY) else "log-loss"
