@@ -63,12 +63,14 @@ class Exact:
         What is known.
     memory_budget
         How many bytes the cells may take.
+    reason
+        What the last answer was made with; nothing to be given.
 
     Notes
     -----
     Targets are variables that were not observed, ascending. Answers are arrays over their codes, the last one's
-    fastest; None where the evidence has probability zero. `reason` says what the last answer was made with. Where the
-    cells would not fit, BudgetExceeded is raised before any is made.
+    fastest; None where the evidence has probability zero. Where the cells would not fit, BudgetExceeded is raised
+    before any is made.
 
     Examples
     --------

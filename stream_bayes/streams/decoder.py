@@ -129,6 +129,10 @@ class RawDecoder(Decoder):
 
     Parameters
     ----------
+    fields
+        The default kind of an event alone, as no field has a role.
+    schema
+        None: it would describe fields.
     max_record_bytes
         As of a `Decoder`.
 
