@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from stream_bayes.core._encoding import Encoder, Feature
 from stream_bayes.core._rows import Row
 from stream_bayes.core._tables import Tables
-from stream_bayes.core.counts_state import sizes
+from stream_bayes.core.counts_state import expect, sizes
 from stream_bayes.core.cutting import METHODS, bin_names, outer_edges
-from stream_bayes.errors import BadState, CannotMerge, NotLearned
+from stream_bayes.errors import CannotMerge, NotLearned
 
 __all__ = ["MOST_BINS", "Discretizer"]
 
@@ -320,20 +320,20 @@ class Discretizer:
         """Take over a state, once the names are known and before the tables are made; what does not fit is refused."""
         measured = {feature.slot for feature in self.encoder.nominal if feature.measured}
         for slot, cuts, edges in saved["cuts"]:
-            _expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
-            _expect(edges is None or (_finite(edges) and len(edges) == 2), "the edges of its bins are none")
+            expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
+            expect(edges is None or (_finite(edges) and len(edges) == 2), "the edges of its bins are none")
             vocabulary = self.encoder.nominal[slot].vocabulary
-            _expect(vocabulary.values == bin_names(cuts), "its bins are not those of its cuts")
-            _expect(
+            expect(vocabulary.values == bin_names(cuts), "its bins are not those of its cuts")
+            expect(
                 slot not in self.fixed or self.bins.cuts[slot] == tuple(cuts), "its cuts are not the declared"
             )
             vocabulary.declared = len(cuts) + 1
             self.bins.set(slot, [float(cut) for cut in cuts], None if edges is None else tuple(edges))
         for slot in measured - set(self.bins.cuts):
-            _expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
+            expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
         self._load_open(saved["open"], measured - self.fixed)
         self.kept = [self._checked(*record) for record in saved["kept"]]
-        _expect(
+        expect(
             all(any(slot in self.due for slot in event.slots) for event in self.kept),
             "it keeps what it does not need",
         )
@@ -343,39 +343,34 @@ class Discretizer:
         """Which features' cuts are open, how many of their numbers came, and when they are set next."""
         self.learned, self.due = dict.fromkeys(may_be, 0), {}
         for slot, learned, due in saved:
-            _expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")
+            expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")
             for count in (learned, due):
-                _expect(type(count) is int and 0 <= count < 2**62, "a number of numbers is no count")
-            _expect(learned < due, "cuts are open that are due")
+                expect(type(count) is int and 0 <= count < 2**62, "a number of numbers is no count")
+            expect(learned < due, "cuts are open that are due")
             self.learned[slot], self.due[slot] = learned, due
-        _expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")
+        expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")
         self._met = len(self.encoder.nominal)
 
     def _checked(
         self, label: Any, weight: Any, clock: Any, features: Any, codes: Any, slots: Any, numbers: Any
     ) -> Kept:
         nominal = self.encoder.nominal
-        _expect(type(label) is int and 0 <= label < len(self.encoder.labels), "an event kept has no label")
-        _expect(type(weight) in (int, float) and 0 < weight <= 2.0**53, "an event kept has no weight")
-        _expect(type(clock) is int and 0 <= clock <= 2**62, "an event kept has no time")
-        _expect(len(features) == len(codes) and len(slots) == len(numbers), "an event kept is cut short")
+        expect(type(label) is int and 0 <= label < len(self.encoder.labels), "an event kept has no label")
+        expect(type(weight) in (int, float) and 0 < weight <= 2.0**53, "an event kept has no weight")
+        expect(type(clock) is int and 0 <= clock <= 2**62, "an event kept has no time")
+        expect(len(features) == len(codes) and len(slots) == len(numbers), "an event kept is cut short")
         for slot, code in zip(features, codes, strict=True):
-            _expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
-            _expect(not nominal[slot].measured, "an event kept has a bin in place of a number")
-            _expect(
+            expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
+            expect(not nominal[slot].measured, "an event kept has a bin in place of a number")
+            expect(
                 type(code) is int and 0 <= code < len(nominal[slot].vocabulary), "an event kept has no value"
             )
         for slot in slots:
-            _expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
-            _expect(nominal[slot].measured, "an event kept has a number for a nominal feature")
-        _expect(_rise(features) and _rise(slots) and _finite(numbers), "an event kept is out of order")
+            expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
+            expect(nominal[slot].measured, "an event kept has a number for a nominal feature")
+        expect(_rise(features) and _rise(slots) and _finite(numbers), "an event kept is out of order")
         numbers = tuple(float(number) for number in numbers)
         return Kept(label, float(weight), clock, tuple(features), tuple(codes), tuple(slots), numbers)
-
-
-def _expect(condition: bool, message: str) -> None:
-    if not condition:
-        raise BadState(f"the state does not fit: {message}")
 
 
 def _finite(numbers: Any) -> bool:

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import stream_bayes
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.saving import checksum, text_of
 from stream_bayes.testing import learners
 from stream_bayes.testing.comparing import same_bytes
 from stream_bayes.testing.streams import Streams
+from tests.resealing import resealed
 
 # Numbers that a forger wrote may overflow; uncompiled, numpy says so. They may also ask for what can never be held.
 pytestmark = [
@@ -98,11 +98,6 @@ def put(state: Any, path: tuple[Any, ...], value: Any) -> None:
     state[path[-1]] = value
 
 
-def signed(state: dict[str, Any]) -> dict[str, Any]:
-    """With the checksum that fits, as a forger would."""
-    return {**state, "checksum": checksum(text_of(state), state["arrays"])}
-
-
 def demand_refused_or_sound(model: BayesClassifier, state: dict[str, Any]) -> None:
     try:
         loaded = type(model).from_state(state)
@@ -131,7 +126,7 @@ def test_altered_names_and_settings_are_refused_or_harmless(name: str, data: st.
         path = data.draw(st.sampled_from(places))
         put(state, path, copy.deepcopy(data.draw(st.sampled_from(JUNK))))
     try:
-        forged = signed({**state, "arrays": arrays})
+        forged = resealed({**state, "arrays": arrays})
     except (TypeError, ValueError):
         return
     demand_refused_or_sound(model, forged)
@@ -150,7 +145,7 @@ def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject)
             place = data.draw(st.integers(0, arrays[key].size - 1))
             words = WORDS if arrays[key].dtype.kind == "f" else WHOLE
             arrays[key].flat[place] = data.draw(st.sampled_from(words))
-    demand_refused_or_sound(model, signed({**state, "arrays": arrays}))
+    demand_refused_or_sound(model, resealed({**state, "arrays": arrays}))
 
 
 @EVERY_LEARNER
@@ -175,7 +170,7 @@ def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> N
     how = data.draw(st.sampled_from(sorted(altered)))
     arrays = {**state["arrays"], key: altered[how]}
     try:
-        forged = signed({**state, "arrays": arrays})
+        forged = resealed({**state, "arrays": arrays})
     except (TypeError, ValueError):
         return
     with pytest.raises(BadState):
@@ -187,9 +182,9 @@ def test_what_is_in_no_state_is_refused(name: str) -> None:
     model = taught(name)
     state = model.state()
     with pytest.raises(BadState):
-        type(model).from_state(signed({**state, "arrays": {**state["arrays"], "more": np.zeros(3)}}))
+        type(model).from_state(resealed({**state, "arrays": {**state["arrays"], "more": np.zeros(3)}}))
     with pytest.raises(BadState):
-        type(model).from_state(signed({**state, "parameters": {**state["parameters"], "more": 1}}))
+        type(model).from_state(resealed({**state, "parameters": {**state["parameters"], "more": 1}}))
     for key in state["parameters"]:
         fewer = {name: value for name, value in state["parameters"].items() if name != key}
-        demand_refused_or_sound(model, signed({**state, "parameters": fewer}))
+        demand_refused_or_sound(model, resealed({**state, "parameters": fewer}))

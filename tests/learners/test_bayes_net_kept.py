@@ -37,6 +37,7 @@ from tests.learners.network_events import (
     same_bytes,
     tables,
 )
+from tests.resealing import resealed
 
 # -- structures -------------------------------------------------------------------------------------------------------
 
@@ -178,15 +179,12 @@ def test_saving_loses_nothing(events, half_life):
 
 def altered(state: dict[str, Any], path: list[Any], value: Any) -> dict[str, Any]:
     """A state with something else in one place, and a checksum that fits."""
-    from stream_bayes.learners.saving import checksum, text_of
-
     made = copy.deepcopy(state)
     holder = made
     for key in path[:-1]:
         holder = holder[key]
     holder[path[-1]] = value
-    made["checksum"] = checksum(text_of(made), made["arrays"])
-    return made
+    return resealed(made)
 
 
 def test_hostile_states_are_refused():

@@ -21,10 +21,10 @@ from stream_bayes.errors import (
     NotSupported,
     UnknownFeature,
 )
-from stream_bayes.learners.saving import checksum, text_of
 from stream_bayes.testing.comparing import changes_nothing, same_bytes
 from tests.learners.leaning import leaning_events
 from tests.learners.teaching import taught
+from tests.resealing import resealed
 
 FAMILY = pytest.mark.parametrize(
     "kind", [AODE, SPODE, ODE, TAN, KDB, LiveChoice], ids=lambda kind: kind.__name__
@@ -241,6 +241,5 @@ def test_more_bins_than_any_memory_holds_are_refused_and_so_is_a_state_that_asks
         AODE(bins=bins)
     state = AODE(bins=1000).state()
     state["parameters"]["bins"] = bins
-    state["checksum"] = checksum(text_of(state), state["arrays"])
     with pytest.raises(BadState, match="at most 1000"):
-        AODE.from_state(state)
+        AODE.from_state(resealed(state))

@@ -24,6 +24,7 @@ from stream_bayes import (
 )
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.learners.saving import checksum, text_of
+from tests.resealing import resealed
 
 NAMED: list[tuple[dict[Any, Any], Any, float]] = [
     ({"sky": "grey", "warm": True, "heat": 20.5}, "rain", 1),
@@ -178,11 +179,6 @@ def test_merging_saved_shards_is_learning_all():
         shards[i % 2].learn_one(x, y)
     merged = MultinomialNB.from_state(shards[0].state()) + MultinomialNB.from_state(shards[1].state())
     assert merged._store.by_name() == whole._store.by_name()
-
-
-def resealed(state: dict[str, Any]) -> dict[str, Any]:
-    """A state with a checksum that fits: the work of somebody who means harm."""
-    return {**state, "checksum": checksum(text_of(state), state["arrays"])}
 
 
 @EACH

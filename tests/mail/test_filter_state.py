@@ -15,6 +15,7 @@ from stream_bayes.learners.saving import checksum, text_of
 from stream_bayes.mail import Limits, SpamFilter
 from stream_bayes.snapshot import Snapshot
 from tests.mail.making import stream
+from tests.resealing import resealed
 
 KEY = b"sixteen bytes or"
 SETTINGS: list[dict[str, Any]] = [
@@ -92,11 +93,6 @@ def test_a_rule_that_cannot_be_saved_is_refused() -> None:
     assert model.verdict_one("a") == "ham"
     with pytest.raises(BadValue, match="Costs"):
         model.state()
-
-
-def resealed(state: dict[str, Any]) -> dict[str, Any]:
-    """A state whose checksum is right again."""
-    return state | {"checksum": checksum(text_of(state), state["arrays"])}
 
 
 def changed(name: str, change: Callable[[Any], Any]) -> Callable[[dict[str, Any]], None]:

@@ -15,6 +15,7 @@ from stream_bayes.learners.saving import checksum, text_of
 from stream_bayes.mail import EmailTokens, SpamFilter
 from stream_bayes.snapshot import Snapshot
 from tests.mail.making import stream
+from tests.resealing import resealed
 
 TEXT_LEARNERS: tuple[type[Any], ...] = (MultinomialNB, ComplementNB, BernoulliNB)
 LEARNERS: tuple[type[Any], ...] = (*TEXT_LEARNERS, NaiveBayes)
@@ -149,10 +150,6 @@ def test_what_a_learner_cannot_do_is_said() -> None:
     with pytest.raises(BadValue, match="learner"):
         SpamFilter(learner=wrong)
     assert model.clone().predict_one("a") is None
-
-
-def resealed(state: dict[str, Any]) -> dict[str, Any]:
-    return state | {"checksum": checksum(text_of(state), state["arrays"])}
 
 
 def first_byte(value: int) -> Callable[[Any], Any]:
