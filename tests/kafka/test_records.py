@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -126,12 +127,25 @@ def test_labels_of_a_second_topic_are_replayed_in_the_order_they_came(
         label = content.pop("y")
         samples.append((partition, key, json.dumps(content).encode()))
         labels.append((partition, key, json.dumps({"y": label}).encode()))
+    taken = 0
+
+    def have_been_taken() -> bool:
+        return pipeline.taken() == taken
+
     try:
-        for start in range(0, 300, 50):
-            lab.put(pipeline.topic, samples[start : start + 50])
-            lab.put(pipeline.told["labels"], labels[start : start + 50])
-        pipeline.dies(end_at=["commit", 6], every_events=10_000, batch=40)
-        assert pipeline.finish(600)["replayed"] > 0
+        worker = pipeline.start(every_events=10_000, batch=40)
+        for start in range(0, 200, 50):  # samples, then their labels, in turns
+            for topic, records in ((pipeline.topic, samples), (pipeline.told["labels"], labels)):
+                lab.put(topic, records[start : start + 50])
+                taken += 50
+                until("the records to be taken", have_been_taken)
+        worker.send_signal(signal.SIGKILL)
+        assert worker.ended() == -signal.SIGKILL
+        order = pipeline.slices()
+        assert order != sorted(order)  # so a replay that goes topic by topic is another one
+        lab.put(pipeline.topic, samples[200:])
+        lab.put(pipeline.told["labels"], labels[200:])
+        assert pipeline.finish(600)["replayed"] == 400
         assert pipeline.state() == pipeline.expected()
         answers = [(said["source"], said["partition"], said["position"]) for said in pipeline.said()]
         assert len(answers) == len(set(answers)) == 300
