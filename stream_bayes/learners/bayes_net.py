@@ -57,7 +57,8 @@ class BayesNet(Answering, Keeping, base.Estimator):
     max_values
         How many values a variable may have; further ones share one, `<other>`.
     memory_budget
-        The most bytes that the tables may take; growth past it raises `BudgetExceeded` and changes nothing.
+        The most bytes that the tables may take; growth past it raises `BudgetExceeded` and changes nothing. As many may
+        those of exact answers take, 2**28 if not given; `query` says what it does where they would not fit.
     missing
         What is learned from an event that lacks some variables. `"skip"` counts each family, a variable with its
         parents, that is there as a whole, and nothing else. `"stepwise-em"` takes what is expected of the event by the

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_bayes.core.coded_inference import MEMORY_BUDGET
 from stream_bayes.core.coded_network import Network
 from stream_bayes.core.counted_network import CountedNetwork
 from stream_bayes.core.family_counts import FamilyCounts
@@ -32,6 +33,7 @@ class Answering:
 
     network: DiscreteNetwork | None
     network_weight: float
+    memory_budget: int | None
     strength: float
     _structure: Structure
     _store: FamilyCounts
@@ -137,7 +139,8 @@ class Answering:
             return self._engine
         network = self._now()
         if self._engine is None:
-            self._engine = Inference(network)
+            budget = MEMORY_BUDGET if self.memory_budget is None else self.memory_budget
+            self._engine = Inference(network, memory_budget=budget)
         elif network is self._counted:
             network.fill(self._engine.conditionals)
         else:

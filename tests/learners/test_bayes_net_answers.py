@@ -14,6 +14,7 @@ from scipy.stats import beta
 from stream_bayes import BayesNet, DiscreteNetwork, Schema, Structure
 from stream_bayes.errors import (
     BadValue,
+    BudgetExceeded,
     ImpossibleEvidence,
     NoValueKnown,
     UnknownFeature,
@@ -188,3 +189,24 @@ def test_the_independences_of_a_worked_network_show_in_its_answers():
         assert not moves(asked, by, {known: False})
     assert not moves("x1", "x2", {})
     assert moves("x1", "x2", {"x4": True})
+
+
+def test_exact_answers_keep_to_the_budget_of_the_model_and_another_way_is_taken_where_one_is_given():
+    size = 10
+    grid = {
+        (i, j): [(a, b) for a, b in ((i - 1, j), (i, j - 1)) if a >= 0 and b >= 0]
+        for i in range(size)
+        for j in range(size)
+    }
+    first, last = (0, 0), (size - 1, size - 1)
+    for budget, fits in ((125_000, False), (10_000_000, True)):
+        model = BayesNet(grid, memory_budget=budget)
+        for side in (True, False):
+            model.learn_one(dict.fromkeys(grid, side))
+        if fits:
+            assert model.query(first, {last: True}).method == "exact"
+            continue
+        with pytest.raises(BudgetExceeded, match="the budget is 125,000; raise memory_budget"):
+            model.query(first, {last: True})
+        answer = model.query(first, {last: True}, rng=np.random.default_rng(1))
+        assert answer.method == "likelihood-weighting" and "125,000" in answer.reason
