@@ -330,6 +330,17 @@ def test_what_makes_no_comparison_is_refused(learners: Any, arguments: Any, mess
         compare(learners, weather(5), **arguments)
 
 
+def test_learners_without_names_or_after_the_stream_are_refused_with_how_they_are_given() -> None:
+    stream = [({"sky": "grey"}, "rain")]
+    for learners, events in (
+        ([NaiveBayes()], stream),
+        (NaiveBayes(), stream),
+        (stream, {"ours": NaiveBayes()}),
+    ):
+        with pytest.raises(BadValue, match="learners comes first"):
+            compare(learners, events)  # type: ignore[arg-type]
+
+
 def test_one_learner_under_two_names_is_refused() -> None:
     model = NaiveBayes()
     with pytest.raises(BadValue, match="two names"):

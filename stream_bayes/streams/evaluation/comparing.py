@@ -135,6 +135,10 @@ def _contestants(
     metrics: Sequence[Metric | Several],
     clock: Clock,
 ) -> list[Contestant]:
+    if not isinstance(learners, Mapping):
+        raise BadValue(
+            f"learners comes first, as {{name: learner}}, and then the stream; got {type(learners).__name__}"
+        )
     if not learners:
         raise BadValue("there is nobody to compare: learners is {name: learner}, with at least one")
     if len({id(learner) for learner in learners.values()}) < len(learners):
