@@ -35,7 +35,8 @@ def digest_of(message: bytes | str | dict[str, int]) -> str:
 def checked_bag(message: Any) -> dict[str, int]:
     """A bag that was given, without what counts nothing."""
     if not isinstance(message, Mapping):
-        raise BadValue(f"a message is bytes, text or a bag of tokens; got {type(message).__name__}")
+        instead = "; give its as_bytes()" if hasattr(message, "as_bytes") else ""
+        raise BadValue(f"a message is bytes, text or a bag of tokens; got {type(message).__name__}{instead}")
     for token, count in message.items():
         number = isinstance(count, (int, float)) and not isinstance(count, bool)
         if type(token) is not str or not number or not 0 <= count < math.inf:

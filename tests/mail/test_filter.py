@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from email import message_from_bytes
 from typing import Any
 
 import numpy as np
@@ -342,3 +343,11 @@ def test_a_pickle_is_the_same_filter_with_its_key() -> None:
     model = taught(40, key=b"a key of sixteen bytes")
     twin = pickle.loads(pickle.dumps(model))
     assert twin.key == model.key and twin.state()["checksum"] == model.state()["checksum"]
+
+
+def test_a_mail_that_python_has_read_is_refused_with_what_to_give() -> None:
+    read, model = message_from_bytes(b"Subject: pills\n\noffer\n"), SpamFilter()
+    with pytest.raises(BadValue, match=r"got Message; give its as_bytes\(\)"):
+        model.learn_one(read, "spam")  # type: ignore[arg-type]
+    model.learn_one(read.as_bytes(), "spam")
+    assert model.predict_proba_one(b"Subject: pills\n\noffer\n")["spam"] > 0.5
