@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import hypothesis
 import pytest
 
 import stream_bayes
+from tests.builds import EVERYTHING, build_in_use
 
 # Times differ a hundredfold between the compiled and the uncompiled build; a deadline would only be noise.
 # The same examples in every run: a change is judged by what it changed. New ones are looked for by `make soak`.
-# Uncompiled, where the same tests take ten times as long, fewer of them.
+# Fewer of them on the builds that are not for users.
 hypothesis.settings.register_profile(
     "tests",
     deadline=None,
     print_blob=True,
     derandomize=True,
-    max_examples=100 if stream_bayes.compiled else 30,
+    max_examples=100 if EVERYTHING else 30,
 )
 hypothesis.settings.register_profile("soak", deadline=None, print_blob=True, max_examples=5000)
 hypothesis.settings.load_profile("tests")
@@ -40,15 +40,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return (os.cpu_count() or 1) + 1
 
 
-def build_in_use() -> str:
-    """Name the build by its place too: only `make test` puts one under build/checked."""
-    if not stream_bayes.compiled:
-        return "pure"
-    return "checked" if Path(stream_bayes.__file__).parts[-4:-2] == ("build", "checked") else "compiled"
-
-
 def pytest_report_header() -> str:
-    return f"stream_bayes: {build_in_use()} build, {Path(stream_bayes.__file__).parent}"
+    return f"stream_bayes: {build_in_use()} build, {stream_bayes.__path__[0]}"
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -30,6 +30,7 @@ from stream_bayes import (
 )
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.mail import EmailTokens, SpamFilter
+from tests.builds import EVERYTHING
 
 MODELS: tuple[BayesClassifier, ...] = (
     NaiveBayes(),
@@ -56,7 +57,7 @@ MODELS: tuple[BayesClassifier, ...] = (
     SlidingWindow(NaiveBayes(), 50),
     SlidingWindow(AODE(), 50),
 )
-if not stream_bayes.compiled:  # many times as slow: one setting of each class
+if not EVERYTHING:  # one setting of each class
     MODELS = tuple({type(model): model for model in reversed(MODELS)}.values())[::-1]
 CHECKS = 30  # that River has for a MiniBatchClassifier; fewer run where pandas or scikit-learn is missing
 

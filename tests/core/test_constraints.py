@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes.core.constraints import PC, g_test
 from stream_bayes.core.sample import Sample
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from tests.builds import EVERYTHING
 from tests.core.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.independence import g_test as expected_test
 
@@ -42,7 +42,7 @@ def knows(structure: Structure) -> Any:
     return test
 
 
-@settings(max_examples=150 if stream_bayes.compiled else 40)
+@settings(max_examples=150 if EVERYTHING else 40)
 @given(structures())
 def test_with_tests_that_are_never_wrong_the_class_is_found(structure: Structure) -> None:
     result = PC().search_by(structure.variables, knows(structure))

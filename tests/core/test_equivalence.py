@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes.core.equivalence import Difference, EquivalenceClass
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import BadStructure
+from tests.builds import EVERYTHING
 
 LETTERS = list("abcdef")
 
@@ -83,7 +83,7 @@ def drawn(variables, members):
 @pytest.mark.parametrize(
     ("n", "graphs", "classes"),
     [(1, 1, 1), (2, 3, 2), (3, 25, 11), (4, 543, 185)]
-    + [(5, 29281, 8782)] * stream_bayes.compiled,  # no kernel is asked here: once is enough for the many
+    + [(5, 29281, 8782)] * EVERYTHING,  # no kernel is asked here: once is enough for the many
 )
 def test_each_class_of_all_graphs_has_one_drawing_and_another_than_the_rest(n, graphs, classes):
     by_class = defaultdict(list)

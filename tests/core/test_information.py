@@ -13,13 +13,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import stream_bayes
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.deriving import Named
+from tests.builds import EVERYTHING
 from tests.core.stores import MANY, Sample, fractions, learned, rows_store, samples, whole
 from tests.oracles.aode import OneDependenceOracle
 
-EXAMPLES = settings(max_examples=60 if stream_bayes.compiled else 15)
+EXAMPLES = settings(max_examples=60 if EVERYTHING else 15)
 
 odd_values = st.sampled_from(["a", True, False, b"a", ("a", 1), "größe", "", None])
 odd_rows = st.dictionaries(st.sampled_from(["f", "g", ("h", 2), "größe", b"i"]), odd_values)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes import KDB
 from stream_bayes.core import _family_counts
 from stream_bayes.testing.comparing import same_bytes
+from tests.builds import EVERYTHING
 from tests.oracles.dependence import DependenceOracle
 
-EXAMPLES = 60 if stream_bayes.compiled else 10
+EXAMPLES = 60 if EVERYTHING else 10
 CLOSE = 1e-12
 
 NAMES = ["a", "b", "größe", "d"]

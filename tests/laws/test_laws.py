@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,16 +14,33 @@ from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, N
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing import LAWS, Law, check_law, laws_of, learners
 from stream_bayes.testing.comparing import same_knowledge, state_bytes
+from tests.builds import EVERYTHING
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
-EXAMPLES = 40 if stream_bayes.compiled else 15
+EXAMPLES = 40 if EVERYTHING else 15
 
 # Uncompiled, this one takes as long as twenty others; its readings, and others chosen from, are checked there too.
 SLOW = "LiveChoice(readings=('a2de', 'tan', 'aode'))"
 LEARNERS = {name: one for name, one in learners().items() if stream_bayes.compiled or name != SLOW}
-CASES = [(name, law) for name, learner in LEARNERS.items() for law in laws_of(learner)]
+BOUND = {law.name: [name for name, one in LEARNERS.items() if law in laws_of(one)] for law in LAWS}
+SHARE = 1 if EVERYTHING else 3  # one setting of so many obeys a law; the next ones obey the next laws
+
+
+def cases() -> Iterator[tuple[str, Law]]:
+    """Every learner with every law that binds it; of classes with many settings a share of these, but no class less."""
+    for number, law in enumerate(LAWS):
+        of_class: dict[type, list[str]] = {}
+        for name in BOUND[law.name]:
+            of_class.setdefault(type(LEARNERS[name]), []).append(name)
+        for names in of_class.values():
+            start = number % min(SHARE, len(names))
+            for name in names[start::SHARE]:
+                yield name, law
+
+
+CASES = list(cases())
 
 
 @pytest.mark.parametrize(("name", "law"), CASES, ids=[f"{name}-{law.name}" for name, law in CASES])
@@ -32,6 +50,13 @@ def test_a_learner_obeys_its_laws(name: str, law: Law) -> None:
 
 def test_what_is_left_out_uncompiled_is_listed() -> None:
     assert SLOW in learners()
+
+
+def test_each_class_obeys_each_law_that_binds_it_on_every_build_and_each_setting_obeys_some() -> None:
+    bound = {(type(LEARNERS[name]), law) for law, names in BOUND.items() for name in names}
+    assert {(type(LEARNERS[name]), law.name) for name, law in CASES} == bound
+    assert {name for name, _ in CASES} == LEARNERS.keys()
+    assert not EVERYTHING or len(CASES) == sum(map(len, BOUND.values()))
 
 
 def test_every_public_learner_is_listed() -> None:

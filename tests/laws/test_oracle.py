@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes, Nominal, Schema
 from stream_bayes.learners.base import BayesClassifier
+from tests.builds import EVERYTHING
 from tests.oracles.naive_bayes import (
     BernoulliOracle,
     ComplementOracle,
@@ -21,7 +21,7 @@ from tests.oracles.naive_bayes import (
     Oracle,
 )
 
-EXAMPLES = 100 if stream_bayes.compiled else 25
+EXAMPLES = 100 if EVERYTHING else 25
 COUNTS = 1e-12
 FLOATS = 1e-9
 

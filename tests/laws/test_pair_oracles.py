@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes import AODE, KDB, ODE, SPODE, TAN, NaiveBayes, Nominal, Schema
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing.comparing import same_bytes
+from tests.builds import EVERYTHING
 from tests.oracles.aode import (
     AodeOracle,
     Member,
@@ -29,7 +29,7 @@ from tests.oracles.naive_bayes import NEVER, is_missing
 # A value's weight may fade below `min_count` for good; what answers then is tested here too.
 pytestmark = pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverEligible")
 
-EXAMPLES = 100 if stream_bayes.compiled else 12
+EXAMPLES = 100 if EVERYTHING else 12
 COUNTS = 1e-12
 FLOATS = 1e-9
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import stream_bayes
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.testing import learners
 from stream_bayes.testing.comparing import same_bytes
 from stream_bayes.testing.streams import Streams
+from tests.builds import EVERYTHING
 from tests.resealing import resealed
 
 # Numbers that a forger wrote may overflow; uncompiled, numpy says so. They may also ask for what can never be held.
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::stream_bayes.errors.NeverEligible"),
 ]
 
-EXAMPLES = 15 if stream_bayes.compiled else 5
+EXAMPLES = 15 if EVERYTHING else 5
 ALL = learners()
 EVERY_LEARNER = pytest.mark.parametrize("name", ALL)
 
