@@ -19,6 +19,8 @@ PYTEST := -m pytest --quiet -n $(WORKERS) --dist=loadgroup
 
 # Each step below says for itself which build it wants, and which tree it imports.
 unexport PYTHONPATH STREAM_BAYES_PURE STREAM_BAYES_BOUNDS
+# Each of some hundred processes that the tests start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 say = @printf '\n== %s\n' '$(1)'
 
