@@ -49,21 +49,37 @@ def count_families(
         Where the table of each candidate begins, and all tables.
     """
     rows = _Rows(sample, weights, numbers, configurations, child)
-    together: dict[int, list[int]] = {}  # of each group, the places among the candidates
-    for place, candidate in enumerate(candidates):
-        together.setdefault(int(sample.packed.group[candidate]), []).append(place)
-    plain = together.pop(-1, [])
-    plain += [
-        place
-        for group in list(together)
-        if not rows.worth(group, len(together[group]))
-        for place in together.pop(group)
-    ]
-    for groups in rows.parts(list(together)):
-        places = [place for group in groups for place in together[group]]
-        rows.packed(groups, [candidates[place] for place in places], starts[places], cells)
-    if plain:
-        rows.plain([candidates[place] for place in plain], starts[plain], cells)
+    places, packed = np.array(candidates, np.longlong), sample.packed
+    group = packed.group[places]
+    many = np.bincount(group[group >= 0], minlength=len(packed.widths))
+    size = rows.runs * packed.widths
+    worth = _worth(size, many, len(sample))
+    chosen = (group >= 0) & np.append(worth, False)[group]
+    for groups in _parts(size, np.flatnonzero(worth)):
+        part = chosen & np.isin(group, groups)
+        rows.packed(groups, places[part], starts[: len(places)][part], cells)
+    if not chosen.all():
+        rows.plain(places[~chosen], starts[: len(places)][~chosen], cells)
+
+
+def _worth(size: Places, many: Places, rows: int) -> NDArray[np.bool_]:
+    """For each group, whether counting it and summing it into tables for `many` candidates takes fewer additions than
+    these tables alone.
+    """
+    worth: NDArray[np.bool_] = (size <= ROOM) & (size * many < rows * (many - 1))
+    return worth
+
+
+def _parts(size: Places, groups: Places) -> Iterator[Places]:
+    """Groups whose tables have room together."""
+    first, taken = 0, 0
+    for place, own in enumerate(size[groups].tolist()):
+        if place > first and taken + own > ROOM:
+            yield groups[first:place]
+            first, taken = place, 0
+        taken += own
+    if first < len(groups):
+        yield groups[first:]
 
 
 @dataclass(frozen=True)
@@ -81,52 +97,25 @@ class _Rows:
         """How many runs of joint values a table of groups has."""
         return self.configurations * int(self.sample.sizes[self.child])
 
-    def worth(self, group: int, many: int) -> bool:
-        """Whether counting a group and summing it into `many` tables takes fewer additions than these tables alone."""
-        size = self.runs * int(self.sample.packed.widths[group])
-        return size <= ROOM and size * many < len(self.sample) * (many - 1)
-
-    def parts(self, groups: Sequence[int]) -> Iterator[list[int]]:
-        """Groups whose tables have room together."""
-        part: list[int] = []
-        size = 0
-        for group in groups:
-            own = self.runs * int(self.sample.packed.widths[group])
-            if part and size + own > ROOM:
-                yield part
-                part, size = [], 0
-            part.append(group)
-            size += own
-        if part:
-            yield part
-
-    def plain(self, candidates: Sequence[int], starts: Places, cells: Floats) -> None:
+    def plain(self, candidates: Places, starts: Places, cells: Floats) -> None:
         """A table for each candidate."""
-        columns = np.array(candidates, np.longlong)
         sample = self.sample
         _search.count_families(
-            sample.codes, self.weights, self.numbers, self.child, columns, sample.sizes, starts, cells
+            sample.codes, self.weights, self.numbers, self.child, candidates, sample.sizes, starts, cells
         )
 
-    def packed(self, groups: Sequence[int], candidates: Sequence[int], starts: Places, cells: Floats) -> None:
+    def packed(self, groups: Places, candidates: Places, starts: Places, cells: Floats) -> None:
         """A table for each group, summed into one for each candidate."""
         sample, packed, width = self.sample, self.sample.packed, int(self.sample.sizes[self.child])
-        offsets = np.cumsum([0, *packed.widths[groups]], dtype=np.longlong)
-        joint = np.zeros(self.runs * int(offsets[-1]))
-        chosen = np.array(groups, np.longlong)
+        offsets = np.zeros(len(groups) + 1, np.longlong)
+        np.cumsum(packed.widths[groups], out=offsets[1:])
+        total = int(offsets[-1])
+        joint = np.zeros(self.runs * total)
         _search.count_packed(
-            packed.codes, sample.codes, self.weights, self.numbers, self.child, width, chosen, offsets, joint
+            packed.codes, sample.codes, self.weights, self.numbers, self.child, width, groups, offsets, joint
         )
-        begin = dict(zip(groups, offsets.tolist(), strict=False))
-        own = packed.group[candidates]
-        columns = np.stack(
-            [
-                np.array([begin[group] for group in own.tolist()], np.longlong),
-                packed.widths[own],
-                packed.slots[candidates],
-                sample.sizes[candidates],
-                packed.inner[candidates],
-            ],
-            axis=1,
-        )
-        _search.unpack(joint, self.configurations, width, int(offsets[-1]), columns, starts, cells)
+        begin = np.zeros(len(packed.widths), np.longlong)
+        begin[groups] = offsets[:-1]
+        columns = packed.columns[candidates]
+        columns[:, 0] = begin[packed.group[candidates]]
+        _search.unpack(joint, self.configurations, width, total, columns, starts, cells)

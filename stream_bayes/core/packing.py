@@ -7,6 +7,7 @@ three variables in a byte that takes a third of the additions that a table for e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -32,9 +33,10 @@ class PackedColumns:
         A row an event, a column a group.
     widths
         How many joint values each group has.
-    group, slots, inner
+    group, slots, inner, sizes
         Of each variable its group, or -1 where it has too many values for a byte; how many codes it takes, one of them
-        for missing ones where there are any; and the product of the slots of those before it in the group.
+        for missing ones where there are any; the product of the slots of those before it in the group; and
+        how many values it has.
     """
 
     codes: NDArray[np.uint8]
@@ -42,6 +44,13 @@ class PackedColumns:
     group: Places
     slots: Places
     inner: Places
+    sizes: Places
+
+    @cached_property
+    def columns(self) -> Places:
+        """Of each variable a row as `_search.unpack` reads it, but for where its group begins: that is 0."""
+        widths = np.append(self.widths, 0)[self.group]
+        return np.stack([np.zeros_like(self.group), widths, self.slots, self.sizes, self.inner], axis=1)
 
     @classmethod
     def of(cls, codes: NDArray[Any], sizes: Places) -> Self:
@@ -83,4 +92,4 @@ class PackedColumns:
                     step
                 )
                 step *= int(slots[place])
-        return cls(packed, np.array(widths, np.longlong), group, slots, inner)
+        return cls(packed, np.array(widths, np.longlong), group, slots, inner, sizes)

@@ -68,9 +68,9 @@ def by_hand(
 
 WAYS: dict[str, dict[str, Any]] = {
     "as it chooses": {},
-    "packed": {"worth": lambda *_: True},
-    "packed, in parts": {"worth": lambda *_: True, "room": 1},
-    "plain": {"worth": lambda *_: False},
+    "packed": {"_worth": lambda size, many, rows: many > 0},
+    "packed, in parts": {"_worth": lambda size, many, rows: many > 0, "ROOM": 1},
+    "plain": {"_worth": lambda size, many, rows: many < 0},
 }
 
 
@@ -94,10 +94,8 @@ def test_tables_hold_what_the_rows_say_whichever_way_they_are_counted(
     starts = np.cumsum([0, *lengths], dtype=np.longlong)
     cells = np.zeros(int(starts[-1]))
     with pytest.MonkeyPatch.context() as patch:
-        if "worth" in WAYS[way]:
-            patch.setattr(family_tables._Rows, "worth", WAYS[way]["worth"])
-        if "room" in WAYS[way]:
-            patch.setattr(family_tables, "ROOM", WAYS[way]["room"])
+        for name, other in WAYS[way].items():
+            patch.setattr(family_tables, name, other)
         count_families(sample, sample.weights, numbers, configurations, child, candidates, starts[:-1], cells)
     for place, (candidate, table) in enumerate(
         zip(candidates, by_hand(sample, child, parents, candidates), strict=True)
