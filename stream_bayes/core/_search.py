@@ -168,6 +168,44 @@ def unpack(joint, configurations, width, total, columns, starts, cells):
                     cells[starts[k] + (run // width * columns[k, 3] + code) * width + run % width] += held
 
 
+def pair_information(cells, start, configurations, height, width, of_other, of_one):
+    """Sum n_xyz log(n_xyz n_z / (n_xz n_yz)) over a table [configuration z][value y of the other][value x of the one].
+
+    Parameters
+    ----------
+    cells, start, configurations, height, width
+        The table: from where on, and how many configurations, values of the other, and values of the one it has.
+    of_other, of_one
+        Room for a number for each value of either.
+    """
+    configuration: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    value: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    held: cython.double
+    whole: cython.double
+    answer: cython.double = 0.0
+    with cython.nogil:
+        for configuration in range(configurations):
+            base = start + configuration * height * width
+            whole = 0.0
+            for value in range(width):
+                of_one[value] = 0.0
+            for other in range(height):
+                of_other[other] = 0.0
+                for value in range(width):
+                    held = cells[base + other * width + value]
+                    of_other[other] += held
+                    of_one[value] += held
+                whole += of_other[other]
+            for other in range(height):
+                for value in range(width):
+                    held = cells[base + other * width + value]
+                    if held > 0.0:
+                        answer += held * (log(held) + log(whole) - log(of_one[value]) - log(of_other[other]))
+    return answer
+
+
 def score_family(cells, start, rows, width, cell, row):
     """What a family's counts say for it, without a penalty.
 

@@ -9,11 +9,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core import _search
 from stream_bayes.core.family_tables import count_families
 from stream_bayes.core.numbering import MOST_SPARE, Numbers, numbered
 from stream_bayes.core.sample import Sample
 
-__all__ = ["PairTable", "pair_tables"]
+__all__ = ["PairTable", "pair_information", "pair_tables"]
 
 CELLS = 32_768  # of the tables that are counted in one pass: more do not fit the processor's nearest cache
 FEW = 4096  # numbers that need not be numbered anew to be summed by
@@ -103,35 +104,74 @@ def pair_tables(
     ([0, 1, 1], [0, 0, 1], [1.0, 1.0, 1.0])
     """
     numbers, configurations = numbered(sample, given)
+    for part, whole in _parts(sample, one, others, configurations):
+        if not whole:
+            yield _of_what_occurs(sample, one, part[0], numbers)
+            continue
+        for table in _counted(sample, one, part, numbers, configurations):
+            configuration, other, value = np.nonzero(table)
+            yield PairTable(configuration, value, other, table[configuration, other, value])
+
+
+def pair_information(
+    sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
+) -> Iterator[tuple[float, float]]:
+    """What `PairTable.information` is for a variable and each of some others in turn, and what their rows weigh.
+
+    Examples
+    --------
+    >>> sample = Sample({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, {"a": 2, "b": 2})
+    >>> list(pair_information(sample, 0, [1]))
+    [(2.772..., 4.0)]
+    """
+    numbers, configurations = numbered(sample, given)
+    sizes = sample.sizes
+    of_other, of_one = np.empty(int(sizes.max(initial=0))), np.empty(int(sizes[one]))
+    for part, whole in _parts(sample, one, others, configurations):
+        if not whole:
+            wide = _of_what_occurs(sample, one, part[0], numbers)
+            yield wide.information(), float(wide.weight.sum())
+            continue
+        for table in _counted(sample, one, part, numbers, configurations):
+            rows, height, width = table.shape
+            told = _search.pair_information(table.reshape(-1), 0, rows, height, width, of_other, of_one)
+            yield max(told, 0.0), float(table.sum())  # rounding may leave less than nothing
+
+
+def _parts(
+    sample: Sample, one: int, others: Sequence[int], configurations: int
+) -> Iterator[tuple[list[int], bool]]:
+    """The others in portions that are counted in one pass, as whole tables; or one by one, where a table has many more
+    cells than there are rows.
+    """
     width = int(sample.sizes[one])
-    ahead: list[int] = []  # those whose tables are counted in the next pass
+    ahead: list[int] = []
     room = 0
     for other in others:
         cells = configurations * int(sample.sizes[other]) * width
         if ahead and cells > room:
-            yield from _counted(sample, one, ahead, numbers, configurations)
+            yield ahead, True
             ahead, room = [], 0
         if cells > max(CELLS, MOST_SPARE * len(sample)):
-            yield _of_what_occurs(sample, one, other, numbers)
+            yield [other], False
             continue
         room = (room if ahead else max(CELLS, cells)) - cells
         ahead.append(other)
     if ahead:
-        yield from _counted(sample, one, ahead, numbers, configurations)
+        yield ahead, True
 
 
 def _counted(
     sample: Sample, one: int, others: Sequence[int], numbers: Numbers, configurations: int
-) -> Iterator[PairTable]:
+) -> Iterator[Floats]:
+    """The tables of one pass, each [configuration, value of the other, value of the one]."""
     width = int(sample.sizes[one])
     heights = [int(sample.sizes[other]) for other in others]
     starts = np.cumsum([0, *(configurations * height * width for height in heights)], dtype=np.longlong)
     cells = np.zeros(int(starts[-1]))
     count_families(sample, sample.weights, numbers, configurations, one, others, starts[:-1], cells)
     for k, height in enumerate(heights):
-        table = cells[starts[k] : starts[k + 1]].reshape(configurations, height, width)
-        configuration, other, value = np.nonzero(table)
-        yield PairTable(configuration, value, other, table[configuration, other, value])
+        yield cells[starts[k] : starts[k + 1]].reshape(configurations, height, width)
 
 
 def _of_what_occurs(sample: Sample, one: int, other: int, numbers: Numbers) -> PairTable:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.pair_tables import pair_tables
+from stream_bayes.core.pair_tables import pair_information
 from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.search import spanning_tree
 from stream_bayes.core.structure import Structure
@@ -79,9 +79,8 @@ def _information(sample: Sample, places: Sequence[int], given: Sequence[int] = (
     """What each pair of variables tells of one another, for a row that has both."""
     answer = np.zeros((len(places), len(places)))
     for k, one in enumerate(places):
-        for j, table in enumerate(pair_tables(sample, one, places[:k], given)):
-            counted = float(table.weight.sum())
-            answer[k, j] = answer[j, k] = table.information() / counted if counted else 0.0
+        for j, (told, counted) in enumerate(pair_information(sample, one, places[:k], given)):
+            answer[k, j] = answer[j, k] = told / counted if counted else 0.0
     return answer
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.core import pair_tables as module
-from stream_bayes.core.pair_tables import pair_tables
+from stream_bayes.core.pair_tables import pair_information, pair_tables
 from stream_bayes.core.sample import Sample
 from tests.core.drawn_samples import Drawn, drawn_samples
 from tests.oracles.independence import information, strata
@@ -26,7 +26,11 @@ def test_tables_hold_what_the_rows_weigh(drawn: Drawn, data: st.DataObject, cram
             patch.setattr(module, "CELLS", 0)
             patch.setattr(module, "MOST_SPARE", 0)
         tables = list(pair_tables(sample, one, others, beside))
-    assert len(tables) == len(others)
+        alone = list(pair_information(sample, one, others, beside))
+    assert len(tables) == len(alone) == len(others)
+    for table, (told, weight) in zip(tables, alone, strict=True):
+        assert told == pytest.approx(table.information(), abs=1e-9)
+        assert weight == pytest.approx(float(table.weight.sum()))
     for other, table in zip(others, tables, strict=True):
         found: dict[int, dict[tuple[int, int], float]] = {}
         for at, a, b, weight in zip(

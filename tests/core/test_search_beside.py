@@ -63,6 +63,9 @@ LOOPS: dict[str, Callable[[], Any]] = {
         PACKED.codes, CODES, WEIGHTS, NUMBERS, 0, 3, GROUPS, OFFSETS, CELLS
     ),
     "unpack": lambda: _search.unpack(CELLS, 2 * 10**6 // 81, 3, 27, COLUMN, STARTS[:1], CELLS),
+    "information": lambda: _search.pair_information(
+        CELLS, 0, len(CELLS) // 9, 3, 3, CELLS[-3:], CELLS[-6:-3]
+    ),
     "score": lambda: _search.score_family(CELLS, 0, len(CELLS) // 3, 3, 1.0, 3.0),
 }
 
