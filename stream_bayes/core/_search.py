@@ -20,6 +20,55 @@ if not cython.compiled:
     from math import lgamma, log
 
 
+HASH = cython.declare(cython.ulonglong, 1_099_511_628_211)  # the multiplier of FNV-1a
+BITS = cython.declare(cython.ulonglong, 2**64 - 1)
+
+
+def group_rows(codes, table, first, group):
+    """Give equal rows the same number, in the order in which they come, and return how many numbers there are.
+
+    Parameters
+    ----------
+    codes
+        A row an event, a column a variable.
+    table
+        Room to look rows up: a power of two, more than there are rows, all -1.
+    first, group
+        What is filled: for each number the first row that has it, for each row its number.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    found: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    mask: cython.Py_ssize_t = table.shape[0] - 1
+    hashed: cython.ulonglong
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            hashed = 0
+            for k in range(codes.shape[1]):
+                hashed = ((hashed ^ (cython.cast(cython.ulonglong, codes[row, k]) + 1)) * HASH) & BITS
+            place = cython.cast(cython.Py_ssize_t, (hashed ^ (hashed >> 32)) & mask)
+            found = -1
+            while found < 0:
+                found = table[place]
+                if found < 0:
+                    found = count
+                    table[place] = cython.cast(cython.int, count)
+                    first[count] = row
+                    count += 1
+                else:
+                    other = first[found]
+                    for k in range(codes.shape[1]):
+                        if codes[row, k] != codes[other, k]:
+                            found = -1
+                            break
+                    place = (place + 1) & mask
+            group[row] = found
+    return count
+
+
 def number_configurations(codes, members, sizes, numbers):
     """Number the joint configuration of some variables in each row, -1 where one of them is missing.
 
@@ -223,6 +272,33 @@ def score_family(cells, start, rows, width, cell, row):
         else:
             answer = dirichlet(cells, start, rows, width, cell, row)
     return answer
+
+
+def score_families(cells, starts, width, cell, row, own, weight):
+    """`score_family` for several tables that stand one after the other, and what each weighs.
+
+    Parameters
+    ----------
+    cells, starts, width
+        The tables: where each begins, and the end of the last one; and how many values the child has.
+    cell, row
+        For each table, the weight of a Dirichlet prior for a value, and for a configuration; 0 for none.
+    own, weight
+        What is filled, an entry a table.
+    """
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    rows: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(own.shape[0]):
+            rows = (starts[k + 1] - starts[k]) // width
+            if cell[k] == 0.0:
+                own[k] = log_likelihood(cells, starts[k], rows, width)
+            else:
+                own[k] = dirichlet(cells, starts[k], rows, width, cell[k], row[k])
+            weight[k] = 0.0
+            for place in range(starts[k], starts[k + 1]):
+                weight[k] += cells[place]
 
 
 @cython.cfunc

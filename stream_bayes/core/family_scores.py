@@ -181,18 +181,16 @@ class FamilyScorer:
         )
 
     def _score(self, tables: _Tables) -> None:
-        child, parents, starts = tables.child, tables.parents, tables.starts
-        width = int(self.sample.sizes[child])
-        others = self._configurations(parents)
-        for place, candidate in enumerate(tables.candidates):
-            self._known[child, tuple(sorted((*parents, candidate)))] = self.how.of_cells(
-                tables.cells,
-                int(starts[place]),
-                int(starts[place + 1] - starts[place]) // width,
-                width,
-                float(others * int(self.sample.sizes[candidate])),
-                self.sample.weight,
-            )
+        others = self._configurations(tables.parents)
+        scores = self.how.of_tables(
+            tables.cells,
+            tables.starts,
+            int(self.sample.sizes[tables.child]),
+            [float(others * int(self.sample.sizes[candidate])) for candidate in tables.candidates],
+            self.sample.weight,
+        )
+        for candidate, score in zip(tables.candidates, scores, strict=True):
+            self._known[tables.child, tuple(sorted((*tables.parents, candidate)))] = score
 
     def _alone(self, child: int) -> float:
         """The score of a child without parents."""

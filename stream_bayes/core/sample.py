@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core import _search
 from stream_bayes.core.packing import PackedColumns
 from stream_bayes.core.values import Value, name_order, shown
 from stream_bayes.errors import BadValue, UnknownFeature
@@ -93,7 +94,7 @@ class Sample:
             ) from None
 
     def collapsed(self) -> Self:
-        """The same with equal rows as one, whose weight is theirs together; in an order of its own.
+        """The same with equal rows as one, whose weight is theirs together; in the order in which they first come.
 
         Examples
         --------
@@ -103,8 +104,10 @@ class Sample:
         """
         if not self.codes.size:
             return self
-        whole = np.ascontiguousarray(self.codes).view(np.dtype((np.void, self.codes[0].nbytes)))
-        _, first, group = np.unique(whole.ravel(), return_index=True, return_inverse=True)
+        rows = len(self.codes)
+        table = np.full(2 ** (2 * rows).bit_length(), -1, np.int32)
+        first, group = np.empty(rows, np.longlong), np.empty(rows, np.longlong)
+        first = first[: _search.group_rows(self.codes, table, first, group)]
         made = object.__new__(type(self))
         made.variables, made.sizes, made.weight = self.variables, self.sizes, self.weight
         made.codes = np.ascontiguousarray(self.codes[first])

@@ -15,6 +15,7 @@ Logarithms are natural. All but K2 are score-equivalent: structures that no data
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -76,21 +77,35 @@ class Score:
         table = np.ascontiguousarray(counts, np.float64)
         rows, width = table.shape
         cells = table.reshape(-1)
-        return self.of_cells(cells, 0, rows, width, configurations, weight)
+        own = self.explained(cells, 0, rows, width, configurations)
+        return self.balanced(own, float(cells.sum()), width, configurations, weight)
 
-    def of_cells(
+    def of_tables(
         self,
         cells: NDArray[np.float64],
-        start: int,
-        rows: int,
+        starts: NDArray[np.longlong],
         width: int,
-        configurations: float,
+        configurations: Sequence[float],
         weight: float,
-    ) -> float:
-        """The score of one family whose table stands among others."""
-        counted = float(cells[start : start + rows * width].sum())
-        own = self.explained(cells, start, rows, width, configurations)
-        return self.balanced(own, counted, width, configurations, weight)
+    ) -> list[float]:
+        """The scores of families of one child, whose tables stand one after the other.
+
+        Parameters
+        ----------
+        cells, starts, width
+            The tables: where each begins, and the end of the last one; and how many values the child has.
+        configurations
+            Of each family, how many configurations of the parents there are.
+        weight
+            The weight of all rows.
+        """
+        cell, row = np.array([self.prior(many, width) for many in configurations]).reshape(-1, 2).T.copy()
+        own, counted = np.empty(len(cell)), np.empty(len(cell))
+        _search.score_families(cells, starts, width, cell, row, own, counted)
+        return [
+            self.balanced(one, held, width, many, weight)
+            for one, held, many in zip(own.tolist(), counted.tolist(), configurations, strict=True)
+        ]
 
     def explained(
         self, cells: NDArray[np.float64], start: int, rows: int, width: int, configurations: float

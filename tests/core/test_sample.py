@@ -83,3 +83,18 @@ def test_what_is_no_sample_is_refused(columns: Any, sizes: Any, weights: Any, co
 def test_an_unknown_variable_is_named() -> None:
     with pytest.raises(UnknownFeature, match="'c'"):
         Sample({"a": [0]}, {"a": 1}).place("c")
+
+
+@pytest.mark.parametrize("values", [2, 300])  # a byte for each code, or two
+def test_equal_rows_are_one_in_the_order_in_which_they_first_come(values: int) -> None:
+    rng = np.random.default_rng(values)
+    rows = rng.choice([-1, 0, 1, values - 1], (3_000, 5))
+    weights = rng.integers(0, 9, 3_000).astype(float)
+    sample = Sample(dict(enumerate(rows.T)), dict.fromkeys(range(5), values), weights)
+    expected: dict[tuple[int, ...], float] = {}
+    for row, weight in zip(map(tuple, sample.codes.tolist()), weights.tolist(), strict=True):
+        expected[row] = expected.get(row, 0.0) + weight
+    small = sample.collapsed()
+    assert len(small) < len(sample)
+    assert list(map(tuple, small.codes.tolist())) == list(expected)
+    assert small.weights.tolist() == list(expected.values())

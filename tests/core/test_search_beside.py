@@ -25,6 +25,7 @@ CELLS = np.zeros(7 * 9 + 2 * 10**6)
 PACKED = PackedColumns.of(CODES, SIZES)
 GROUPS = np.arange(len(PACKED.widths), dtype=np.longlong)
 OFFSETS = np.cumsum([0, *PACKED.widths], dtype=np.longlong)
+ENDS = np.array([0, len(CELLS) // 3 * 3], np.longlong)
 COLUMN = np.array([[0, 27, 3, 3, 3]], np.longlong)
 STARTS = np.arange(8, dtype=np.longlong) * 9
 
@@ -57,6 +58,10 @@ class Beside:
 
 
 LOOPS: dict[str, Callable[[], Any]] = {
+    "group": lambda: _search.group_rows(
+        CODES, np.full(2**19, -1, np.int32), *np.empty((2, ROWS), np.longlong)
+    ),
+    "score all": lambda: _search.score_families(CELLS, ENDS, 3, *np.ones((2, 1)), *np.empty((2, 1))),
     "number": lambda: _search.number_configurations(CODES, CANDIDATES[:1], SIZES[1:2], NUMBERS),
     "count": lambda: _search.count_families(CODES, WEIGHTS, NUMBERS, 0, CANDIDATES, SIZES, STARTS, CELLS),
     "count packed": lambda: _search.count_packed(
