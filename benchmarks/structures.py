@@ -175,7 +175,7 @@ def pyagrums() -> Structure:
 
 def climbs_again() -> Contest:
     """A search some rows later, from what the last one found and counted."""
-    first, new = sample_of(rows()[:ROWS]).collapsed(), sample_of(rows()[ROWS:])
+    first, new = sample_of(rows()[:ROWS]).collapsed(), sample_of(rows()[ROWS:]).collapsed()
     whole = sample_of(rows()).collapsed()
     start = HillClimbing().search(first).structure
 

@@ -56,7 +56,9 @@ def count_families(
     worth = _worth(size, many, len(sample))
     chosen = (group >= 0) & np.append(worth, False)[group]
     for groups in _parts(size, np.flatnonzero(worth)):
-        part = chosen & np.isin(group, groups)
+        now = np.zeros(len(worth) + 1, np.bool_)
+        now[groups] = True
+        part = chosen & now[group]
         rows.packed(groups, places[part], starts[: len(places)][part], cells)
     if not chosen.all():
         rows.plain(places[~chosen], starts[: len(places)][~chosen], cells)
