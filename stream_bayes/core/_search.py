@@ -267,10 +267,7 @@ def score_family(cells, start, rows, width, cell, row):
     """
     answer: cython.double
     with cython.nogil:
-        if cell == 0.0:
-            answer = log_likelihood(cells, start, rows, width)
-        else:
-            answer = dirichlet(cells, start, rows, width, cell, row)
+        answer = score_of(cells, start, rows, width, cell, row)
     return answer
 
 
@@ -287,18 +284,12 @@ def score_families(cells, starts, width, cell, row, own, weight):
         What is filled, an entry a table.
     """
     k: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     rows: cython.Py_ssize_t
     with cython.nogil:
         for k in range(own.shape[0]):
             rows = (starts[k + 1] - starts[k]) // width
-            if cell[k] == 0.0:
-                own[k] = log_likelihood(cells, starts[k], rows, width)
-            else:
-                own[k] = dirichlet(cells, starts[k], rows, width, cell[k], row[k])
-            weight[k] = 0.0
-            for place in range(starts[k], starts[k + 1]):
-                weight[k] += cells[place]
+            own[k] = score_of(cells, starts[k], rows, width, cell[k], row[k])
+            weight[k] = sum_of(cells, starts[k], starts[k + 1])
 
 
 @cython.cfunc
@@ -310,6 +301,23 @@ def sum_of(cells: cython.double[::1], start: cython.Py_ssize_t, stop: cython.Py_
     for k in range(start, stop):
         total += cells[k]
     return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def score_of(
+    cells: cython.double[::1],
+    start: cython.Py_ssize_t,
+    rows: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
+    cell: cython.double,
+    row: cython.double,
+) -> cython.double:
+    """What one table says for its family."""
+    if cell == 0.0:
+        return log_likelihood(cells, start, rows, width)
+    return dirichlet(cells, start, rows, width, cell, row)
 
 
 @cython.cfunc
