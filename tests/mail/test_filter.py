@@ -348,6 +348,6 @@ def test_a_pickle_is_the_same_filter_with_its_key() -> None:
 def test_a_mail_that_python_has_read_is_refused_with_what_to_give() -> None:
     read, model = message_from_bytes(b"Subject: pills\n\noffer\n"), SpamFilter()
     with pytest.raises(BadValue, match=r"got Message; give its as_bytes\(\)"):
-        model.learn_one(read, "spam")  # type: ignore[arg-type]
+        model.learn_one(read, "spam")  # type: ignore[arg-type]  # refused
     model.learn_one(read.as_bytes(), "spam")
     assert model.predict_proba_one(b"Subject: pills\n\noffer\n")["spam"] > 0.5

@@ -338,7 +338,7 @@ def test_learners_without_names_or_after_the_stream_are_refused_with_how_they_ar
         (stream, {"ours": NaiveBayes()}),
     ):
         with pytest.raises(BadValue, match="learners comes first"):
-            compare(learners, events)  # type: ignore[arg-type]
+            compare(learners, events)  # type: ignore[arg-type]  # refused
 
 
 def test_one_learner_under_two_names_is_refused() -> None:
