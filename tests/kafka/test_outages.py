@@ -227,14 +227,22 @@ def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
     with running(pipeline, stuck_seconds=1.0) as engine:
         pipeline.lab.put(pipeline.topic, days(20))
         until("the first records", lambda: pipeline.taken() == 20)
-        engine.source._reader.poll = dead
+        client = DeadClient()
+        engine.source._reader.poll = client.poll
+        until("the client to be asked since it is dead", lambda: client.asked)
         pipeline.lab.put(pipeline.topic, days(20, seed=8))
         until("the other records", lambda: pipeline.taken() == 40)
         assert counted(engine)["stream_bayes_reseeks_total"] == 1
     pipeline.check(40)
 
 
-def dead(limit: int, seconds: float) -> list[Any]:
+class DeadClient:
     """What a client says of which a thread has ended."""
-    time.sleep(seconds)
-    return []
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def poll(self, limit: int, seconds: float) -> list[Any]:
+        self.asked = True
+        time.sleep(seconds)
+        return []
