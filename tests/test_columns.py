@@ -335,12 +335,12 @@ def test_columns_that_do_not_fit_are_refused(changes):
 
 
 @pytest.mark.parametrize("frame_of", [pandas_frame, pandas_objects, polars_frame, as_mapping])
-def test_two_million_strings_are_coded_well_within_two_seconds(frame_of):
+def test_two_million_strings_are_coded_well_within_two_seconds_of_a_processor(frame_of):
     rng = np.random.default_rng(0)
     words = np.array([f"value {i}" for i in range(50)], dtype=object)
     columns = {f"c{i}": words[rng.integers(0, 50, 100_000)].tolist() for i in range(20)}
     frame = columns if frame_of is as_mapping else (pl if frame_of is polars_frame else pd).DataFrame(columns)
     schema = Schema({name: Nominal() for name in columns})
-    start = time.perf_counter()
+    start = time.process_time()
     schema.encode(frame)
-    assert time.perf_counter() - start < 2  # measured: 0.05 to 0.15 s
+    assert time.process_time() - start < 2  # measured: 0.05 to 0.15 s

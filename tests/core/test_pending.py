@@ -317,7 +317,7 @@ def test_the_oldest_of_many_is_found_without_searching():
     start = time.process_time()
     for i in range(2000):
         desk.label(str(i), "yes", at=0.5)
-    assert time.process_time() - start < 1.0  # searching over those that left takes 20 s
+    assert time.process_time() - start < 5.0  # searching over those that left takes 20 s
 
 
 def test_events_without_times_are_counted_where_that_is_asked_for():

@@ -349,14 +349,14 @@ def test_two_hundred_variables_are_no_burden():
     parents = {i: set(rng.integers(max(0, i - 20), i, 3).tolist()) if i else set() for i in range(223)}
     structure = Structure(parents)
     pairs = [(int(a), int(b)) for a, b in rng.integers(0, 223, (200, 2)) if a != b]
-    start = time.perf_counter()
+    start = time.process_time()
     for a, b in pairs:
         structure.d_separated(a, b, {v for v in structure.parents(a) if v != b})
         structure.markov_blanket(a)
     structure.cpdag()
     structure.moral_graph()
     # Measured at 0.04 s; the margin is for slow machines.
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @example([])

@@ -329,10 +329,10 @@ def test_a_prediction_costs_no_more_with_a_hundred_times_the_words(kind):
         model.predict_proba_one(x)
         runs = []
         for _ in range(7):
-            start_time = time.perf_counter()
+            start_time = time.process_time()
             for _ in range(50):
                 model.predict_proba_one(x)
-            runs.append(time.perf_counter() - start_time)
+            runs.append(time.process_time() - start_time)
         seconds.append(min(runs))
     assert seconds[1] < 10 * seconds[0]
 

@@ -74,7 +74,7 @@ def read(name: str, parser: str) -> tuple[dict[str, int], float]:
 @pytest.mark.parametrize("name", CASES)
 def test_time_and_memory_are_bounded(name: str, parser: str) -> None:
     bag, seconds = read(name, parser)
-    assert seconds < 3.0
+    assert seconds < 10.0  # measured at up to 0.5: what looks again and again takes minutes
     assert len(bag) < 6_000
     assert max(map(len, bag), default=0) < 700  # an address may be long
 

@@ -89,7 +89,7 @@ def test_repetition_takes_linear_time(part: str) -> None:
     text_by_expressions(source)
     visible_text(source)
     markup_of(source)
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 10.0
 
 
 @pytest.mark.parametrize(

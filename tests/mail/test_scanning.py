@@ -130,4 +130,4 @@ def test_the_parts_that_a_multipart_shares_a_boundary_with_are_counted_together(
 def test_hostile_structure_takes_no_longer_than_its_bytes(raw: bytes) -> None:
     start = time.process_time()
     read(raw)
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 10.0

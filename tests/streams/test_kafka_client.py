@@ -32,7 +32,7 @@ def test_a_question_that_does_not_come_back_is_given_up() -> None:
     began = time.monotonic()
     with pytest.raises(KafkaTimeoutError, match=r"did not come back in 0\.1 seconds"):
         bounded(never.wait, 0.1)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     never.set()
 
 

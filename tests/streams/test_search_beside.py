@@ -74,7 +74,7 @@ class Held(Background):
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:
         def held() -> Any:
-            assert self.may_end.wait(30)
+            assert self.may_end.wait(120)
             return work()
 
         return super().submit(held)
@@ -106,7 +106,7 @@ def test_the_loop_goes_on_during_a_search_and_waits_for_one_that_is_late() -> No
     late.join(0.3)
     assert late.is_alive()  # it waits
     beside.may_end.set()
-    late.join(30)
+    late.join(120)
     assert (model.clock, model.state_) == (begun + DELAY, "trial")
 
 
