@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tests.ports import free_ports
+
 POM = Path(__file__).with_name("pom.xml")
 (VERSION,) = re.findall(r"<kafka\.version>(.+)</kafka\.version>", POM.read_text("utf-8"))
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stream_bayes"
@@ -61,18 +63,6 @@ def jars() -> Path:
     except OSError:  # another process was quicker
         shutil.rmtree(fetching)
     return JARS
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens at now."""
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in held]
-    finally:
-        for one in held:
-            one.close()
 
 
 class Broker:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.kafka.broker import Broker, NoBroker, free_ports, jars
+from tests.kafka.broker import Broker, NoBroker, jars
 from tests.kafka.lab import Lab, Pipeline
 from tests.kafka.security import Security
+from tests.ports import free_ports
 
 HERE = Path(__file__).parent
 LIMIT = 180  # seconds for a test; the broker, which the first one starts, has limits of its own

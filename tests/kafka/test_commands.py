@@ -17,9 +17,9 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
-from tests.kafka.broker import free_ports
 from tests.kafka.lab import Lab, days
 from tests.kafka.waiting import PATIENCE, until
+from tests.ports import unanswered
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
@@ -114,7 +114,7 @@ def test_what_the_services_of_the_compose_file_run_works_together(
     services = yaml.safe_load((DOCKER / "compose.yaml").read_text("utf-8"))["services"]
     text = (DOCKER / "weather.toml").read_text("utf-8")
     own = {"kafka:9092": lab.servers, "/home/streamer/state": str(tmp_path / "state"), "0.0.0.0": "127.0.0.1"}
-    own |= {"port = 9464": f"port = {free_ports(1)[0]}"}
+    own |= {"port = 9464": "port = 0"}
     for theirs, ours in own.items():
         assert theirs in text
         text = text.replace(theirs, ours)
@@ -219,10 +219,10 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
 ) -> None:
     directory = tmp_path / "other"
     directory.mkdir()
-    (port,) = free_ports(1)
-    began = time.monotonic()
-    away = File(lab, directory, servers=f"127.0.0.1:{port}").run()
-    assert time.monotonic() - began < 15
+    with unanswered() as port:
+        began = time.monotonic()
+        away = File(lab, directory, servers=f"127.0.0.1:{port}").run()
+        assert time.monotonic() - began < 15
     refused(away, 5, f"no Kafka broker answered at 127.0.0.1:{port}")
     refused(File(lab, directory, predictions="not-there").run(), 5, "there is no topic 'not-there'")
     assert not (directory / "state").exists()

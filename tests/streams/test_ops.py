@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -32,10 +31,11 @@ from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.served import served
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
+from tests.ports import free_ports
 
 
 def asked(port: int, path: str, verb: str = "GET") -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(verb, path)
         answer = connection.getresponse()
@@ -229,9 +229,7 @@ ops = {{ port = {port} }}
 
 
 def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     (tmp_path / "days.csv").write_text("sky,rain\n" + "grey,yes\n" * 30)
     (tmp_path / "pipeline.toml").write_text(PIPELINE.format(port=port))
     command = [sys.executable, "-m", "stream_bayes", "run", str(tmp_path / "pipeline.toml"), "--log-json"]
