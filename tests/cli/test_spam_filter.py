@@ -69,7 +69,7 @@ def server(home: Path) -> Iterator[SpamServer]:
     thread.start()
     yield serving
     serving.stop()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive() and not serving.home.socket.exists()
 
 
@@ -236,14 +236,14 @@ def test_many_ask_at_once(home: Path, server: SpamServer) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert {answer[3] for answer in answers} == {id_of_mail(raw) for raw, _ in MESSAGES[:24]}
 
 
 @pytest.mark.parametrize("request_", [b"", b"GET / HTTP/1.1\r\n", b"STREAM-BAYES 1 classify 999999999999\n"])
 def test_a_wrong_request_is_answered_with_an_error(home: Path, server: SpamServer, request_: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as line:
-        line.settimeout(10)
+        line.settimeout(60)
         line.connect(str(home / "socket"))
         line.sendall(request_)
         line.shutdown(socket.SHUT_WR)
@@ -308,7 +308,7 @@ def test_the_program_serves_until_it_is_told_to_stop(home: Path) -> None:
             assert done.returncode == code and label.encode() in done.stdout.partition(b"\n")[0]
     finally:
         serving.send_signal(signal.SIGTERM)
-        said, _ = serving.communicate(timeout=30)
+        said, _ = serving.communicate(timeout=60)
     assert serving.returncode == 0 and b"2 messages answered" in said
     assert not (home / "socket").exists()
 
