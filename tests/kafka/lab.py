@@ -19,8 +19,12 @@ from kafka.errors import KafkaError
 from stream_bayes import NaiveBayes
 from stream_bayes.core.event import TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.pending import Pending
+from stream_bayes.errors import BrokerAway
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.ops import Metrics
 from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Record
@@ -30,6 +34,7 @@ from tests.kafka.processes import Process
 from tests.kafka.waiting import PATIENCE, until
 from tests.kafka.worker import make_engine
 
+DECIDING = ("PrepareCommit", "PrepareAbort")
 EARLIER = 1000.0  # seconds: what a test says was made earlier is not yet so old that a topic drops it
 
 
@@ -66,6 +71,15 @@ class Lab:
         }
         self.admin.create_topics({name: told}, wait_for_metadata=True)
         return name
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        """Let a topic have so many, and return once the broker tells of them."""
+        self.admin.create_partitions({topic: count})
+        until(f"{count} partitions", lambda: len(self.partitions(topic)) == count)
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        (told,) = self.admin.describe_topics([topic])
+        return [TopicPartition(topic, part["partition_index"]) for part in told["partitions"]]
 
     def delete(self, topic: str) -> None:
         self.admin.delete_topics([topic])
@@ -104,10 +118,16 @@ class Lab:
         finally:
             producer.close(timeout=PATIENCE)
 
+    def is_deciding(self) -> bool:
+        """Whether a transaction was committed or aborted that not all partitions know of yet: until they do, they are
+        as they were before, though who committed it was told so.
+        """
+        return any(self.admin.list_transactions(state_filters=DECIDING).values())
+
     def get(self, topic: str, start: int = 0) -> list[Any]:
         """What can be read of a topic under read_committed."""
-        (told,) = self.admin.describe_topics([topic])
-        places = [TopicPartition(topic, part["partition_index"]) for part in told["partitions"]]
+        until("all transactions to be decided", lambda: not self.is_deciding())
+        places = self.partitions(topic)
         ends = self.admin.list_partition_offsets(dict.fromkeys(places, -1), "read_committed")
         begins = self.admin.list_partition_offsets(dict.fromkeys(places, -2))
         consumer = KafkaConsumer(
@@ -140,7 +160,7 @@ class Lab:
 
         def look() -> list[Any]:
             try:
-                return [self.admin.list_group_offsets(group).get(group, {})]
+                return [] if self.is_deciding() else [self.admin.list_group_offsets(group).get(group, {})]
             except KafkaError:
                 with suppress(KafkaError):
                     self.begin_anew()
@@ -277,6 +297,23 @@ class Pipeline:
         assert self.state() == self.expected()
         positions = {tuple(part): at for part, at in self.kept().positions.items() if at}
         assert self.lab.committed(self.name) == positions
+
+
+def fenced(connection: Connection, name: str, transaction_seconds: float) -> Any:
+    """A writer that has fenced those before it: made again where that took longer than the connection has patience."""
+
+    def look() -> Any:
+        writer = None
+        try:
+            writer = make_writer(connection, name, transaction_seconds, 100_000)
+            writer.fence()
+            return writer
+        except (BrokerAway, Interrupted):
+            if writer is not None:
+                writer.close()
+            return None
+
+    return until("a writer to fence others", look)
 
 
 def counted(engine: Engine) -> dict[str, int]:

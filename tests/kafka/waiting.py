@@ -12,6 +12,22 @@ PATIENCE = 90.0  # seconds, on a machine with much else to do
 PAUSE = 0.05
 
 
+def within(seconds: float, do: Callable[[], T]) -> T:
+    """Do something that takes less than so many seconds; on a busy machine it may do so only the second or third time.
+
+    Examples
+    --------
+    >>> within(1.0, lambda: 3)
+    3
+    """
+    for _ in range(3):
+        began = time.monotonic()
+        found = do()
+        if time.monotonic() - began < seconds:
+            return found
+    raise AssertionError(f"it took {seconds:g} seconds or more, three times")
+
+
 def until(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
     """Look until there is something, and give it back.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka import errors as kafka_errors
-from kafka.admin import OffsetSpec
+from kafka.admin import OffsetSpec, TransactionState
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.event import Partition, Position
@@ -28,6 +28,12 @@ REQUEST_SECONDS = 5.0  # for one answer
 CLOSE_SECONDS = 2.0
 PAUSE = 0.2  # between two attempts
 MOST_COPIES = 3  # of a topic that is made here, unless told
+DECIDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+DOES_NOT_SAY = (  # because there was none, because it is too old, or not to this user
+    kafka_errors.TransactionalIdNotFoundError,
+    kafka_errors.UnsupportedVersionError,
+    kafka_errors.TransactionalIdAuthorizationFailedError,
+)
 JOURNAL = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -155,6 +161,20 @@ class Cluster:
         told = self._ask(lambda admin: admin.list_group_offsets(group))
         stored = told.get(group, {})
         return {Partition(*place): at.offset for place, at in stored.items() if at.offset >= 0}
+
+    def is_deciding(self, transactional_id: str) -> bool:
+        """Whether a transaction was committed or aborted just now, and not all of it can be read yet.
+
+        Who commits is told so before the partitions are: for some milliseconds after it they, and the positions of a
+        group, are as they were before. A cluster that does not say is taken to have decided.
+        """
+
+        def look(admin: Any) -> Any:
+            with suppress(*DOES_NOT_SAY):
+                return admin.describe_transactions([transactional_id])[transactional_id].state
+            return None
+
+        return self._ask(look) in DECIDING
 
     # -- changes ------------------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ __all__ = ["AtLeastOnce", "Delivery", "Transactions"]
 logger = logging.getLogger(__name__)
 
 PAUSE = 0.5  # before a batch is sent again
+SOON = 0.05  # all partitions know what was committed
 GRACE = 3.0  # for another worker to say that it took over
 MOST_FAILURES = 20  # of one batch, while the cluster answers
 
@@ -272,6 +273,12 @@ class Transactions(Delivery):
     def transactional_id(self) -> str:
         """What fences the worker before."""
         return f"{self.name}.stream-bayes"
+
+    def settle(self) -> None:
+        """Wait until what the worker before has committed can be read, where it ended just now."""
+        deadline = time.monotonic() + self.connection.seconds
+        while self.cluster.is_deciding(self.transactional_id) and time.monotonic() < deadline:
+            self._sleep(SOON)
 
     def _open(self) -> None:
         self.cluster.make_journal(self.journal.source, self.copies)

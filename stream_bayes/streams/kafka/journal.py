@@ -186,6 +186,11 @@ class KafkaJournal(KafkaLog):
         self._plan = Plan({}, [], {}, Found(pipeline, {}, {}, {}, {}))
         self._replayed: int | None = None  # the journal's length, while it is replayed
 
+    def check(self, kept: Kept | None, rebuild: bool) -> None:
+        if kept is not None:
+            self.delivery.settle()
+        super().check(kept, rebuild)
+
     @property
     def length(self) -> int | None:
         return self.delivery.length if self._replayed is None else self._replayed
