@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,12 @@ from stream_bayes.core.event import Partition
 from stream_bayes.errors import BrokerError
 from stream_bayes.streams.config import checked
 from stream_bayes.streams.kafka import source as source_module
-from stream_bayes.streams.kafka.clients import make_reader, make_writer
+from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.pipeline import build
 from stream_bayes.streams.store import SnapshotStore
-from tests.kafka.lab import Lab, Pipeline, counted, days
+from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import until
 
 QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]
@@ -58,19 +59,33 @@ def test_at_least_once_repeats_results_after_a_crash_and_counts_every_record_onc
         )
 
 
-def test_a_learner_slower_than_the_time_of_a_transaction_loses_none(pipeline: Pipeline) -> None:
+def test_no_transaction_is_open_while_a_learner_takes_its_time(pipeline: Pipeline) -> None:
     pipeline.lab.put(pipeline.topic, days(40))
-    engine: Any = pipeline.engine(batch=10, transaction_seconds=3.0)
-    take = engine.step.take
+    engine: Any = pipeline.engine(batch=10)
+    noted: list[str] = []
 
-    def slowly(records: Any) -> None:
-        if engine.step.taken == 10:
-            time.sleep(5)
-        take(records)
+    def noting(name: str, of: Any) -> None:
+        inner = getattr(of, name)
 
-    engine.step.take = slowly
+        def outer(*told: Any) -> Any:
+            noted.append(name)
+            return inner(*told)
+
+        setattr(of, name, outer)
+
+    delivery = engine.predictions.delivery
+    fence = delivery._fence
+
+    def fence_and_note() -> None:
+        fence()
+        noting("begin", delivery._writer)
+        noting("commit", delivery._writer)
+
+    delivery._fence = fence_and_note
+    noting("take", engine.step)
     assert engine.run(40).taken == 40
-    assert counted(engine)["stream_bayes_transaction_aborts_total"] == 0
+    assert noted.count("take") >= 4 and noted.count("commit") > 4
+    assert ("begin", "take") not in pairwise(noted)
     pipeline.check(40)
 
 
@@ -96,16 +111,14 @@ def test_a_batch_that_was_not_taken_is_sent_again_and_counted(pipeline: Pipeline
 def test_a_topic_that_went_away_is_not_made_by_writing_to_it(lab: Lab, client: str) -> None:
     topic = lab.topic(1)
     lab.delete(topic)
-    writer = make_writer(
-        Connection(servers=(lab.servers,), client=client, seconds=2.0), f"{topic}-writer", 5.0, 100_000
-    )
+    connection = Connection(servers=(lab.servers,), client=client, seconds=2.0)
+    writer = fenced(connection, f"{topic}-writer", 5.0)
 
     def write() -> None:
         writer.send_all([(topic, 0, None, b"one", [])])
         writer.commit()
 
     try:
-        writer.fence()
         writer.begin()
         with pytest.raises(BrokerError):
             write()
