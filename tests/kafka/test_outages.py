@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.errors import BrokerError, SourceError
+from stream_bayes.errors import SourceError
 from stream_bayes.streams.kafka import source as source_module
-from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transport import Interrupted
 from tests.kafka.broker import Broker
-from tests.kafka.lab import Lab, Pipeline, counted, days
+from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, until
 
 AWAY = 10.0  # seconds
@@ -62,7 +61,7 @@ def test_ten_seconds_without_a_broker_are_waited_for(
         with killed(lab, broker):
             began = time.monotonic()
             for engine in (first, second):
-                until("the engine to be unready", partial(is_unready, engine), 30)
+                until("the engine to be unready", partial(is_unready, engine))
             time.sleep(max(0.0, began + AWAY - time.monotonic()))
             assert not first.healthy and not second.healthy
         for pipeline, engine in ((one, first), (other, second)):
@@ -112,19 +111,15 @@ def test_a_commit_that_is_not_answered_is_not_waited_for_without_end(
     lab: Lab, broker: Broker, client: str
 ) -> None:
     topic = lab.topic(1)
-    connection = Connection(servers=(lab.servers,), client=client, seconds=3.0)
+    connection = Connection(servers=(lab.servers,), client=client)
     threads = set(threading.enumerate())
-    writer = make_writer(connection, f"{topic}-writer", 4.0, 100_000)
-    writer.fence()
+    writer = fenced(connection, f"{topic}-writer", 4.0)
     writer.begin()
     writer.send(topic, 0, None, b"one")
-    with silent(broker):
-        began = time.monotonic()
+    with silent(broker):  # as long as it takes: who waits without end never comes here
         with pytest.raises(Interrupted):
             writer.commit()
-        assert time.monotonic() - began < 15
         writer.close()
-        assert time.monotonic() - began < 20
     until("the client to end its threads", lambda: set(threading.enumerate()) <= threads)
 
 
@@ -152,22 +147,20 @@ def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
     lab: Lab, broker: Broker, tmp_path: Path, delivery: str
 ) -> None:
     pipeline = Pipeline(lab, tmp_path / "state", delivery=delivery)
-    lab.put(pipeline.topic, days(100))
+    lab.put(pipeline.topic, days(400))  # which take forty seconds
     try:
         worker = pipeline.start(**TOLD | {"every_events": 60, "batch": 10, "pause": 1.0})
         until("a commit", lambda: pipeline.taken() > 0)
         with killed(lab, broker):
             worker.wait_for("is sent again")  # a batch is there that nobody takes
-            began = time.monotonic()
             worker.send_signal(signal.SIGTERM)
-            assert worker.ended() == 1
-            assert time.monotonic() - began < 30
+            assert worker.ended(30) == 1  # the docs say so
             assert "was told to end while no broker took its results" in worker.wrong()
         if delivery == "exactly-once":
-            pipeline.finish(100)
-            pipeline.check(100)
+            pipeline.finish(400)
+            pipeline.check(400)
         else:  # what came after the snapshot is taken again
-            assert pipeline.run(most=100 - pipeline.kept().clock)["taken"] == 100
+            assert pipeline.run(most=400 - pipeline.kept().clock)["taken"] == 400
     finally:
         pipeline.close()
 
@@ -180,7 +173,7 @@ def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
     pipeline.lab.put(pipeline.topic, days(60))
     with running(pipeline) as engine:
         until("the first records", lambda: pipeline.taken() == 60)
-        pipeline.lab.admin.create_partitions({pipeline.topic: 3})
+        pipeline.lab.add_partitions(pipeline.topic, 3)
         pipeline.lab.put(pipeline.topic, [(2, key, value) for _, key, value in days(30, seed=3)])
         until("the records of the new partition", lambda: pipeline.taken() == 90)
         until("the ends to be looked at", lambda: len(engine.lag) == 3 and not any(engine.lag.values()))
@@ -202,19 +195,23 @@ def test_the_positions_of_a_silent_stream_are_stored_anew_before_they_expire(pip
 def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 0.2)
+    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.0)  # before each poll
+    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 0.0)
     pipeline.lab.put(pipeline.topic, days(60))
 
     def read() -> None:
         with running(pipeline) as engine:
             until("the first records", lambda: pipeline.taken() == 60)
+            client = StoppedClient()
+            engine.source._reader.poll = client.poll
+            until("the client to be asked", lambda: client.asked)
             pipeline.lab.delete(pipeline.topic)
             pipeline.lab.topic(2, pipeline.topic)
             pipeline.lab.put(pipeline.topic, days(90, seed=3))
+            client.may_go_on.set()
             until("the run to end", lambda: not engine.running)
 
-    with pytest.raises((SourceError, BrokerError), match=r"made anew|there is no topic"):
+    with pytest.raises(SourceError, match="made anew while it was read"):
         read()
     assert pipeline.kept().clock <= 60  # nothing of the new topic was learned as if it were of the old one
     assert len(pipeline.answered()) == 60
@@ -224,16 +221,31 @@ def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
-    with running(pipeline, stuck_seconds=1.0) as engine:
+    with running(pipeline) as engine:
         pipeline.lab.put(pipeline.topic, days(20))
         until("the first records", lambda: pipeline.taken() == 20)
         client = DeadClient()
         engine.source._reader.poll = client.poll
         until("the client to be asked since it is dead", lambda: client.asked)
         pipeline.lab.put(pipeline.topic, days(20, seed=8))
+        engine.source.stuck_seconds = 1.0
+        until("another client", lambda: counted(engine)["stream_bayes_reseeks_total"])
+        engine.source.stuck_seconds = 60.0  # as long as that one may take, where much else is done
         until("the other records", lambda: pipeline.taken() == 40)
-        assert counted(engine)["stream_bayes_reseeks_total"] == 1
     pipeline.check(40)
+
+
+class StoppedClient:
+    """Begins to poll, and comes back only when it may."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.may_go_on = threading.Event()
+
+    def poll(self, limit: int, seconds: float) -> list[Any]:
+        self.asked = True
+        assert self.may_go_on.wait(PATIENCE)
+        return []
 
 
 class DeadClient:
