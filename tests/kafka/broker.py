@@ -20,6 +20,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from tests.ports import free_ports
 
@@ -32,6 +33,8 @@ FETCH_SECONDS = 600
 START_SECONDS = 180  # on a machine with much else to do
 HEAP = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+# Looked for here: in a new process it could wait for a lock of a thread that is not there.
+PRCTL: Any = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 class NoBroker(Exception):
@@ -196,5 +199,5 @@ def cluster_id() -> str:
 
 def die_with_parent() -> None:
     """Let this process be killed when the one that started it ends, however that ends; where Linux does so."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    if PRCTL is not None:
+        PRCTL(DIES_WITH_PARENT, signal.SIGKILL)
