@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -40,6 +41,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     if config.option.build != "compiled" or config.option.numprocesses != "auto":
         return None  # as many as pytest-xdist finds right
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one process run all tests of Kafka."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from tests.sharing import Sharing
+
+    return Sharing(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,14 +18,11 @@ HERE = Path(__file__).parent
 LIMIT = 180  # seconds for a test; the broker, which the first one starts, has limits of its own
 
 
-@pytest.hookimpl(tryfirst=True)  # before the processes are given their shares
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one process run all of these, so that one broker is enough."""
+    """Give each of these a time."""
     for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("kafka"))
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(LIMIT, func_only=True))
+        if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LIMIT, func_only=True))
 
 
 def have_jars() -> None:
