@@ -67,9 +67,16 @@ def judge(verb: str, arguments: list[str]) -> int:
 
 def filtered(arguments: list[str]) -> int:
     """Pass a mail on with a verdict, or, whatever goes wrong, as it came."""
+    import signal
+
+    def told_to_end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough
+        raise KeyboardInterrupt("told to end")
+
     raw = b""
+    before = signal.signal(signal.SIGTERM, told_to_end)
     try:
-        raw = sys.stdin.buffer.read()
+        raw = standard_input()
         options, files = parsed(arguments)
         if files:
             raise ValueError(f"filter takes no files, got {files[0]}")
@@ -80,6 +87,7 @@ def filtered(arguments: list[str]) -> int:
     except BaseException as error:  # also Ctrl-C, and a module that ends the process: the mail must pass
         told, code = raw, TROUBLE
         complain(error)
+    signal.signal(signal.SIGTERM, before)
     return code if passed_on(told) else TROUBLE
 
 
@@ -106,9 +114,9 @@ def messages(files: list[str]) -> Iterator[tuple[str, bytes]]:
     """Each message, and where it is. The package is loaded only for what is not one message a file."""
     for file in files or ["-"]:
         if file == "-":
-            if sys.stdin.buffer.isatty():
+            if sys.stdin is not None and sys.stdin.buffer.isatty():
                 sys.stderr.write("stream-bayes: reading a mail from the terminal; Ctrl-D ends it\n")
-            yield file, sys.stdin.buffer.read()
+            yield file, standard_input()
             continue
         begin = b""
         if os.path.isfile(file):
@@ -171,9 +179,18 @@ def judge_of(options: dict[str, str]) -> Callable[[bytes], Answer]:
     return ask
 
 
+def standard_input() -> bytes:
+    """All of it."""
+    if sys.stdin is None:  # closed, before the program began
+        raise ValueError("the standard input is closed")
+    return sys.stdin.buffer.read()
+
+
 def passed_on(data: bytes) -> bool:
     """Write to the standard output; whether somebody took it."""
     try:
+        if sys.stdout is None:
+            raise OSError("the standard output is closed")
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except OSError as error:
@@ -245,9 +262,15 @@ def with_fields(raw: bytes, answer: Answer) -> bytes:
 
 
 def complain(error: BaseException) -> None:
-    """Say on the standard error what went wrong, in a line."""
+    """Say on the standard error what went wrong, in a line; where nobody can be told, go on."""
     text = str(error).replace("\n", " ") or type(error).__name__
-    sys.stderr.write(f"stream-bayes: {text}\n")
+    if sys.stderr is None:  # closed, before the program began
+        return
+    try:
+        sys.stderr.write(f"stream-bayes: {text}\n")
+        sys.stderr.flush()
+    except OSError:  # a log on a full disk
+        sys.stderr = None  # or Python tries again at the end, and gives the process a code of its own
 
 
 if __name__ == "__main__":

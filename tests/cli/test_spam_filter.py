@@ -325,6 +325,41 @@ def test_without_a_server_the_program_answers_all_the_same(home: Path) -> None:
     assert done.stdout.startswith(b"X-Stream-Bayes: ham") and done.stdout.endswith(CERTAIN["ham"])
 
 
+FULL = Path("/dev/full")
+
+
+@pytest.mark.parametrize(
+    "redirected",
+    ["2>&-", pytest.param("2>/dev/full", marks=pytest.mark.skipif(not FULL.exists(), reason=""))],
+)
+def test_a_mail_passes_where_nobody_can_be_told_of_the_trouble(tmp_path: Path, redirected: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *program("filter", "--home", tmp_path)]
+    done = subprocess.run(command, input=CERTAIN["ham"], stdout=subprocess.PIPE, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stdout) == (3, CERTAIN["ham"])
+
+
+@pytest.mark.parametrize("verb", ["filter", "classify"])
+@pytest.mark.parametrize(("closed", "named"), [("<&-", "input"), (">&-", "output")])
+def test_what_is_closed_is_trouble_and_no_verdict(home: Path, verb: str, closed: str, named: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *program(verb, "--home", home)]
+    done = subprocess.run(command, input=CERTAIN["ham"], stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
+    assert done.returncode == 3 and f"the standard {named} is closed".encode() in done.stderr
+
+
+def test_a_mail_passes_when_its_filter_is_told_to_end() -> None:
+    code = (
+        "import os, signal, sys, stream_bayes_start as s\n"
+        "s.asked = lambda home, raw: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "code = s.judge('filter', [])\n"
+        "sys.exit(code if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL else 9)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=CERTAIN["ham"], capture_output=True, env=ENVIRONMENT, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, CERTAIN["ham"])
+    assert done.stderr == b"stream-bayes: told to end\n"
+
+
 def test_help_is_help() -> None:
     done = subprocess.run(program("filter", "--help"), capture_output=True, env=ENVIRONMENT, check=True)
     assert b"--embed" in done.stdout
