@@ -7,7 +7,9 @@ An mbox is told by its first five bytes, "From ". A new message begins with each
 from __future__ import annotations
 
 import gzip
+import os
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple, cast
@@ -57,14 +59,19 @@ def mails(path: str | Path) -> Iterator[Mail]:
             return
         done = 0
         for file in _files(Path(path)):
-            with file.open("rb") as opened:
-                packed = opened.read(2) == GZIP
-                opened.seek(0)
+            try:
+                opened = file.open("rb")
+            except FileNotFoundError:
+                if file == Path(path):
+                    raise
+                continue  # a mail program has moved it since it was listed
+            with opened:
+                packed = opened.peek(2)[:2] == GZIP  # a pipe cannot be wound back
                 stream = cast("IO[bytes]", gzip.GzipFile(fileobj=opened)) if packed else opened
                 for mail in _in_stream(stream, opened, str(file)):
                     yield mail._replace(done=done + mail.done)
-            done += file.stat().st_size
-    except (OSError, EOFError) as error:
+                done += os.fstat(opened.fileno()).st_size
+    except (OSError, EOFError, zlib.error) as error:
         raise SourceError(f"{path}: cannot be read: {error}") from error
 
 

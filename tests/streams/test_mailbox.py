@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import mailbox
+import os
+from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
 
@@ -69,6 +71,18 @@ def test_a_compressed_mbox_is_read_too(tmp_path: Path) -> None:
     assert raws(tmp_path / "box.gz") == [b"Subject: a\n\none\n", b"Subject: b\n\ntwo\n"]
 
 
+def test_a_pipe_is_read_as_a_file_is(tmp_path: Path) -> None:
+    box = b"From a\nSubject: a\n\none\n\nFrom b\nSubject: b\n\ntwo\n"
+    for sent in (box, gzip.compress(box)):
+        out, into = os.pipe()
+        try:
+            os.write(into, sent)
+            os.close(into)
+            assert raws(Path(f"/dev/fd/{out}")) == [b"Subject: a\n\none\n", b"Subject: b\n\ntwo\n"]
+        finally:
+            os.close(out)
+
+
 def test_a_maildir_is_what_was_delivered(tmp_path: Path) -> None:
     for folder, name in (("cur", "2"), ("new", "1"), ("tmp", "3"), ("cur", ".hidden")):
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -116,3 +130,30 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"From a\n\none\n")[:-9])
     with pytest.raises(SourceError, match="cut"):
         raws(tmp_path / "cut.gz")
+    (tmp_path / "bad.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 20)
+    with pytest.raises(SourceError, match="bad"):
+        raws(tmp_path / "bad.gz")
+
+
+def test_a_mail_program_may_move_mails_while_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcd":
+        (tmp_path / "cur" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "cur" / name).write_bytes(name.encode())
+    listed = reading._files
+
+    def listed_late(path: Path) -> Iterator[Path]:
+        for file in listed(path):
+            if file.name == "b":
+                file.rename(tmp_path / "cur" / "b:2,S")
+            yield file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "_files", listed_late)
+        assert raws(tmp_path) == [b"a", b"c", b"d"]
+    found = []
+    for mail in mails(tmp_path):  # moved while it is at hand
+        found.append(mail.raw)
+        Path(mail.place).rename(f"{mail.place}.seen")
+    assert len(found) == 4
