@@ -31,6 +31,7 @@ GREETING = b"STREAM-BAYES 1"
 OWN = b"x-stream-bayes"
 PATIENCE = 30.0  # seconds for the server to answer
 MOST_ANSWER = 4096  # bytes of its line
+ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r"}  # a file may be called anything, and has one line all the same
 
 HELP = """\
 stream-bayes spam filter [--home DIR] [--embed]
@@ -101,7 +102,7 @@ def classified(arguments: list[str]) -> int:
         ask = judge_of(options)
         for place, raw in messages(files):
             answer = ask(without_own_fields(raw))
-            if not passed_on(os.fsencode("\t".join((*answer, place)) + "\n")):
+            if not passed_on(os.fsencode("\t".join((*answer, place.translate(ESCAPES))) + "\n")):
                 return TROUBLE
             code = CODES[answer[0]]
     except Exception as error:

@@ -11,10 +11,10 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stream_bayes.errors import BadState, NoSnapshot
+from stream_bayes.errors import BadState, NoSnapshot, SnapshotNotWritten
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.file_system import FileSystem
@@ -66,7 +66,7 @@ class SpamHome:
         NoSnapshot
             If there is none yet.
         BadState
-            If what is there is none, or its tokens are hashed with another key.
+            If what is there is none, or its tokens are hashed with another key. It names the file.
         """
         try:
             descriptor = self._files.open(self.state, os.O_RDONLY)
@@ -78,10 +78,13 @@ class SpamHome:
             data = self._files.read(descriptor, 0, min(self._files.size(descriptor), MOST_STATE))
         finally:
             self._files.close(descriptor)
-        snapshot = Snapshot.from_bytes(data)
-        if snapshot.learner != "SpamFilter" or SECTION not in snapshot.sections:
-            raise BadState(f"{self.state} holds a {snapshot.learner}, not a SpamFilter")
-        return SpamFilter.from_state(snapshot.sections[SECTION], self.key)
+        try:
+            snapshot = Snapshot.from_bytes(data)
+            if snapshot.learner != "SpamFilter" or SECTION not in snapshot.sections:
+                raise BadState(f"it holds a {snapshot.learner}, not a SpamFilter")
+            return SpamFilter.from_state(snapshot.sections[SECTION], self.key)
+        except BadState as error:
+            raise BadState(f"{self.state}: {error}") from error
 
     @contextmanager
     def changing(
@@ -116,13 +119,20 @@ class SpamHome:
     def _write(self, model: SpamFilter) -> None:
         snapshot = Snapshot(learner="SpamFilter", sections={SECTION: model.state()}, clock=model.clock)
         new = self.state.with_name("filter.new")
-        descriptor = self._files.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
-            self._files.write(descriptor, snapshot.to_bytes())
-            self._files.sync(descriptor)
-        finally:
-            self._files.close(descriptor)
-        self._files.rename(new, self.state)
+            descriptor = self._files.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            try:
+                self._files.write(descriptor, snapshot.to_bytes())
+                self._files.sync(descriptor)
+            finally:
+                self._files.close(descriptor)
+            self._files.rename(new, self.state)
+        except OSError as error:
+            with suppress(OSError):  # on a full disk, half a state is in the way
+                self._files.unlink(new)
+            raise SnapshotNotWritten(
+                f"{self.state} cannot be written, and stays as it was: {error}"
+            ) from error
         self._files.sync_directory(self.directory)
 
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from stream_bayes.errors import InUse, StreamBayesError
+from stream_bayes.errors import InUse, SourceError, StreamBayesError
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.streams.spam_home import SpamHome, id_of_mail
 
@@ -61,6 +61,8 @@ class SpamServer:
     ------
     InUse
         If another server answers there.
+    SourceError
+        If there can be no socket there.
     StreamBayesError
         If there is no filter.
     """
@@ -75,6 +77,10 @@ class SpamServer:
         mask = os.umask(0o177)
         try:
             self._server = _Listener(str(home.socket), self._answer)
+        except OSError as error:  # a path too long for a socket, mostly
+            raise SourceError(
+                f"{home.socket}: cannot be listened at: {error}; try a shorter --home"
+            ) from error
         finally:
             os.umask(mask)
 

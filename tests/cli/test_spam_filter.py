@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stream_bayes_start as start
-from stream_bayes.errors import InUse
+from stream_bayes.errors import InUse, SourceError
 from stream_bayes.streams.spam_home import SpamHome, id_of_mail
 from stream_bayes.streams.spam_server import SpamServer
 from tests.cli.test_snapshots import run
@@ -200,6 +201,14 @@ def test_each_verdict_names_the_file_of_its_message(home: Path, monkeypatch: pyt
     assert ran(monkeypatch, MESSAGES[0][0], "classify", "--home", home)[1].endswith(b"\t-\n")
 
 
+def test_a_message_has_one_line_whatever_its_file_is_called(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a\nham\t0\r").write_bytes(CERTAIN["spam"])
+    out = ran(monkeypatch, b"", "classify", "--home", home, tmp_path)[1].decode()
+    assert out.split("\t")[4:] == [f"{tmp_path}/a\\nham\\t0\\r\n"]
+
+
 # -- the server -------------------------------------------------------------------------------------------------------
 
 
@@ -255,6 +264,14 @@ def test_only_the_owner_may_ask_and_there_is_one_server(home: Path, server: Spam
     assert server.home.socket.stat().st_mode & 0o077 == 0
     with pytest.raises(InUse, match="another server"):
         SpamServer(SpamHome(home))
+
+
+def test_where_no_socket_can_be_is_said(home: Path, tmp_path: Path) -> None:
+    far = tmp_path / ("d" * 120)
+    shutil.copytree(home, far)
+    with pytest.raises(SourceError, match=r"socket: cannot be listened at: .*shorter --home"):
+        SpamServer(SpamHome(far))
+    assert start.asked(str(far), b"") is None
 
 
 def test_the_socket_of_a_dead_server_is_no_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

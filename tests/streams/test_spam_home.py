@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.errors import BadLabel, BadState, NoSnapshot
+from stream_bayes.errors import BadLabel, BadState, NoSnapshot, SnapshotNotWritten
 from stream_bayes.mail import SpamFilter
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.file_system import FileSystem
 from stream_bayes.streams.spam_home import SpamHome
 
 ROOT = Path(__file__).parents[2]
@@ -100,8 +102,47 @@ def test_another_snapshot_is_no_filter(tmp_path: Path) -> None:
     with pytest.raises(BadState, match="NaiveBayes"):
         home.load()
     home.state.write_bytes(b"PK")
-    with pytest.raises(BadState):
+    with pytest.raises(BadState, match=r"filter\.zip: this is no snapshot"):
         home.load()
+    home.state.unlink()
+    with home.changing(SpamFilter):
+        pass
+    with pytest.raises(BadState, match=r"filter\.zip: .*hashed"):
+        SpamHome(tmp_path, b"k" * 16).load()
+
+
+@pytest.mark.parametrize("fails", ["open", "write", "sync", "rename"])
+def test_on_a_full_disk_the_old_state_stays_and_nothing_beside_it(tmp_path: Path, fails: str) -> None:
+    with SpamHome(tmp_path).changing(SpamFilter) as model:
+        model.learn_one("a", "ham")
+
+    class Full(FileSystem):
+        def stop(self) -> None:
+            raise OSError(errno.ENOSPC, "no space")
+
+        def open(self, path: Path, flags: int) -> int:
+            if fails == "open" and path.name == "filter.new":
+                self.stop()
+            return super().open(path, flags)
+
+        def write(self, descriptor: int, data: bytes | bytearray | memoryview) -> None:
+            super().write(descriptor, data[: len(data) // 2] if fails == "write" else data)
+            if fails == "write":
+                self.stop()
+
+        def sync(self, descriptor: int) -> None:
+            super().sync(descriptor) if fails != "sync" else self.stop()
+
+        def rename(self, old: Path, new: Path) -> None:
+            super().rename(old, new) if fails != "rename" else self.stop()
+
+    with (
+        pytest.raises(SnapshotNotWritten, match=r"filter\.zip cannot be written.*no space"),
+        SpamHome(tmp_path, files=Full()).changing() as model,
+    ):
+        model.learn_one("b", "ham")
+    assert SpamHome(tmp_path).load().clock == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["filter.zip", "lock"]
 
 
 def test_an_interrupted_write_leaves_the_old_state(tmp_path: Path) -> None:
@@ -114,3 +155,28 @@ def test_an_interrupted_write_leaves_the_old_state(tmp_path: Path) -> None:
         model.learn_one("b", "ham")
     assert home.load().clock == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["filter.zip", "lock"]
+
+
+def test_a_state_is_on_the_disk_before_it_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    class Watched(FileSystem):
+        def write(self, descriptor: int, data: bytes | bytearray | memoryview) -> None:
+            done.append("write")
+            super().write(descriptor, data)
+
+        def sync(self, descriptor: int) -> None:
+            done.append("sync")
+            super().sync(descriptor)
+
+        def rename(self, old: Path, new: Path) -> None:
+            done.append("rename")
+            super().rename(old, new)
+
+        def sync_directory(self, path: Path) -> None:
+            done.append("sync directory")
+            super().sync_directory(path)
+
+    with SpamHome(tmp_path, files=Watched()).changing(SpamFilter):
+        pass
+    assert done[-4:] == ["write", "sync", "rename", "sync directory"]
