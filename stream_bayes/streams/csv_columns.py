@@ -70,8 +70,9 @@ class Columns:
     ) -> None:
         self.names = tuple(names)
         self.fields = fields.with_schema(schema)
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if self.names.count(name) > 1})
+        self._place = {name: place for place, name in enumerate(names)}  # there may be 10,000 of them
+        if len(self._place) < len(names):
+            twice = sorted({name for place, name in enumerate(names) if self._place[name] != place})
             raise SchemaError(f"each column has a name of its own, but these stand twice: {shown(twice)}")
         for what, wanted in {
             **{role: (name,) for role, name in fields.roles.items()},
@@ -81,18 +82,18 @@ class Columns:
         }.items():
             self._check_there(what, wanted)
         # The file may well be without labels where only the schema names the target.
-        roles = {role: name for role, name in self.fields.roles.items() if name in self.names}
+        roles = {role: name for role, name in self.fields.roles.items() if name in self._place}
         features = [name for name in names if self.fields.is_feature(name)]
         if schema is not None:
             features = self._declared(features, schema)
         absent = frozenset(missing)
         self._roles = {
-            role: (self.names.index(name), _role_cells(role, self.fields, absent, schema))
+            role: (self._place[name], _role_cells(role, self.fields, absent, schema))
             for role, name in roles.items()
         }
-        self._features = [(self.names.index(name), _feature_cells(name, schema, absent)) for name in features]
+        self._features = [(self._place[name], _feature_cells(name, schema, absent)) for name in features]
         self._feature_names = features
-        self._required = [self.names.index(name) for name in fields.required]
+        self._required = [self._place[name] for name in fields.required]
         self._missing = absent
 
     def events(
@@ -136,7 +137,7 @@ class Columns:
 
     def _check_there(self, what: str, wanted: Iterable[str]) -> None:
         for name in wanted:
-            if name not in self.names:
+            if name not in self._place:
                 raise SchemaError(
                     f"{what}: there is no column {shortened(name)}{closest(name, self.names)} There are "
                     f"{shown([*self.names])}" + self._other_delimiter()
