@@ -3,7 +3,8 @@
 A record is a line, unless a newline stands in quotes. A quote that is never closed would make one record of the whole
 rest of a file; so where it is not closed within `max_record_bytes`, or `csv.field_size_limit()` if that is less, its
 first line alone is a bad record, and reading goes on with the next line. What the records are depends on the file
-alone, not on how it is read in blocks.
+alone, not on how it is read in blocks. Unlike the module's, a record that holds a byte of 0 is bad: what a power cut or
+UTF-16 leaves in a file is no value.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from stream_bayes.streams.file_source import Lines
 
 __all__ = ["QuickCells", "Row", "rows_of"]
 
-NOT_UTF8 = "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8"
+NOT_UTF8 = undecodable(
+    Reason.NOT_UTF8, "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8"
+)
+NULS = undecodable(
+    Reason.NOT_CSV, "expected text, got a byte that is 0; if the file is in UTF-16: iconv -f utf-16 -t utf-8"
+)
 
 
 class Row(NamedTuple):
@@ -58,12 +64,15 @@ class QuickCells:
     def __init__(self, delimiter: str, width: int, limit: int) -> None:
         self.delimiter = delimiter
         self.width = width
-        self.limit = limit
-        self._plain = PlainCells(ord(delimiter), width, limit) if delimiter.isascii() else None
+        # A line within the reader's own limit has no cell beyond it; of longer ones the reader is to say.
+        self.limit = min(limit, csv.field_size_limit())
+        self._plain = PlainCells(ord(delimiter), width, self.limit) if delimiter.isascii() else None
 
     def split(self, lines: Lines) -> tuple[list[str], list[int]] | None:
         """All cells, one record after another, and the length of each record; None unless all lines are such."""
         data = lines.data
+        if b"\0" in data:
+            return None
         try:
             if self._plain is not None and (plain := self._plain.split(data)) is not None:
                 cells, lengths = plain
@@ -114,9 +123,7 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
                 if cells:
                     rows.append(row)
         except csv.Error as error:
-            rows.append(
-                split.row(undecodable(Reason.NOT_CSV, f"expected a row of CSV: {error}"), split.following)
-            )
+            rows.append(split.row(_no_row(error), split.following))
         except _Incomplete:
             break
         except _Unclosed:
@@ -126,6 +133,16 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
             )
             rows.append(split.row(fault, split.first + 1))
     return rows, split.begins[split.first]
+
+
+def _no_row(error: csv.Error) -> Undecodable:
+    """Why the reader refuses a row, in words for those who do not program."""
+    told = str(error)
+    if "new-line" in told:
+        told = "a return stands in it without a newline; if all lines of the file end so: tr '\\r' '\\n'"
+    elif "field limit" in told:
+        told = f"a cell of it is longer than {csv.field_size_limit():,} characters"
+    return undecodable(Reason.NOT_CSV, f"expected a row of CSV: {told}")
 
 
 class _Incomplete(Exception):
@@ -153,21 +170,16 @@ class _Lines:
         self.following = 0  # the line that is read next
         self._given = lines
         self._delimiter = delimiter
-        self._is_text = True  # the present record
+        self._no_text: Undecodable | None = None  # why the present record is no text
         self._open_to = (
             0  # of the lines before this one, and not before `first`, none closes a quote that is open
         )
 
     def row(self, cells: list[str] | Undecodable, end: int) -> Row:
         """The present record, which goes to the end of the line before `end`; the next one begins there."""
-        if not self._is_text and not isinstance(cells, Undecodable):
-            cells = undecodable(
-                Reason.NOT_UTF8,
-                NOT_UTF8,
-            )
-        row = Row(cells, self.begins[self.first], self.begins[end])
+        row = Row(self._no_text or cells, self.begins[self.first], self.begins[end])
         self.first = self.following = end
-        self._is_text = True
+        self._no_text = None
         return row
 
     def feed(self) -> Iterator[str]:
@@ -184,10 +196,12 @@ class _Lines:
 
     def _text(self, line: int) -> str:
         data = self._given.data[self.begins[line] : self.begins[line + 1]]
+        if b"\0" in data:
+            self._no_text = NULS
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self._is_text = False
+            self._no_text = self._no_text or NOT_UTF8
             return data.decode("utf-8", "replace")
 
     def _check_closed(self) -> None:
