@@ -17,7 +17,7 @@ from stream_bayes import plots
 from stream_bayes.cli.contenders import MODELS, PEERS, contenders
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.streams import Delimiter, Ignore, Nominal, Time, source_of
+from stream_bayes.cli.sources import Delimiter, Ignore, Nominal, Time, source_of
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
 from stream_bayes.imported import Imported

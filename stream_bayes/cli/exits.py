@@ -50,6 +50,7 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (StreamBayesError, WRONG_SETTINGS),
     (OSError, WRONG_MEDIUM),
 )
+LESS = "Leave features out, or choose a model that holds no table for every two of them, such as nb"
 
 
 def exit_code(error: Exception) -> int:
@@ -72,9 +73,15 @@ def telling_errors() -> Iterator[None]:
     try:
         yield
     except (StreamBayesError, OSError) as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/red] {_escaped(error)}")
+        _tell(str(error))
         raise typer.Exit(exit_code(error)) from None
+    except MemoryError as error:  # of thousands of features, as a rule: the tables of pairs alone may not fit
+        _tell(
+            f"there is not enough memory for this model and these features: {error or 'no more can be had'}. {LESS}"
+        )
+        raise typer.Exit(WRONG_SETTINGS) from None
 
 
-def _escaped(error: Exception) -> str:
-    return str(error).replace("[", "\\[")
+def _tell(text: str) -> None:
+    escaped = text.replace("[", "\\[")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/red] {escaped}")

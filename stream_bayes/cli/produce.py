@@ -11,7 +11,7 @@ import typer
 
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.streams import Delimiter, File, Time, kind_of
+from stream_bayes.cli.sources import Delimiter, File, Time, kind_of
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.streams.config import load_config
 from stream_bayes.streams.csv_types import delimiter_of

@@ -121,7 +121,8 @@ def _wrong(name: str, expected: str, came: str) -> Undecodable:
 
 
 def _no_json(raw: bytes, error: msgspec.DecodeError) -> Undecodable:
-    return undecodable(Reason.NOT_JSON, f"expected a JSON object, got {len(raw)} bytes: {error}")
+    hint = "; if the file is in UTF-16: iconv -f utf-16 -t utf-8" if b"\0" in raw else ""
+    return undecodable(Reason.NOT_JSON, f"expected a JSON object, got {len(raw)} bytes: {error}{hint}")
 
 
 def flattened(content: dict[str, Any]) -> dict[str, Any]:

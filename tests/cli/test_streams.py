@@ -1,36 +1,17 @@
-"""`replay` and `run` from the command line: what they say, what they leave, and how mistakes end."""
+"""`replay` from the command line, and how mistakes end in `replay`, `run` and `compare`."""
 
 from __future__ import annotations
 
-import csv
 import json
-import re
-import shutil
-import signal
-import subprocess
-import sys
-import time
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from stream_bayes import AODE
-from stream_bayes.cli.streams import MAY_CHANGE
-from stream_bayes.streams import pipeline as pipelines
+from stream_bayes.cli import streams
 from stream_bayes.streams.store import SnapshotStore
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def answers(pipeline: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (pipeline.parent / "answers.jsonl").read_text().splitlines()]
-
-
-# -- replay ------------------------------------------------------------------------------------------------------------
 
 
 def test_replay_ends_with_a_table_of_measures(weather: Path) -> None:
@@ -86,63 +67,6 @@ def test_numbers_can_be_names(weather: Path) -> None:
     assert run("replay", weather, "--target", "rain", "--nominal", "winf").exit_code == 3
 
 
-# -- run ---------------------------------------------------------------------------------------------------------------
-
-
-def test_run_answers_each_event_once_with_its_key_and_time(pipeline: Path) -> None:
-    result = run("run", pipeline, "--json")
-    assert result.exit_code == 0, result.stderr
-    told = answers(pipeline)
-    assert [answer["key"] for answer in told] == [str(number) for number in range(ROWS)]
-    assert (told[7]["time"], told[7]["model"]["name"]) == (0.7, "weather")
-    assert run("run", pipeline, "--json").exit_code == 0
-    assert len(answers(pipeline)) == ROWS
-
-
-def test_answers_and_dead_letters_may_be_csv(pipeline: Path, weather: Path) -> None:
-    in_csv = (
-        '[predictions]\nkind = "csv"\npath = "answers.csv"\n[dead_letters]\nkind = "csv"\npath = "dead.csv"\n'
-    )
-    told = pipeline.read_text()
-    begin, end = told.index("[predictions]"), told.index("[snapshots]")
-    pipeline.write_text(told[:begin] + in_csv + told[end:])
-    with weather.open("a") as file:
-        file.write("600,60.0,blue\n")
-    assert run("run", pipeline).exit_code == 0
-    with weather.open("a") as file:
-        file.write("601,60.1,blue,0.5,no\n")
-    assert run("run", pipeline).exit_code == 0
-    with (pipeline.parent / "answers.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["key"] for row in rows] == [*map(str, range(ROWS)), "601"]
-    assert rows[-1]["prediction"] == "no" and set(json.loads(rows[-1]["probabilities"])) == {"yes", "no"}
-    with (pipeline.parent / "dead.csv").open(newline="") as file:
-        assert [row["reason"] for row in csv.DictReader(file)] == ["ragged"]
-
-
-def test_labels_among_the_samples_of_a_file_are_joined_as_the_docs_say(tmp_path: Path) -> None:
-    told = (
-        (EXAMPLES.parent / "docs" / "pipelines.md").read_text("utf-8").split("## Labels that come later")[1]
-    )
-    file, events = (told.split(f"```{kind}\n")[1].split("```")[0] for kind in ("toml", "json"))
-    (tmp_path / "late.toml").write_text(file)
-    (tmp_path / "events.jsonl").write_text(events + '{"id": 1, "at": 90000, "type": "label", "rain": "no"}\n')
-    result = json.loads(run("run", tmp_path / "late.toml", "--json").stdout)
-    assert (result["records"], result["learned"], result["waiting"], result["dead_letters"]) == (6, 2, 0, {})
-    assert [row["key"] for row in answers(tmp_path / "late.toml")] == [1, 2]
-    assert result["cumulative"]["accuracy"] == 0.0
-
-
-def test_a_second_run_says_what_it_took_itself(pipeline: Path) -> None:
-    run("run", pipeline, "--most", 400)
-    said = " ".join(run("run", pipeline).stdout.split())
-    assert "weather: 200 records, 200 learned" in said
-    assert "with earlier runs 600 records, 600 learned" in said
-    assert "weather: 0 records, 0 learned by NaiveBayes; with earlier" in " ".join(
-        run("run", pipeline).stdout.split()
-    )
-
-
 def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
     at = weather.stat().st_size
     with weather.open("ab") as file:
@@ -152,153 +76,6 @@ def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
     assert "not_utf8: 1" in result.stdout and "iconv -f latin1" in result.stdout
     told = json.loads(run("replay", weather, "--target", "rain", "--json").stdout)
     assert told["last_dead_letters"]["ragged"]["position"] == at
-
-
-def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path) -> None:
-    told = json.loads(run("run", pipeline, "--dry-run", "--json").stdout)
-    assert (told["snapshot"], told["records"], told["delivery"]) == (None, 0, "exactly once")
-    assert sorted(path.name for path in pipeline.parent.iterdir()) == ["weather.csv", "weather.toml"]
-    run("run", pipeline, "--most", 100)
-    assert json.loads(run("run", pipeline, "--dry-run", "--json").stdout)["records"] == 100
-
-
-def test_the_pipeline_of_the_examples_runs_as_it_stands_and_then_has_nothing_left_to_do(
-    tmp_path: Path,
-) -> None:
-    for name in ("weather.toml", "weather.csv"):
-        shutil.copy(EXAMPLES / name, tmp_path / name)
-    told = json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)
-    assert told["learned"] == 200 and told["cumulative"]["accuracy"] > 0.7 and not told["dead_letters"]
-    assert json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)["records_in_this_run"] == 0
-    answered = run("explain", tmp_path / "weather-state", '{"sky": "grey", "wind": 6.5}')
-    assert answered.exit_code == 0 and "no such feature" not in answered.stdout
-
-
-def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(pipeline: Path) -> None:
-    pipeline.write_text(pipeline.read_text().replace('kind = "csv"', 'kind = "csv"\nfollow = true'))
-    with (pipeline.parent / "weather.csv").open("a") as file:
-        file.write("600,60.0,gr")  # half a line: there is none yet
-    told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
-    assert told["records"] == ROWS == len(answers(pipeline))
-    with (pipeline.parent / "weather.csv").open("a") as file:
-        file.write("ey,0.5,yes\n")
-    assert json.loads(run("run", pipeline, "--until-end", "--json").stdout)["records_in_this_run"] == 1
-
-
-def test_a_run_without_a_schema_is_the_replay_of_its_file(pipeline: Path, weather: Path) -> None:
-    """Numbers are numbers in both, and so is what is learned of them."""
-    pipeline.write_text(
-        pipeline.read_text()
-        .replace("[schema.features]\n", "")
-        .replace('sky = "nominal"\n', "")
-        .replace('wind = "numeric"\n', "")
-    )
-    told = json.loads(run("run", pipeline, "--json").stdout)
-    rest = ("--target", "rain", "--ignore", "id", "--time", "at", "--json")
-    assert told["cumulative"] == json.loads(run("replay", weather, *rest).stdout)["cumulative"]
-
-
-def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline: Path, weather: Path) -> None:
-    text = pipeline.read_text().replace("[schema.features]\n", "").replace('sky = "nominal"\n', "")
-    pipeline.write_text(
-        text.replace('wind = "numeric"\n', "").replace('kind = "csv"', 'kind = "csv"\nfollow = true')
-    )
-    whole = weather.read_text().splitlines(keepends=True)
-    weather.write_text(whole[0])
-    refused = run("run", pipeline, "--until-end")
-    assert refused.exit_code == 3 and "[schema.features]" in refused.stderr
-    weather.write_text("".join(whole[:51]))
-    assert run("run", pipeline, "--until-end").exit_code == 0
-    weather.write_text("".join([*whole[:51], "50,5.0,grey,calm,yes\n", *whole[52:]]))
-    told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
-    assert (told["learned"], sum(told["dead_letters"].values())) == (ROWS - 1, 1)  # calm is no number
-    assert run("run", pipeline, "--until-end", "--rebuild", "--json").exit_code == 0
-    found = SnapshotStore(pipeline.parent / "state").latest()
-    assert found is not None
-    guessed = dict(found.snapshot.sections["settings"]["guessed_schema"]["features"])
-    assert guessed["wind"]["kind"] == "nominal"
-
-
-def test_a_state_of_columns_that_nobody_guessed_is_gone_on_with_as_it_was(
-    pipeline: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As states are that were kept before columns were looked at: all of them text."""
-    text = re.sub(r"\n *\[schema.features\]\n.*\n.*\n", "\n", pipeline.read_text())
-    pipeline.write_text(text)
-    with monkeypatch.context() as before:
-        before.setattr(pipelines, "_guessed", lambda *_: None)
-        assert run("run", pipeline, "--most", 100).exit_code == 0
-    found = SnapshotStore(pipeline.parent / "state").latest()
-    assert found is not None and "guessed_schema" not in found.snapshot.sections["settings"]
-    told = json.loads(run("run", pipeline, "--json").stdout)
-    assert (told["records_in_this_run"], told["learned"]) == (ROWS - 100, ROWS)
-
-
-def test_rebuild_begins_anew(pipeline: Path) -> None:
-    run("run", pipeline)
-    assert json.loads(run("run", pipeline, "--rebuild", "--json").stdout)["records_in_this_run"] == ROWS
-    assert len(answers(pipeline)) == ROWS
-
-
-def test_a_warm_start_takes_the_model_and_nothing_else(pipeline: Path, weather: Path, tmp_path: Path) -> None:
-    run("run", pipeline)
-    exported = tmp_path / "warm.zip"
-    assert run("snapshot", "export", tmp_path / "state", exported).exit_code == 0
-    told = json.loads(run("run", pipeline, "--warm-start", exported, "--rebuild", "--json").stdout)
-    assert (told["records"], told["learned"]) == (ROWS, ROWS)
-    assert answers(pipeline)[0]["prediction"] in ("yes", "no")  # it had learned before
-    assert run("run", pipeline, "--warm-start", exported).exit_code == 3
-
-
-def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
-    run("run", pipeline, "--most", 100)
-    pipeline.write_text(pipeline.read_text().replace('kind = "nb"', 'kind = "aode"'))
-    result = run("run", pipeline)
-    assert result.exit_code == 4
-    assert "model.kind was 'nb', is 'aode'" in result.stderr
-    for shown in (result.stdout, run("run", pipeline, "--dry-run").stdout):
-        rows = [line.split() for line in shown.splitlines()]
-        assert ["model.kind", "'nb'", "'aode'", "refused"] in rows
-        assert ["batch", "may", "change"] in rows
-
-
-def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
-    run("run", pipeline, "--most", 100)
-    text = pipeline.read_text().replace("batch = 50", "batch = 7\nmost_dead = 0.4")
-    text = text.replace("every_events = 100", "every_events = 30\nevery_seconds = 5.0\nkeep = 2")
-    text = text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true') + "\n[ops]\nport = 0\n"
-    (pipeline.parent / "weather.csv").rename(pipeline.parent / "moved.csv")
-    pipeline.write_text(text)
-    table = tomllib.loads(text)
-    for path in MAY_CHANGE:  # each of them is changed here
-        part = table
-        for key in path.split("."):
-            part = part[key]
-    assert json.loads(run("run", pipeline, "--until-end", "--json").stdout)["records"] == ROWS
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_a_run_with_a_snapshot_and_0(pipeline: Path, number: int) -> None:
-    text = pipeline.read_text().replace('kind = "csv"', 'kind = "csv"\nfollow = true')
-    pipeline.write_text(text)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "stream_bayes", "run", str(pipeline), "--json"], stdout=-1
-    )
-    try:
-        deadline = time.monotonic() + 60
-        written = pipeline.parent / "answers.jsonl"
-        while not written.exists() or written.read_bytes().count(b"\n") < ROWS:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.05)
-        process.send_signal(number)
-        out, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.communicate()
-    assert process.returncode == 0
-    assert json.loads(out)["records"] == ROWS
-    found = SnapshotStore(pipeline.parent / "state").latest()
-    assert found is not None and found.snapshot.clock == ROWS
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------
@@ -413,6 +190,54 @@ def test_a_pipeline_file_with_keys_that_there_are_not_names_each_and_the_nearest
     assert "bacht: is not a key here; did you mean 'batch'?" in result.stderr
     assert "source.tagret: is not a key here; did you mean 'target'?" in result.stderr
     assert not (pipeline.parent / "state").exists()
+
+
+@pytest.mark.parametrize("command", ["replay", "compare"])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "days.csv",
+            b"sky,rain\ngrey,yes,\nblue,no,\n",
+            "first 2 records can be read; of the first one: expected 2",
+        ),
+        (
+            "days.json",
+            b'[{"sky": "grey", "rain": true}]',
+            "first 1 records can be read; of the first one: Expected",
+        ),
+        ("days.jsonl", "{}\n".encode("utf-16"), "iconv -f utf-16 -t utf-8"),
+        (
+            "days.jsonl",
+            b"sky,rain\ngrey,yes\n",
+            "first 2 records can be read; of the first one: expected a JSON",
+        ),
+    ],
+)
+def test_a_file_of_which_nothing_can_be_read_is_refused_with_why(
+    tmp_path: Path, command: str, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    result = run(command, tmp_path / name, "--target", "rain", "--model", "nb")
+    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1), result.stderr
+    assert said in result.stderr
+    (tmp_path / name).write_bytes(
+        b"sky,rain\n" if name == "days.csv" else b""
+    )  # of no record nothing is said
+    assert run(command, tmp_path / name, "--target", "rain", "--model", "nb").exit_code == 0
+
+
+def test_too_many_features_for_the_memory_are_refused_in_a_line(
+    weather: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 298. GiB for an array")
+
+    monkeypatch.setattr(streams, "build", full)
+    result = run("replay", weather, "--target", "rain", "--model", "aode")
+    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1)
+    assert "not enough memory for this model and these features: Unable to allocate 298. GiB" in result.stderr
+    assert "such as nb" in result.stderr
 
 
 def test_a_file_that_is_none_is_refused_in_a_line(tmp_path: Path) -> None:
