@@ -76,9 +76,8 @@ def telling_errors() -> Iterator[None]:
         _tell(str(error))
         raise typer.Exit(exit_code(error)) from None
     except MemoryError as error:  # of thousands of features, as a rule: the tables of pairs alone may not fit
-        _tell(
-            f"there is not enough memory for this model and these features: {error or 'no more can be had'}. {LESS}"
-        )
+        what = str(error) or "no more can be had"
+        _tell(f"there is not enough memory for this model and these features: {what}. {LESS}")
         raise typer.Exit(WRONG_SETTINGS) from None
 
 
