@@ -31,6 +31,7 @@ __all__ = [
     "KindChanged",
     "MissingPackage",
     "NeverEligible",
+    "NeverMet",
     "NoSnapshot",
     "NoValueKnown",
     "NotDrawn",
@@ -240,3 +241,7 @@ class CountsForgotten(UserWarning):
 
 class NeverEligible(UserWarning):
     """No value can ever hold the weight that `min_count` asks for, because it fades."""
+
+
+class NeverMet(UserWarning):
+    """A feature that a learner's arguments name has not come in many events: perhaps its name is another."""

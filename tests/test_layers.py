@@ -148,6 +148,7 @@ columns
 schema
 structures
 learners.arguments
+learners.absent
 learners.explanation
 learners.intervals
 learners.saving

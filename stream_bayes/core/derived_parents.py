@@ -11,7 +11,15 @@ import numpy as np
 from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._pair_kernels import ParentReading
 from stream_bayes.core._tables import Tables
-from stream_bayes.core.deriving import NEVER, Named, checked_slot, checked_time, next_check
+from stream_bayes.core.deriving import (
+    NEVER,
+    Awaited,
+    Missed,
+    Named,
+    checked_slot,
+    checked_time,
+    next_check,
+)
 from stream_bayes.core.search import dependence_parents, spanning_tree
 from stream_bayes.core.values import Value, name_order, tagged, untagged
 from stream_bayes.errors import BadState
@@ -69,9 +77,15 @@ class GivenParents(_DerivedParents):
     """The user's own one-dependence structure."""
 
     def __init__(
-        self, tables: Tables, encoder: Encoder, parents: Mapping[Value, Value], **settings: Any
+        self,
+        tables: Tables,
+        encoder: Encoder,
+        parents: Mapping[Value, Value],
+        missed: Missed | None = None,
+        **settings: Any,
     ) -> None:
         self.given_parents = dict(parents)
+        self.awaited = Awaited([*dict.fromkeys([*parents, *parents.values()])], missed)
         super().__init__(tables, encoder, 1, **settings)
         self.derive()
 
@@ -87,13 +101,16 @@ class GivenParents(_DerivedParents):
         for child, parent in met.items():
             slots[features[child].slot] = features[parent].slot
         self.parent = slots
-        self.due = NEVER if len(met) == len(self.given_parents) else int(self.tables.clock) + 1
+        clock = int(self.tables.clock)
+        self.due = NEVER if len(met) == len(self.given_parents) else clock + 1
+        self.awaited.look(self.encoder, clock)
 
     def derived(self) -> dict[str, Any]:
         """Nothing: the structure is the learner's argument."""
         return {}
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
+        self.awaited.looked_at = int(self.tables.clock)
         self.derive()
 
 
@@ -105,12 +122,19 @@ class SpanningTree(_DerivedParents):
     """
 
     def __init__(
-        self, tables: Tables, encoder: Encoder, every: int | None, root: Value | None, **settings: Any
+        self,
+        tables: Tables,
+        encoder: Encoder,
+        every: int | None,
+        root: Value | None,
+        missed: Missed | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(tables, encoder, every, **settings)
         self.root = root
         self.edges: list[tuple[Value, Value]] = []  # the strongest first
         self.derived_at = 0
+        self.awaited = Awaited([] if root is None else [root], missed)
 
     def derive(self) -> None:
         """Look whether the tree is still the one to have, and derive it anew if it may not be."""
@@ -118,6 +142,7 @@ class SpanningTree(_DerivedParents):
         if self.every is not None or doubled or not self.edges or not self.is_in_order():
             self.research()
         self.due = next_check(self.tables, self.every)
+        self.awaited.look(self.encoder, int(self.tables.clock))
 
     def research(self) -> None:
         """Derive the tree from the counts as they are now."""
@@ -151,6 +176,7 @@ class SpanningTree(_DerivedParents):
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         super().load_derived(saved)
+        self.awaited.looked_at = int(self.tables.clock)
         self.edges = [(untagged(a), untagged(b)) for a, b in saved["edges"]]
         known = self.encoder.features
         if not all(name in known for edge in self.edges for name in edge):

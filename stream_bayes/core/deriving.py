@@ -6,7 +6,7 @@ What a reading derives is a pure function of the counts by name: names decide th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from stream_bayes.errors import BadState, UnknownFeature
 
 __all__ = [
     "NEVER",
+    "Awaited",
+    "Missed",
     "Named",
     "checked_losses",
     "checked_slot",
@@ -32,6 +34,35 @@ __all__ = [
 NEVER = 2**63 - 1
 FIRST = 10  # events before anything is derived
 GROWTH = 10  # derive again when there are a tenth more events
+LONG = 1000  # events without a feature that was named: its name may be wrong
+
+Missed = Callable[[Sequence[Value], int, Sequence[Value]], None]
+
+
+class Awaited:
+    """Names that features are to have, and who is told of those that have not come in many events.
+
+    Parameters
+    ----------
+    names
+        The names.
+    missed
+        Called once, as the events grow to be many: with the names that did not come, the number of events, and the
+        names that did.
+    """
+
+    def __init__(self, names: Sequence[Value], missed: Missed | None) -> None:
+        self.names = names
+        self.missed = missed
+        self.looked_at = 0  # how many events there were
+
+    def look(self, encoder: Encoder, clock: int) -> None:
+        """Look which names have come by now."""
+        before, self.looked_at = self.looked_at, clock
+        if before < LONG <= clock and self.missed is not None:
+            absent = [name for name in self.names if name not in encoder.features]
+            if absent:
+                self.missed(absent, clock, list(encoder.features))
 
 
 class Named:

@@ -18,6 +18,8 @@ from stream_bayes.core._tables import Tables
 from stream_bayes.core.derived_parents import GivenParents
 from stream_bayes.core.deriving import (
     NEVER,
+    Awaited,
+    Missed,
     Named,
     checked_losses,
     checked_slot,
@@ -49,12 +51,14 @@ class SuperParent(SuperParentReading):
         encoder: Encoder,
         parent: Value | None,
         half_life: float | None,
+        missed: Missed | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(
             tables, encoder.labels, parent is None, decay_of(half_life), encoder=encoder, **settings
         )
         self.parent_name = parent
+        self.awaited = Awaited([] if parent is None else [parent], missed)
         if parent is not None:
             self.derive()
 
@@ -62,7 +66,9 @@ class SuperParent(SuperParentReading):
         """Find the named super-parent among the features met; again after each event until it is there."""
         feature = self.encoder.features.get(self.parent_name)
         self.chosen = -1 if feature is None else feature.slot
-        self.due = int(self.tables.clock) + 1 if feature is None else NEVER
+        clock = int(self.tables.clock)
+        self.due = clock + 1 if feature is None else NEVER
+        self.awaited.look(self.encoder, clock)
 
     def derived(self) -> dict[str, Any]:
         """What a state must hold besides the counts; a named super-parent is the learner's argument."""
@@ -76,6 +82,7 @@ class SuperParent(SuperParentReading):
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         if not self.live_choice:
+            self.awaited.looked_at = int(self.tables.clock)
             self.derive()
             return
         features = len(self.encoder.nominal)

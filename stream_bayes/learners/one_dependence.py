@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any
 
 from stream_bayes.core._average_kernels import AverageReading
@@ -13,6 +14,7 @@ from stream_bayes.core.counts import CountStore
 from stream_bayes.core.deriving import require_features
 from stream_bayes.core.readings import SuperParent, WeightedAverage
 from stream_bayes.errors import BadValue, NeverEligible
+from stream_bayes.learners.absent import warn_of_absent
 from stream_bayes.learners.arguments import check_choice, check_count, check_name, check_number
 from stream_bayes.learners.pairs import SuperParentClassifier
 from stream_bayes.schema import Schema
@@ -283,7 +285,7 @@ class SPODE(SuperParentClassifier):
     ----------
     parent
         The super-parent's name. None: the feature whose predictions, each before its event was learned, have had the
-        least logarithmic loss.
+        least logarithmic loss. One that has not come in 1,000 events is warned of (`NeverMet`).
     loss_half_life
         The number of learned events after which a loss counts half in that choice; None adds up all.
     min_count
@@ -357,6 +359,7 @@ class SPODE(SuperParentClassifier):
             store.encoder,
             self.parent,
             self.loss_half_life,
+            missed=partial(warn_of_absent, "the super-parent"),
             min_count=self.min_count,
             **self._settings(class_prior),
         )

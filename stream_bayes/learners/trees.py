@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from stream_bayes.core._kernels import Reading
@@ -11,6 +12,7 @@ from stream_bayes.core.derived_parents import GivenParents, SpanningTree
 from stream_bayes.core.deriving import require_features
 from stream_bayes.core.values import canonical
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.absent import warn_of_absent
 from stream_bayes.learners.arguments import check_count, check_name
 from stream_bayes.learners.pairs import PairClassifier
 from stream_bayes.schema import Schema
@@ -36,7 +38,8 @@ class ODE(_OneParent):
     ----------
     parents
         `{feature: its parent}`; a feature that is not there, or has None, depends on the class alone. What
-        `TAN.parents_` and `KDB.parents_` tell will do.
+        `TAN.parents_` and `KDB.parents_` tell will do. Names that have not come in 1,000 events are warned of
+        (`NeverMet`).
     prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
         As in `AODE`.
 
@@ -89,7 +92,8 @@ class ODE(_OneParent):
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         parents = {child: parent for child, parent in (self.parents or {}).items() if parent is not None}
         require_features(store.encoder, [*parents, *parents.values()], "the feature")
-        return GivenParents(store.tables, store.encoder, parents, **self._settings(class_prior))
+        missed = partial(warn_of_absent, "the feature")
+        return GivenParents(store.tables, store.encoder, parents, missed, **self._settings(class_prior))
 
 
 def _check_acyclic(parents: object) -> None:
@@ -115,7 +119,8 @@ class TAN(_OneParent):
     Parameters
     ----------
     root
-        The feature that edges lead away from; None: the first by name.
+        The feature that edges lead away from; None: the first by name. One that has not come in 1,000 events or so is
+        warned of (`NeverMet`).
     every
         Derive the tree again every so many events. None: whenever the order in which its edges were chosen no longer
         holds, which is looked at when there are a tenth more events, and when the events have doubled. `research()`
@@ -179,7 +184,14 @@ class TAN(_OneParent):
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         if self.root is not None:
             require_features(store.encoder, [self.root], "the root")
-        return SpanningTree(store.tables, store.encoder, self.every, self.root, **self._settings(class_prior))
+        return SpanningTree(
+            store.tables,
+            store.encoder,
+            self.every,
+            self.root,
+            partial(warn_of_absent, "the root"),
+            **self._settings(class_prior),
+        )
 
     @property
     def edges_(self) -> tuple[tuple[Any, Any], ...]:
