@@ -223,6 +223,10 @@ def read_snapshot(path: Path) -> Snapshot:
     BadState
         If it is none.
     """
+    if path.is_dir():
+        raise NoSnapshot(
+            f"{path} is a directory; `stream-bayes snapshot export {path} FILE` writes its newest snapshot to a file"
+        )
     try:
         return Snapshot.from_bytes(path.read_bytes())
     except FileNotFoundError:
@@ -242,7 +246,13 @@ def warm_start(engine: Engine, path: Path) -> None:
     snapshot = read_snapshot(path)
     if "model" not in snapshot.sections:
         raise BadState(f"{path} holds no model, but {sorted(snapshot.sections)}")
-    engine.step.load_model(snapshot.sections["model"])
+    try:
+        engine.step.load_model(snapshot.sections["model"])
+    except BadState as error:
+        raise BadState(
+            f"{path} does not fit the pipeline's model: {error}. Give the two the same arguments; the schema of a CSV "
+            "pipeline without [schema] is what its first rows show"
+        ) from error
 
 
 def _pending(labels: LabelsConfig | None) -> Pending | None:

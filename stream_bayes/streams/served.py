@@ -175,7 +175,11 @@ class ServedLearner:
     def load(self, state: Mapping[str, Any]) -> None:
         loaded = type(self.learner).from_state(state)
         saved, own = settings_of(loaded)["parameters"], self._settings["parameters"]
-        others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+        others = [
+            f"{name}={getattr(loaded, name)!r}, not {getattr(self.learner, name)!r}"
+            for name in own
+            if saved[name] != own[name]
+        ]
         if others:
             raise BadState(f"the state is of a {self.name} with other arguments: {', '.join(others)}")
         self._serve(loaded)

@@ -16,7 +16,10 @@ from typing import Any
 
 import pytest
 
+import stream_bayes
+from stream_bayes import NaiveBayes
 from stream_bayes.cli.streams import MAY_CHANGE
+from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams import pipeline as pipelines
 from stream_bayes.streams.store import SnapshotStore
 from tests.cli.conftest import ROWS
@@ -177,6 +180,30 @@ def test_a_warm_start_takes_the_model_and_nothing_else(pipeline: Path, weather: 
     assert (told["records"], told["learned"]) == (ROWS, ROWS)
     assert answers(pipeline)[0]["prediction"] in ("yes", "no")  # it had learned before
     assert run("run", pipeline, "--warm-start", exported).exit_code == 3
+
+
+def test_a_warm_start_that_does_not_fit_says_what_would(pipeline: Path, tmp_path: Path) -> None:
+    # Without [schema] the columns are taken for what the first rows show; this model was made without any.
+    pipeline.write_text(re.sub(r"\n *\[schema.features\]\n.*\n.*\n", "\n", pipeline.read_text()))
+    model = NaiveBayes()
+    model.learn_one({"sky": "grey", "wind": 0.5}, "yes")
+    saved = tmp_path / "model.zip"
+    saved.write_bytes(Snapshot(learner="NaiveBayes", sections={"model": model.state()}).to_bytes())
+    result = run("run", pipeline, "--warm-start", saved)
+    needed = "Schema({'sky': Nominal(), 'wind': Numeric()}, target='rain')"
+    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (4, 1)
+    assert (
+        f"with other arguments: schema=None, not {needed}. Give the two the same arguments" in result.stderr
+    )
+    model = NaiveBayes(schema=eval(needed, vars(stream_bayes)))
+    model.learn_one({"sky": "grey", "wind": 0.5}, "yes")
+    saved.write_bytes(Snapshot(learner="NaiveBayes", sections={"model": model.state()}).to_bytes())
+    assert run("run", pipeline, "--warm-start", saved).exit_code == 0
+    assert answers(pipeline)[0]["prediction"] == "yes"
+    result = run("run", pipeline, "--warm-start", tmp_path / "state", "--rebuild")
+    assert (
+        result.exit_code == 4 and f"`stream-bayes snapshot export {tmp_path / 'state'} FILE`" in result.stderr
+    )
 
 
 def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
