@@ -1,7 +1,8 @@
 """A pipeline from a file to a file, in a process of its own, that kills itself where it is told to.
 
-Each line of the standard input is a run: {"directory": ..., "kill_at": ..., "held": ...}. Samples are held until their
-labels come, or all that come are taken together; `kill_at` is the sample that is not learned any more, 0 for none. Each
+Each line of the standard input is a run: {"directory": ..., "kill_at": ..., "how": ...}. Samples are "held" until their
+labels come, or all that come are taken "together", from JSON lines to JSON lines, or from a compressed "csv" to CSV
+files; `kill_at` is the sample that is not learned any more, 0 for none. Each
 run is a process that begins as a copy of this one, which has loaded the package and done nothing else; a line of the
 standard output says how it ended. So many can be killed in the time that loading takes.
 """
@@ -19,13 +20,18 @@ from typing import Any
 
 from stream_bayes import AODE
 from stream_bayes.core.pending import Pending
+from stream_bayes.streams.csv_sink import CSVSink
+from stream_bayes.streams.csv_source import CSVSource
 from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.file_sink import FileSink
+from stream_bayes.streams.file_source import FileSource
 from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.json_lines import JSONLinesSource
 from stream_bayes.streams.json_sink import JSONLinesSink
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import ServedLearner
+from stream_bayes.streams.sink import DeadLetter, Output
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 
@@ -59,14 +65,29 @@ class Killed(ServedLearner):
         return counted
 
 
-def main(directory: Path, kill_at: int, held: bool) -> None:
-    fields = Fields(target="rain", key="id", time="at", kind="kind")
+def main(directory: Path, kill_at: int, how: str) -> None:
     model = Killed(AODE(half_life=300), kill_at)
+    held = Pending(wait_for=20, on_expiry="assume", assumed="no") if how == "held" else None
+    source: FileSource
+    answers: FileSink
+    dead: FileSink
+    if how == "csv":
+        source = CSVSource(
+            directory / "events.csv.gz", Fields(target="rain", key="id", time="at"), name="events"
+        )
+        answers, dead = (
+            CSVSink(directory / "answers", Output),
+            CSVSink(directory / "dead", DeadLetter, "dead"),
+        )
+    else:
+        decoder = JSONDecoder(Fields(target="rain", key="id", time="at", kind="kind"))
+        source = JSONLinesSource(directory / "events.jsonl", decoder, name="events")
+        answers, dead = JSONLinesSink(directory / "answers"), JSONLinesSink(directory / "dead")
     engine = Engine(
-        Step(model, pending=Pending(wait_for=20, on_expiry="assume", assumed="no") if held else None),
-        JSONLinesSource(directory / "events.jsonl", JSONDecoder(fields), name="events"),
-        predictions=JSONLinesSink(directory / "answers.jsonl"),
-        dead_letters=JSONLinesSink(directory / "dead.jsonl"),
+        Step(model, pending=held),
+        source,
+        predictions=answers,
+        dead_letters=dead,
         store=SnapshotStore(directory / "state"),
         schedule=Schedule(every_events=37),
         batch=16,
@@ -79,7 +100,7 @@ def ended(told: dict[str, Any]) -> int:
     child = os.fork()
     if child == 0:
         try:
-            main(Path(told["directory"]), told["kill_at"], told["held"])
+            main(Path(told["directory"]), told["kill_at"], told["how"])
         except BaseException:
             traceback.print_exc()
             os._exit(1)

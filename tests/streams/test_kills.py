@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import os
 import random
@@ -18,6 +20,7 @@ from stream_bayes.streams.store import SnapshotStore
 WORKER = Path(__file__).with_name("killed_worker.py")
 ROOT = WORKER.parents[2]
 SAMPLES = 400
+FILES = ("answers", "dead")
 
 
 def write_events(path: Path, seed: int = 11) -> None:
@@ -45,6 +48,21 @@ def write_events(path: Path, seed: int = 11) -> None:
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def write_rows(path: Path, seed: int = 11) -> None:
+    """Rows with quotes and newlines in them, some without a label, and rows that are none; compressed in parts."""
+    rng = random.Random(seed)
+    rows = [b"id,at,sky,wind,rain\r\n"]
+    for number in range(SAMPLES):
+        sky = rng.choice(["grey", '"blue, or\nso"', '"r""öt"', ""])
+        rain = rng.choice(["yes", "no", "no", ""]) if sky == "grey" else rng.choice(["yes", "yes", "no"])
+        rows.append(f"k{number},{number},{sky},{rng.randrange(3)},{rain}\r\n".encode())
+        if rng.random() < 0.02:
+            rows.append(rng.choice([b"k,0,grey\n", b"k,0,gr\xff,1,no\n", b"k,now,grey,1,no\n", b"\n"]))
+    third = len(rows) // 3
+    parts = rows[:third], rows[third : 2 * third], rows[2 * third :]
+    path.write_bytes(b"".join(gzip.compress(b"".join(part), mtime=0) for part in parts))
+
+
 class Workers:
     """Processes that run pipelines, one for each of a few hash seeds."""
 
@@ -59,11 +77,11 @@ class Workers:
             command, env=os.environ | told, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, number: int, directory: Path, kill_at: int, held: bool) -> int:
+    def run(self, number: int, directory: Path, kill_at: int, how: str) -> int:
         """How a run ends in a copy of one of the processes: with 0, or killed."""
         process = self._processes[number % len(self._processes)]
         assert process.stdin is not None and process.stdout is not None
-        told = {"directory": str(directory), "kill_at": kill_at, "held": held}
+        told = {"directory": str(directory), "kill_at": kill_at, "how": how}
         process.stdin.write(json.dumps(told) + "\n")
         process.stdin.flush()
         code = int(process.stdout.readline())
@@ -86,7 +104,7 @@ def workers() -> Iterator[Workers]:
 def left(directory: Path) -> dict[str, bytes]:
     found = SnapshotStore(directory / "state").latest()
     assert found is not None
-    files = {name: (directory / name).read_bytes() for name in ("answers.jsonl", "dead.jsonl")}
+    files = {name: (directory / name).read_bytes() for name in FILES}
     return files | {"state": found.snapshot.to_bytes()}
 
 
@@ -95,23 +113,25 @@ def check_kills(workers: Workers, tmp_path: Path, kills: int, seed: int, how: st
     for name in ("whole", "killed"):
         (tmp_path / name).mkdir()
         write_events(tmp_path / name / "events.jsonl")
-    assert workers.run(0, tmp_path / "whole", 0, held=how == "held") == 0
+        write_rows(tmp_path / name / "events.csv.gz")
+    assert workers.run(0, tmp_path / "whole", 0, how) == 0
     killed = 0
     while killed < kills:  # a start takes up where the snapshot was, so every kill is somewhere else
-        killed += (
-            workers.run(rng.randrange(1000), tmp_path / "killed", rng.randrange(1, 60), how == "held") != 0
-        )
+        killed += workers.run(rng.randrange(1000), tmp_path / "killed", rng.randrange(1, 60), how) != 0
         if left(tmp_path / "killed")["state"] == left(tmp_path / "whole")["state"]:
-            for path in [*(tmp_path / "killed").glob("*.jsonl"), *(tmp_path / "killed" / "state").iterdir()]:
-                if path.name != "events.jsonl":
-                    path.unlink()
-    workers.run(rng.randrange(1000), tmp_path / "killed", 0, how == "held")
+            for path in [
+                *(tmp_path / "killed" / "state").iterdir(),
+                *map((tmp_path / "killed").joinpath, FILES),
+            ]:
+                path.unlink()
+    workers.run(rng.randrange(1000), tmp_path / "killed", 0, how)
     assert left(tmp_path / "killed") == left(tmp_path / "whole"), f"with seed {seed}"
-    answers = [json.loads(line) for line in left(tmp_path / "whole")["answers.jsonl"].splitlines()]
-    assert [answer["key"] for answer in answers] == [f"k{number}" for number in range(SAMPLES)]
+    answers = left(tmp_path / "whole")["answers"].decode().splitlines()
+    told = csv.DictReader(answers) if how == "csv" else map(json.loads, answers)
+    assert [answer["key"] for answer in told] == [f"k{number}" for number in range(SAMPLES)]
 
 
-@pytest.mark.parametrize(("how", "kills"), [("held", 10), ("together", 4)])
+@pytest.mark.parametrize(("how", "kills"), [("held", 10), ("together", 4), ("csv", 6)])
 def test_a_worker_killed_many_times_leaves_what_an_undisturbed_one_does(
     workers: Workers, tmp_path: Path, how: str, kills: int
 ) -> None:
@@ -119,7 +139,7 @@ def test_a_worker_killed_many_times_leaves_what_an_undisturbed_one_does(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("how", ["held", "together"])
+@pytest.mark.parametrize("how", ["held", "together", "csv"])
 @pytest.mark.parametrize("seed", range(10))
 def test_workers_killed_a_hundred_times_leave_what_undisturbed_ones_do(
     workers: Workers, tmp_path: Path, seed: int, how: str
