@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice, repeat
+from numbers import Real
 from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
@@ -141,9 +142,10 @@ class IterableSource:
         if _are_pairs([item]):
             x, y = cast("tuple[Mapping[Any, Any], Any]", item)
             return Event(x, y, position=position, partition=self._partition)
-        if isinstance(item, Event):
-            return replace(item, position=position, partition=self._partition, length=1)
         try:
+            if isinstance(item, Event):
+                _check_moment(item.time)
+                return replace(item, position=position, partition=self._partition, length=1)
             if isinstance(item, Mapping):
                 return self._event(dict(item), position, self._partition, 1)
             raise undecodable(
@@ -151,6 +153,22 @@ class IterableSource:
             )
         except Undecodable as error:
             return bad_record(error, b"", position, self._partition, 1)
+
+
+def _check_moment(time: object) -> None:
+    """Refuse what no clock can be set to; an event is made without a look at what it is given."""
+    if time is None or type(time) is float:
+        return
+    try:
+        if isinstance(time, Real) and not isinstance(time, bool):
+            float(time)
+            return
+    except OverflowError:
+        pass
+    raise undecodable(
+        Reason.WRONG_TYPE,
+        f"time: expected seconds since 1970 as a number, or None, got {described(time)}",
+    )
 
 
 def _are_pairs(items: Sequence[Any]) -> bool:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import Any, cast
 
-import msgspec
-
 from stream_bayes.core.actions import Action, Learn, Predict, Reason, Refuse, Relearn
 from stream_bayes.core.counts_state import expect, refusing_bad_state
 from stream_bayes.core.event import SAMPLE, BadRecord, Event
@@ -21,6 +19,7 @@ from stream_bayes.core.payloads import plain, tagged_payload
 from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadValue, StreamBayesError, TooManyDeadLetters
 from stream_bayes.streams.answers import Answer, AnswerDicts, Answers
+from stream_bayes.streams.json_sink import json_bytes
 from stream_bayes.streams.served import Served, digest
 from stream_bayes.streams.sink import DeadLetter, DriftEntry, ModelVersion, Output
 from stream_bayes.streams.source import Record
@@ -382,7 +381,7 @@ class _Names(dict[Any, str]):
     """What each label is called in JSON, where names are strings."""
 
     def __missing__(self, label: Any) -> str:
-        name = label if isinstance(label, str) else msgspec.json.encode(label).decode()
+        name = label if isinstance(label, str) else json_bytes(label).decode()
         self[label] = name
         return name
 
@@ -390,6 +389,6 @@ class _Names(dict[Any, str]):
 def _written(event: Event) -> bytes:
     """An event as JSON, to be read by people."""
     try:
-        return msgspec.json.encode({"y": tagged_payload(plain(event.y)), "x": tagged_payload(plain(event.x))})
+        return json_bytes({"y": tagged_payload(plain(event.y)), "x": tagged_payload(plain(event.x))})
     except BadValue:
         return b""  # it holds objects of a program, which only that program can show

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
+from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from river.datasets import Phishing
 from river.datasets.synth import SEA
@@ -92,6 +95,20 @@ def test_what_is_no_event_is_a_bad_record():
     assert [record.reason for record in records if isinstance(record, BadRecord)] == ["wrong_type"] * 3
     assert isinstance(records[0], BadRecord)
     assert records[0].detail == "expected (x, y), a dict or an Event, got an array of 3 items"
+
+
+def test_an_event_whose_time_is_no_number_is_a_bad_record():
+    def came(time: object) -> Event:
+        return Event({"a": 1}, "x", time=time)  # type: ignore[arg-type]  # wrong on purpose
+
+    good = [None, 0, 1.5, -1e300, math.inf, np.float32(2.5)]
+    assert all(isinstance(record, Event) for record in whole(IterableSource([came(time) for time in good])))
+    bad = ["now", 10**400, True, [1.0], datetime(2026, 1, 31, tzinfo=UTC)]
+    records = whole(IterableSource([came(time) for time in bad]))
+    assert [record.reason for record in records if isinstance(record, BadRecord)] == ["wrong_type"] * 5
+    assert isinstance(records[0], BadRecord) and records[0].detail.endswith(
+        "or None, got text of 3 characters"
+    )
 
 
 def test_positions_that_are_not_those_of_these_items_are_refused():

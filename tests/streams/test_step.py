@@ -104,6 +104,14 @@ def test_the_dead_letter_of_a_decoded_event_shows_its_features() -> None:
     assert "-1" in letter.detail
 
 
+def test_half_a_character_is_told_in_dead_letters_and_labels_like_any_text() -> None:
+    half = "\ud800"  # as in what was read with errors="surrogateescape"
+    (letter,) = taken([Event({"sky": half}, half, weight=-1.0)]).letters
+    assert json.loads(letter.raw) == {"y": half, "x": {"dict": {"sky": half}}}
+    step = taken([Event({"sky": half}, (half,)), Event({"sky": half}, position=1)])
+    assert step.outputs[-1].probabilities == {'["\\ud800"]': 1.0}
+
+
 def test_too_many_dead_letters_stop_the_stream_and_name_the_last() -> None:
     step = Step(served(NaiveBayes()), most_dead=0.1)
     step.take(days(200))
