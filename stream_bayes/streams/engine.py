@@ -170,7 +170,8 @@ class Engine:
         try:
             self._start(rebuild)
             self._running = True
-            logger.info("starts after %d records", self.step.taken)
+            level = logging.INFO if self.delivery == "exactly once" else logging.WARNING
+            logger.log(level, "starts after %d records; each result comes %s", self.step.taken, self.delivery)
             until = None if most is None else self.step.taken + most
             log = self.source if until_end and isinstance(self.source, HasEnd) else None
             end = {} if log is None else log.end()

@@ -221,6 +221,23 @@ def test_results_are_promised_once_where_source_and_sinks_are_of_one_medium() ->
     assert Engine(Step(served(NaiveBayes())), source, predictions=sink).delivery == "exactly once"
 
 
+@pytest.mark.parametrize(
+    ("medium", "said", "level"), [("local", "exactly once", "INFO"), ("outside", "at least once", "WARNING")]
+)
+def test_a_start_says_how_often_each_result_comes(
+    caplog: pytest.LogCaptureFixture, medium: str, said: str, level: str
+) -> None:
+    source, sink = ListSource([]), ListSink("predictions")
+    source.medium, sink.medium = "local", medium
+    with caplog.at_level("INFO", "stream_bayes"):
+        Engine(Step(served(NaiveBayes())), source, predictions=sink).run()
+    first = caplog.records[0]
+    assert (first.getMessage(), first.levelname) == (
+        f"starts after 0 records; each result comes {said}",
+        level,
+    )
+
+
 def test_a_silent_source_is_asked_again_and_can_be_stopped() -> None:
     waits: list[float] = []
 
