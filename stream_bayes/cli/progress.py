@@ -31,7 +31,7 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
     quiet
         Whether to show nothing, as for machines.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or not _is_watched():
         yield
         return
     columns = (
@@ -54,6 +54,11 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
 
         engine.watch(show)
         yield
+
+
+def _is_watched() -> bool:
+    """Whether somebody may be looking."""
+    return sys.stderr.isatty()
 
 
 def summary(engine: Engine) -> dict[str, Any]:

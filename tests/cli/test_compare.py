@@ -25,6 +25,18 @@ def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> Non
     assert saved.learner in ("NaiveBayes", "AODE")
 
 
+def test_standings_are_noted_as_often_as_asked_and_labels_come_as_late(weather: Path, tmp_path: Path) -> None:
+    arguments = ("compare", weather, "--target", "rain", "--ignore", "id", "--model", "nb", "--json")
+    at_once = json.loads(run(*arguments).stdout)["learners"]["nb"]
+    lines = tmp_path / "l.jsonl"
+    late = json.loads(run(*arguments, "--delay", 150, "--every", 200, "--lines", lines).stdout)["learners"][
+        "nb"
+    ]
+    assert [json.loads(line)["events"] for line in lines.read_text().splitlines()] == [200, 400, 600]
+    assert late["events"] == at_once["events"] == ROWS
+    assert late["cumulative"]["accuracy"] < at_once["cumulative"]["accuracy"]  # 150 answers knew nothing
+
+
 def test_compare_knows_rivers_datasets() -> None:
     told = json.loads(run("compare", "phishing", "--model", "nb", "--most", 200, "--json").stdout)
     assert told["learners"]["nb"]["events"] == 200

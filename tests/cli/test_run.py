@@ -166,6 +166,27 @@ def test_a_state_of_columns_that_nobody_guessed_is_gone_on_with_as_it_was(
     assert (told["records_in_this_run"], told["learned"]) == (ROWS - 100, ROWS)
 
 
+def test_a_signed_state_is_read_with_its_key_by_every_command(
+    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIGHT", "k" * 16)
+    monkeypatch.setenv("WRONG", "w" * 16)
+    pipeline.write_text(pipeline.read_text().rstrip() + '\nkey = "${RIGHT}"\n')
+    assert run("run", pipeline, "--most", 200).exit_code == 0
+    state, x = tmp_path / "state", '{"sky": "grey"}'
+    newest = max(SnapshotStore(state).list())
+    for command in (
+        ("snapshot", "verify", state),
+        ("snapshot", "export", state, tmp_path / "model.zip"),
+        ("explain", state, x),
+        ("snapshot", "rollback", state, newest),
+    ):
+        assert run(*command, "--key-env", "WRONG").exit_code == 4, command
+        assert run(*command, "--key-env", "RIGHT").exit_code == 0, command
+    assert run("explain", tmp_path / "model.zip", x).exit_code == 0
+    assert json.loads(run("run", pipeline, "--json").stdout)["records"] == ROWS
+
+
 def test_rebuild_begins_anew(pipeline: Path) -> None:
     run("run", pipeline)
     assert json.loads(run("run", pipeline, "--rebuild", "--json").stdout)["records_in_this_run"] == ROWS

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from stream_bayes import AODE
-from stream_bayes.cli import streams
+from stream_bayes.cli import progress, streams
+from stream_bayes.streams.replay import Paced
+from stream_bayes.streams.source import Source
 from stream_bayes.streams.store import SnapshotStore
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
@@ -76,6 +80,43 @@ def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
     assert "not_utf8: 1" in result.stdout and "iconv -f latin1" in result.stdout
     told = json.loads(run("replay", weather, "--target", "rain", "--json").stdout)
     assert told["last_dead_letters"]["ragged"]["position"] == at
+
+
+def test_a_replay_at_a_pace_takes_its_part_of_the_time_that_passed(
+    weather: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paces: list[float] = []
+
+    class Noted(Paced):
+        def __init__(self, source: Source, speed: float) -> None:
+            passed = [0.0]
+            super().__init__(
+                source, speed, clock=lambda: passed[0], sleep=lambda s: passed.append(passed.pop() + s)
+            )
+            self.passed = passed
+
+        def close(self) -> None:
+            super().close()
+            paces.append(self.passed[0])
+
+    monkeypatch.setattr(streams, "Paced", Noted)
+    result = run(
+        "replay", weather, "--target", "rain", "--time", "at", "--speed", 10, "--ignore", "id", "--json"
+    )
+    assert json.loads(result.stdout)["records"] == ROWS
+    assert paces[0] == pytest.approx((ROWS - 1) / 10 / 10)  # a record each tenth of a second
+
+
+def test_a_bar_tells_events_a_second_and_how_many_were_right(
+    weather: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "Console", partial(Console, force_terminal=True, width=150))
+    monkeypatch.setattr(progress, "_is_watched", lambda: True)
+    shown = run("replay", weather, "--target", "rain", "--ignore", "id").stderr
+    assert f"{ROWS:,} events" in shown and "/s" in shown
+    told = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
+    assert f"{told['last_1000']['accuracy']:.1%} right lately" in shown
+    assert run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stderr == ""
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------
