@@ -130,6 +130,13 @@ def test_a_bar_tells_events_a_second_and_how_many_were_right(
         (("replay", "{}", "--target", "rain", "--delimiter", "ab"), 3, 'expected one character, or "tab"'),
         (("replay", "nowhere.csv", "--target", "rain"), 5, "nowhere.csv"),
         (("replay", "{}", "--target", "rain", "--model", "aodee"), 3, "did you mean 'aode'"),
+        (("replay", "{}", "--target", "rain", "--model", "AODE"), 3, "did you mean 'aode'"),
+        (
+            ("replay", "{}", "--target", "rain", "--model", "MultinomialNB"),
+            3,
+            "did you mean 'multinomial-nb'",
+        ),
+        (("replay", "{}", "--target", "RAIN"), 3, "did you mean 'rain'"),
         (
             ("replay", "{}", "--target", "rain", "--arg", "min_cuont=1", "--model", "aode"),
             3,
