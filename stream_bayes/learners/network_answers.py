@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -207,18 +206,11 @@ class Answering:
         network = self._now()
         _check_met(variable, network)
         parents = self._structure.parents(variable)
-        values = network.states[variable]
-        rows = list(product(*[network.states[parent] for parent in parents]))
-        table = network.table(variable).reshape(-1, len(values)).tolist()
-        weights = network.weights(variable).reshape(-1, len(values))
+        weights = network.weights(variable)
         if not self.strength and (self.network is None or not self.network_weight):
             weights += UNINFORMED
-        return ConditionalTable(
-            variable,
-            parents,
-            {row: dict(zip(values, shares, strict=True)) for row, shares in zip(rows, table, strict=True)},
-            {row: tuple(own) for row, own in zip(rows, weights.tolist(), strict=True)},
-        )
+        states = [network.states[name] for name in (*parents, variable)]
+        return ConditionalTable(variable, parents, states, network.table(variable), weights)
 
     def to_network(self) -> DiscreteNetwork:
         """The network as it is now, as numbers to hand over: `write_bif` takes it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -166,6 +167,26 @@ def test_a_row_that_a_table_does_not_have_is_explained(row):
         table[row]
     assert row not in table
     assert table.get(row) is None
+
+
+def test_a_table_of_very_many_rows_takes_a_few_bytes_a_cell():
+    names = [f"v{k}" for k in range(6)]
+    model = BayesNet({"all": names, **{name: [] for name in names}}, strength=0)
+    for value in range(8):
+        model.learn_one(dict.fromkeys(names, value) | {"all": "odd" if value % 2 else "even"})
+    model.cpt("v0")  # the network is read
+    tracemalloc.start()
+    try:
+        table = model.cpt("all")
+        told = table[3, 3, 3, 3, 3, 3], table[3, 3, 3, 3, 3, 4], table.interval(dict.fromkeys(names, 3))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(table) == 8**6 and most < 5 * 8 * 2 * 8**6
+    assert told[0] == {"even": 0.0, "odd": 1.0} and told[1] == {"even": 0.5, "odd": 0.5}
+    assert told[2]["odd"] == pytest.approx(beta(1.5, 0.5).interval(0.95))
+    assert repr(table).endswith(f"}}, {8**6 - 100:,} more rows)")
+    assert next(iter(table)) in table and (8,) * 6 not in table
 
 
 def test_the_independences_of_a_worked_network_show_in_its_answers():
