@@ -184,7 +184,7 @@ class ClassOfNetwork(NetworkReading):
             return self._engine
         network = self.network()
         if self._engine is None:
-            self._engine = Inference(network)
+            self._engine = Inference(network, memory_budget=self.store.memory_budget)
         else:
             self._engine.load(network)
         self._ready = True
@@ -221,7 +221,7 @@ class ClassOfNetwork(NetworkReading):
         if part is None:
             if len(self._parts) >= REMEMBERED:
                 self._parts.clear()
-            part = self._parts[known] = Part(network, self.store.target, known)
+            part = self._parts[known] = Part(network, self.store.target, known, self.store.memory_budget)
         part.read()
         part.ready = self._steady
         return part

@@ -38,7 +38,9 @@ class CodedInference:
         As `Inference` takes them.
     """
 
-    def __init__(self, network: Network, *, memory_budget: int = MEMORY_BUDGET) -> None:
+    def __init__(self, network: Network, *, memory_budget: int | None = None) -> None:
+        if memory_budget is None:
+            memory_budget = MEMORY_BUDGET
         if not isinstance(memory_budget, int) or memory_budget < 1:
             raise BadValue(f"memory_budget: expected a positive number of bytes, got {shown(memory_budget)}")
         self.memory_budget = memory_budget

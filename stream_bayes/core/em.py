@@ -168,10 +168,11 @@ class ExpectedCounts(FamilyCounts):
                 )
         question = Question(tuple(range(len(names))))
         need = CELL_BYTES * cells_needed(question, tree_for(question, parents, sizes), sizes)
-        if need > MEMORY_BUDGET:
+        budget = MEMORY_BUDGET if self.memory_budget is None else self.memory_budget
+        if need > budget:
             raise BudgetExceeded(
                 f"what is expected of events with missing values would need {need:,} bytes at a time, "
-                f"{MEMORY_BUDGET:,} are the most; take a structure with fewer parents, or missing='skip'"
+                f"the budget is {budget:,}; raise memory_budget, take a structure with fewer parents, or missing='skip'"
             )
 
     # -- expecting ----------------------------------------------------------------------------------------------------
@@ -186,7 +187,7 @@ class ExpectedCounts(FamilyCounts):
         """An engine that has the tables of the network as it is now."""
         network = self.current()
         if self._engine is None:
-            self._engine = Inference(network)
+            self._engine = Inference(network, memory_budget=self.memory_budget)
         elif network is self._asked:
             network.fill(self._engine.conditionals)
         else:

@@ -39,7 +39,7 @@ class Inference(CodedInference):
         axis for each parent, by name, and the variable's own axis last. Rows are divided by their sums. The tables are
         copied; `load` and `update` take new ones.
     memory_budget
-        How many bytes the tables of exact inference may take. It is asked before any is made.
+        How many bytes the tables of exact inference may take, 2**28 if not given. It is asked before any is made.
 
     Raises
     ------

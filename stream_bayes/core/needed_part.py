@@ -31,6 +31,8 @@ class Part:
         The class.
     known
         The variables whose values will be given.
+    memory_budget
+        How many bytes exact answers may take, as `Inference` has it.
 
     Attributes
     ----------
@@ -38,7 +40,9 @@ class Part:
         Whether its tables need not be read again, which the owner says.
     """
 
-    def __init__(self, whole: LabelledNetwork, target: Value, known: frozenset[Value]) -> None:
+    def __init__(
+        self, whole: LabelledNetwork, target: Value, known: frozenset[Value], memory_budget: int | None
+    ) -> None:
         names = whole.structure.variables
         places = {name: place for place, name in enumerate(names)}
         parents = [[places[parent] for parent in whole.structure.parents(name)] for name in names]
@@ -46,6 +50,7 @@ class Part:
         self.ready = False
         self._whole = whole
         self._target = target
+        self._memory_budget = memory_budget
         self._needed = [names[v] for v in needed]
         alone = {names[p] for v in needed for p in parents[v]}.difference(self._needed)
         self.structure = Structure(
@@ -63,7 +68,7 @@ class Part:
     def read(self) -> None:
         """Take over the tables as they are now."""
         if self._engine is None:
-            self._engine = Inference(self)
+            self._engine = Inference(self, memory_budget=self._memory_budget)
         else:
             self._engine.load(self)
 

@@ -50,7 +50,10 @@ class BayesNetClassifier(PairClassifier):
     unlabelled
         What `learn_one(x, None)` does: `"refuse"` it, or learn it by `"em"`, expectation maximisation: in each class
         with the probability that the model gives it. So a few labels go further, if events are as the structure says.
-    prior, strength, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+    memory_budget
+        The most bytes that the tables may take; growth past it raises `BudgetExceeded` and learns nothing. As many may
+        those of exact answers take, 2**28 if not given, which are asked for where a value is missing that counts.
+    prior, strength, half_life, binning, bins, bin_after, bin_window, schema, max_values
         As in `AODE`. A number is read as the bin it falls into.
 
     Notes

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.coded_inference import MEMORY_BUDGET
 from stream_bayes.core.coded_network import Network
 from stream_bayes.core.counted_network import CountedNetwork
 from stream_bayes.core.family_counts import FamilyCounts
@@ -138,8 +137,7 @@ class Answering:
             return self._engine
         network = self._now()
         if self._engine is None:
-            budget = MEMORY_BUDGET if self.memory_budget is None else self.memory_budget
-            self._engine = Inference(network, memory_budget=budget)
+            self._engine = Inference(network, memory_budget=self.memory_budget)
         elif network is self._counted:
             network.fill(self._engine.conditionals)
         else:

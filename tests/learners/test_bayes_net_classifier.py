@@ -21,6 +21,7 @@ from stream_bayes import (
 from stream_bayes.core import _family_counts
 from stream_bayes.core.graphs import needed_families
 from stream_bayes.errors import (
+    BudgetExceeded,
     StreamBayesError,
     UnknownFeature,
 )
@@ -207,6 +208,28 @@ def test_before_any_learning_nothing_is_told():
     assert model.predict_interval_one({"a": "x"}) == {}
     with pytest.raises(StreamBayesError):
         model.conditional("a")
+
+
+def test_where_values_are_missing_the_budget_of_the_model_says_what_an_answer_may_take():
+    side = range(10)
+    grid = {f"{i},{j}": [f"{i - 1},{j}"] * (i > 0) + [f"{i},{j - 1}"] * (j > 0) for i in side for j in side}
+    shares = {}
+    for budget in (None, 10_000_000, 125_000):
+        model = BayesNetClassifier(grid, target="0,0", memory_budget=budget)
+        for value in (True, False):
+            model.learn_one(dict.fromkeys(grid, value), value)
+        if budget != 125_000:
+            shares[budget] = model.predict_proba_one({"9,9": True}), model.conditional("9,9", {"0,0": True})
+            continue
+        assert model.predict_one(dict.fromkeys(grid, True)) is True  # which needs no such answer
+        refused = pytest.raises(BudgetExceeded, match="the budget is 125,000; raise memory_budget")
+        with refused:
+            model.predict_proba_one({"9,9": True})
+        with refused:
+            model.joint_log_likelihood({"9,9": True})
+        with refused:
+            model.conditional("9,9")
+    assert shares[None] == shares[10_000_000]
 
 
 def test_a_given_prior_counts_as_given():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Numeric, Schema, Structure
-from stream_bayes.core.em import WindowCounts
+from stream_bayes.core.em import StepwiseCounts, WindowCounts
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotSupported
 
 EXAMPLES = 20 if stream_bayes.compiled else 4
@@ -343,6 +343,18 @@ def test_a_tree_of_cliques_too_large_is_refused_before_anything_changes():
     grid = {f"{i},{j}": [f"{i - 1},{j}"] * (i > 0) + [f"{i},{j - 1}"] * (j > 0) for i in side for j in side}
     with pytest.raises(BudgetExceeded, match="bytes at a time"):
         BayesNet(grid, schema=Schema({name: ["a", "b"] for name in grid}), missing="stepwise-em")
+
+
+def test_the_budget_of_the_model_says_what_expectations_may_take():
+    causes = [f"cause {k}" for k in range(9)]  # each two have an effect: one clique of 8**9 cells, a gibibyte
+    effects = {f"{a} and {b}": [a, b] for a, b in combinations(causes, 2)}
+    graph = {**effects, **dict.fromkeys(causes, ())}
+    schema = Schema({name: list(range(8)) if name in causes else ["yes", "no"] for name in graph})
+    for budget, said in ((None, "268,435,456"), (2**29, "536,870,912")):
+        with pytest.raises(BudgetExceeded, match=f"the budget is {said}; raise memory_budget"):
+            BayesNet(graph, schema=schema, missing="stepwise-em", memory_budget=budget)
+    model = BayesNet(graph, schema=schema, missing="stepwise-em", memory_budget=2**40)
+    assert isinstance(model._store, StepwiseCounts) and model._store.engine().memory_budget == 2**40
 
 
 @pytest.mark.parametrize(
