@@ -17,8 +17,10 @@ from stream_bayes import (
     Nominal,
     Numeric,
     Schema,
+    Structure,
 )
 from stream_bayes.core import _family_counts
+from stream_bayes.core.class_of_network import ClassOfNetwork
 from stream_bayes.core.graphs import needed_families
 from stream_bayes.errors import (
     BudgetExceeded,
@@ -200,6 +202,31 @@ def test_intervals_hold_what_they_promise(named, missing):
     drawn = posterior_draws(model, x, rng)
     assert float(((drawn > low) & (drawn < high)).mean()) > 0.92
     assert high - low < 1.25 * float(np.quantile(drawn, 0.975) - np.quantile(drawn, 0.025))
+
+
+def test_only_where_something_of_the_blanket_is_missing_is_anything_summed(monkeypatch):
+    summed: list[object] = []
+    infer = ClassOfNetwork.infer
+
+    def noted(reading: ClassOfNetwork, row: Any) -> None:
+        summed.append(row)
+        infer(reading, row)
+
+    monkeypatch.setattr(ClassOfNetwork, "infer", noted)
+    structure = STRUCTURES["around"]
+    events = [(dict.fromkeys(NAMES, value), label, 1.0) for value, label in (("x", "yes"), ("y", "no"))]
+    model = learned(events, structure)
+    blanket = dict.fromkeys(("a", "b", "c", "d"), "x")
+    assert set(blanket) == {*Structure(structure).markov_blanket("class")}
+    for x in (blanket, dict.fromkeys(NAMES, "x"), blanket | {"f": "y"}):
+        model.predict_proba_one(x)
+        model.predict_proba_many([x, x])
+    assert not summed
+    for name in blanket:
+        x = {other: "x" for other in NAMES if other != name}
+        model.predict_proba_one(x)
+        model.predict_proba_many([x, x])
+    assert len(summed) == 4 * 3
 
 
 def test_before_any_learning_nothing_is_told():
