@@ -71,8 +71,9 @@ class CodedNetwork:
             raise BadStructure(
                 f"variable {shown(self.variables[self.sizes.index(0)])} needs at least one label"
             )
+        tables = network.tables  # before there is room for them: a learner refuses to make what is too large
         self.conditionals = Conditionals(self.sizes, self.parents)
-        self.load(network)
+        self._take_over(network, tables)
 
     def fits(self, network: Network) -> bool:
         """Whether another network has this structure, and as many labels of each variable."""
@@ -82,6 +83,9 @@ class CodedNetwork:
 
     def load(self, network: Network) -> None:
         """Take over the labels and tables of a network that fits; if one is refused, nothing has changed."""
+        self._take_over(network, network.tables)  # asked for once: a learner makes them
+
+    def _take_over(self, network: Network, tables: Tables) -> None:
         labels = [tuple(network.states[v]) for v in self.variables]
         codes = self.codes
         if labels != self.labels:
@@ -91,17 +95,23 @@ class CodedNetwork:
                     raise BadStructure(
                         f"the labels of {shown(variable)} are not all different: {shown(several)}"
                     )
-        tables = network.tables  # asked for once: a learner makes them
-        self.fill({v: _of(tables, v, "a table") for v in self.variables})
+        self._fill({v: _of(tables, v, "a table") for v in self.variables}, labels)
         self.labels, self.codes = labels, codes
 
     def fill(self, tables: Tables) -> None:
         """Take over the tables of some variables; if one of them is refused, nothing has changed."""
-        checked = [(place, self._checked(place, tables[v])) for v in tables for place in (self.place(v),)]
+        self._fill(tables, self.labels)
+
+    def _fill(self, tables: Tables, labels: list[tuple[Value, ...]]) -> None:
+        checked = [
+            (place, self._checked(place, tables[v], labels)) for v in tables for place in (self.place(v),)
+        ]
         for place, numbers in checked:
             self.conditionals.fill(place, numbers)
 
-    def _checked(self, place: int, given: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def _checked(
+        self, place: int, given: npt.ArrayLike, labels: list[tuple[Value, ...]]
+    ) -> npt.NDArray[np.float64]:
         variable = self.variables[place]
         family = [*self.parents[place], place]
         try:
@@ -118,7 +128,7 @@ class CodedNetwork:
         bad = self.conditionals.bad_cell(place, numbers)
         if bad >= 0:
             at = np.unravel_index(bad, shape)[:-1]
-            row = {self.variables[u]: self.labels[u][code] for u, code in zip(family[:-1], at, strict=True)}
+            row = {self.variables[u]: labels[u][code] for u, code in zip(family[:-1], at, strict=True)}
             raise BadStructure(
                 f"the table of {shown(variable)}{f', row {shown(row)}' if row else ''}: expected finite numbers of at "
                 f"least 0, not all of them 0; got {shown(table[at].tolist())}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from stream_bayes.core.inference import Inference
 from stream_bayes.core.network import DiscreteNetwork
 from stream_bayes.core.structure import Structure
 from stream_bayes.errors import (
+    BadStructure,
     BadValue,
     ImpossibleEvidence,
     InUse,
@@ -60,6 +62,17 @@ def test_targets_and_methods_are_checked():
         engine.query("call", samples=0)
     with pytest.raises(BadValue, match="memory_budget"):
         Inference(ALARM, memory_budget=0)
+
+
+def test_a_row_of_nothing_is_named_by_its_parents_labels():
+    lawn = Structure({"rain": [], "lawn": ["rain"]})
+    states = {"rain": ["yes", "no"], "lawn": ["wet", "dry"]}
+    tables: dict[str, Any] = {"rain": [0.5, 0.5], "lawn": [[1.0, 0.0], [0.0, 0.0]]}
+    careless = DiscreteNetwork(lawn, states, tables, tolerance=1.0)
+    with pytest.raises(
+        BadStructure, match=r"the table of 'lawn', row {'rain': 'no'}: expected .* not all of them 0"
+    ):
+        Inference(careless)
 
 
 def test_codes_are_checked():

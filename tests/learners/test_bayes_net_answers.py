@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from stream_bayes import BayesNet, DiscreteNetwork, Schema, Structure
+from stream_bayes import BayesNet, BayesNetClassifier, DiscreteNetwork, Schema, Structure
 from stream_bayes.errors import (
     BadValue,
     BudgetExceeded,
@@ -231,3 +231,28 @@ def test_exact_answers_keep_to_the_budget_of_the_model_and_another_way_is_taken_
             model.query(first, {last: True})
         answer = model.query(first, {last: True}, rng=np.random.default_rng(1))
         assert answer.method == "likelihood-weighting" and "125,000" in answer.reason
+
+
+def test_a_table_that_does_not_fit_is_refused_before_there_is_room_for_it():
+    """With 40 parents it would have 2**41 cells, 16 tebibytes."""
+    names = [f"v{k}" for k in range(40)]
+    parents = dict.fromkeys(names, ())
+    row = dict.fromkeys(names, "low"), dict.fromkeys(names, "high")
+    model = BayesNet({**parents, "effect": names})
+    classifier = BayesNetClassifier({**parents, "class": [], "effect": ["class", *names]})
+    for x in row:
+        model.learn_one({**x, "effect": x["v0"]})
+        classifier.learn_one({**x, "effect": x["v0"]}, x["v0"])
+    for ask in (
+        lambda: model.query("effect", {"v0": "low"}),
+        lambda: model.query("effect", {"v0": "low"}, rng=np.random.default_rng(1)),
+        lambda: model.cpt("effect"),
+        lambda: model.sample(1, np.random.default_rng(1)),
+        lambda: model.log_likelihood_one({"v0": "low"}),
+        lambda: classifier.predict_proba_one({"v0": "low", "effect": "high"}),
+        lambda: classifier.conditional("effect"),
+    ):
+        with pytest.raises(BudgetExceeded, match=r"the table of 'effect' given .* would need [\d,]+ bytes"):
+            ask()
+    whole = classifier.predict_proba_one({**row[0], "effect": "low"})  # its own row is all that is needed
+    assert whole["low"] > whole["high"] > 0.0
