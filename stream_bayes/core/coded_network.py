@@ -140,8 +140,10 @@ class CodedNetwork:
         try:
             return self._places[variable]
         except (KeyError, TypeError):  # TypeError: a list, say
+            many = isinstance(variable, tuple)
+            hint = "; several variables go in a list, a tuple is one name" if many else ""
             raise UnknownFeature(
-                f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}"
+                f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
             ) from None
 
     def note(self, evidence: Evidence, findings: Findings) -> None:

@@ -172,7 +172,10 @@ class Answering:
             number = read_number(variable, known, True)
             bins: Any = self._store.encoder.bins
             return values.values[bins.code_of(feature.slot, number)]
-        value = canonical(known, feature=variable)
+        try:
+            value = canonical(known, feature=variable)
+        except BadValue:
+            return known  # no value at all: the engine says what may be evidence
         return OTHER if values.find(value) < 0 <= values.other else value
 
     # -- reading the model --------------------------------------------------------------------------------------------

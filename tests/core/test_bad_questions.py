@@ -48,6 +48,8 @@ def test_targets_and_methods_are_checked():
     engine = Inference(ALARM)
     with pytest.raises(UnknownFeature, match="no variable 'smoke'"):
         engine.query("smoke")
+    with pytest.raises(UnknownFeature, match="several variables go in a list, a tuple is one name"):
+        engine.query(("call", "alarm"))
     with pytest.raises(BadValue, match="a list of different ones"):
         engine.query(["call", "call"])
     with pytest.raises(BadValue, match=re.escape("expected a variable or a list of different ones, got []")):
