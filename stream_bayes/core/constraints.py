@@ -16,6 +16,7 @@ from stream_bayes.core.pair_tables import pair_tables
 from stream_bayes.core.patterns import Pattern
 from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.structure import Structure
+from stream_bayes.core.structure_input import read_edges
 from stream_bayes.core.values import Value, name_order, shown
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 
@@ -150,7 +151,7 @@ class PC:
         if self.max_given is not None and (type(self.max_given) is not int or self.max_given < 0):
             raise BadValue(f"max_given: expected a whole number from 0 on, or None, got {self.max_given!r}")
         for name in ("required", "forbidden"):
-            object.__setattr__(self, name, tuple([(parent, child) for parent, child in getattr(self, name)]))
+            object.__setattr__(self, name, read_edges(getattr(self, name), name))
         both = [edge for edge in self.required if edge in self.forbidden]
         if both:
             raise BadStructure(

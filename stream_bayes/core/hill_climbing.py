@@ -20,6 +20,7 @@ from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.scores import BIC, Score, check_score
 from stream_bayes.core.search_result import Move, SearchResult
 from stream_bayes.core.structure import Structure
+from stream_bayes.core.structure_input import read_edges
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BadStructure, BadValue
 
@@ -76,7 +77,7 @@ class HillClimbing:
 
     def __post_init__(self) -> None:
         for name in ("required", "forbidden"):
-            object.__setattr__(self, name, tuple([(parent, child) for parent, child in getattr(self, name)]))
+            object.__setattr__(self, name, read_edges(getattr(self, name), name))
         for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < least:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from stream_bayes.core.values import Value, canonical, name_order, shown, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
-__all__ = ["DirectedGraph", "Parents", "from_edges", "from_graph", "from_json", "from_parents"]
+__all__ = ["DirectedGraph", "Parents", "from_edges", "from_graph", "from_json", "from_parents", "read_edges"]
 
 Parents: TypeAlias = tuple[tuple[Value, ...], list[list[int]]]
 
@@ -77,12 +77,26 @@ def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
         )
     parents: dict[Value, list[Value]] = {_name(variable): [] for variable in variables}
     for edge in edges:
-        if not isinstance(edge, (tuple, list)) or len(edge) != 2:
-            raise BadStructure(f"expected edges (parent, child), got {shown(edge)}")
-        parent, child = map(_name, edge)
+        parent, child = _edge(edge)
         parents.setdefault(parent, [])
         parents.setdefault(child, []).append(parent)
     return from_parents(parents)
+
+
+def read_edges(edges: object, what: str) -> tuple[tuple[Value, Value], ...]:
+    """Read edges `(parent, child)` that are required, say, or forbidden.
+
+    Examples
+    --------
+    >>> read_edges([["rain", "wet"]], "required")
+    (('rain', 'wet'),)
+    """
+    if not isinstance(edges, Iterable) or isinstance(edges, (str, bytes, Mapping)):
+        raise BadStructure(f"{what}: expected a list of edges (parent, child), got {shown(edges)}")
+    try:
+        return tuple([_edge(edge) for edge in edges])
+    except BadStructure as error:
+        raise BadStructure(f"{what}: {error}") from None
 
 
 def from_graph(graph: DirectedGraph) -> Parents:
@@ -135,6 +149,12 @@ def _name(name: object) -> Value:
         raise BadStructure(
             f"a variable's name: {str(error).removeprefix('value: ').partition(';')[0]}"
         ) from None
+
+
+def _edge(edge: object) -> tuple[Value, Value]:
+    if not isinstance(edge, (tuple, list)) or len(edge) != 2:
+        raise BadStructure(f"expected edges (parent, child), got {shown(edge)}")
+    return _name(edge[0]), _name(edge[1])
 
 
 def _parents_of(child: object, several: object) -> list[Value]:

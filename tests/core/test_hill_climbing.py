@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream_bayes.core.constraints import PC
 from stream_bayes.core.equivalence import Difference
 from stream_bayes.core.family_scores import FamilyScorer
 from stream_bayes.core.hill_climbing import HillClimbing
@@ -240,6 +241,23 @@ def test_edges_that_contradict_one_another_are_refused() -> None:
         circle.search(sample_of_three(), Structure({"a": [], "b": [], "c": []}))
     with pytest.raises(UnknownFeature, match="'z'"):
         HillClimbing(forbidden=[("a", "z")]).search(sample_of_three())
+
+
+@pytest.mark.parametrize("rule", ["required", "forbidden"])
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        (["ab"], r"expected edges \(parent, child\), got 'ab'"),
+        ([("a", "b", "c")], r"expected edges \(parent, child\), got \('a', 'b', 'c'\)"),
+        ([("a", 0.5j)], "a variable's name: expected str"),
+        ("ab", r"expected a list of edges \(parent, child\), got 'ab'"),
+        (None, r"expected a list of edges \(parent, child\), got None"),
+    ],
+)
+def test_what_is_no_edge_is_no_rule(rule: str, edges: Any, message: str) -> None:
+    for search in (HillClimbing, PC):
+        with pytest.raises(BadStructure, match=f"{rule}: {message}"):
+            search(**{rule: edges})
 
 
 @pytest.mark.parametrize(
