@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from stream_bayes.core.equivalence import check_same_variables
 from stream_bayes.core.family_scores import FamilyScorer
 from stream_bayes.core.sample import Sample, check_sample
 from stream_bayes.core.scores import K2, Score, check_score
@@ -84,7 +83,12 @@ class K2Search:
         """
         check_sample(sample)
         order = tuple(self.order)
-        check_same_variables(sorted(order, key=name_order), sample.variables)
+        if set(order) != set(sample.variables):
+            wrong = sorted(set(order) ^ set(sample.variables), key=name_order)
+            raise BadStructure(
+                f"order: expected each of {shown(sample.variables)} once; {shown(wrong[0])} is "
+                f"{'none of them' if wrong[0] in order else 'missing'}"
+            )
         scorer = FamilyScorer(sample, self.score)
         names = sample.variables
         start = Structure.from_edges((), names)

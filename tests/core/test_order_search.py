@@ -94,8 +94,10 @@ def test_what_is_no_order_is_refused() -> None:
     sample = Sample({"a": [0], "b": [0]}, {"a": 1, "b": 1})
     with pytest.raises(BadStructure, match=r"each variable once, got .*'a'"):
         K2Search("aba")
-    with pytest.raises(BadStructure, match="'b'"):
+    with pytest.raises(BadStructure, match=r"order: expected each of \('a', 'b'\) once; 'b' is missing"):
         K2Search("a").search(sample)
+    with pytest.raises(BadStructure, match="'c' is none of them"):
+        K2Search("abc").search(sample)
     with pytest.raises(BadValue, match="max_parents: expected a whole number"):
         K2Search("ab", max_parents=-1)
     with pytest.raises(BadValue, match="max_families: expected a whole number"):
