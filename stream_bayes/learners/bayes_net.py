@@ -223,7 +223,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         >>> model.cpt("coin")[()]
         {'heads': 0.75, 'tails': 0.25}
         """
-        return cls(network.structure, network=network, network_weight=weight, **settings)
+        return cls(_read_structure(None, network), network=network, network_weight=weight, **settings)
 
     @property
     def _supervised(self) -> bool:

@@ -125,6 +125,14 @@ LAWN = DiscreteNetwork(
 )
 
 
+@pytest.mark.parametrize("network", ["lawn.bif", Structure({"rain": []})])
+def test_what_is_no_network_is_not_taken_for_one(network):
+    with pytest.raises(BadValue, match="network must be a DiscreteNetwork, as read_bif returns it, not"):
+        BayesNet.from_network(network)
+    with pytest.raises(BadValue, match="network must be a DiscreteNetwork, as read_bif returns it, not"):
+        BayesNet({"rain": []}, network=network)
+
+
 def test_a_given_network_is_worth_so_many_samples():
     model = BayesNet.from_network(LAWN, weight=10, strength=0)
     for _ in range(5):
