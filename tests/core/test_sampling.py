@@ -125,6 +125,38 @@ def test_chains_that_do_not_meet_have_a_large_r_hat():
     assert loose.sampled.r_hat < 1.02
 
 
+def test_chains_that_all_drift_the_same_way_have_a_large_r_hat():
+    often = np.repeat([0.1, 0.9], 1000)
+    cells = (np.random.default_rng(1).random((4, 2000)) < often).astype(np.int64)
+    found = chain_estimate(cells, 2)
+    assert found.r_hat is not None and found.r_hat > 1.5
+
+
+def test_sweeps_before_the_chains_forget_where_they_began_do_not_count():
+    """Rows are drawn as if nothing were known, and so begin far from what the evidence says."""
+    network = DiscreteNetwork(
+        Structure({"v0": [], **{f"v{k}": [f"v{k - 1}"] for k in range(1, 6)}}),
+        {f"v{k}": [0, 1] for k in range(6)},
+        {"v0": [0.97, 0.03], **{f"v{k}": [[0.98, 0.02], [0.02, 0.98]] for k in range(1, 6)}},
+    )
+    evidence = {"v5": 1, "v0": {0: 1.0, 1: 300.0}}
+    engine = Inference(network)
+    assert engine.query("v2", evidence)[1] > 0.95
+    early, late = (
+        engine.query(
+            "v2",
+            evidence,
+            method="gibbs",
+            rng=np.random.default_rng(1),
+            samples=160,
+            chains=40,
+            burn_in=sweeps,
+        )[1]
+        for sweeps in (0, 1000)
+    )
+    assert early < 0.6 and late > 0.9
+
+
 def test_independent_draws_count_fully_and_repeated_ones_do_not():
     rng = np.random.default_rng(1)
     cells = rng.integers(0, 2, (4, 5000))
