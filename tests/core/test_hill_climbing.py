@@ -165,6 +165,49 @@ def test_tabu_and_restarts_are_never_worse_than_climbing_once() -> None:
     assert restarted.families > once.families
 
 
+def test_tabu_goes_down_before_it_goes_up_and_not_back() -> None:
+    """Of four variables whose sum is even, three tell nothing of one another: the first edges lead down."""
+    number = np.arange(160)
+    a, b, c = number % 2, number // 2 % 2, number // 4 % 2
+    sample = Sample({"a": a, "b": b, "c": c, "d": a ^ b ^ c}, dict.fromkeys("abcd", 2))
+    assert HillClimbing().search(sample).structure.edges == ()
+    assert HillClimbing(tabu=3, patience=1).search(sample).structure.edges == ()
+    found = HillClimbing(tabu=3).search(sample)
+    assert sorted([len(found.structure.parents(v)) for v in "abcd"]) == [0, 0, 0, 3]
+    assert found.score > found.start_score + 50.0
+
+
+def test_restarts_come_out_of_a_top_from_which_turned_edges_do_not_lead() -> None:
+    rng = np.random.default_rng(39)
+    columns: dict[str, Any] = {}
+    for k in range(6):
+        above = [columns[name] for name in columns if rng.random() < 0.6]
+        chance = rng.random((2,) * len(above))[tuple(above)] if above else rng.random()
+        columns[f"v{k}"] = (rng.random(400) < chance).astype(int)
+    sample = Sample(columns, dict.fromkeys(columns, 2))
+    once = HillClimbing().search(sample)
+    again = HillClimbing(restarts=5, disturbance=2).search(sample, rng=np.random.default_rng(0))
+    assert again.score > once.score + 10.0
+
+
+def test_what_is_required_stays_as_it_is_though_it_costs() -> None:
+    useless = Sample({"a": [0, 0, 1, 1] * 20, "b": [0, 1] * 40}, {"a": 2, "b": 2})
+    for kept in (
+        HillClimbing(required=[("b", "a")]),
+        HillClimbing(required=[("b", "a")], tabu=2),
+        HillClimbing(required=[("b", "a")], restarts=3),
+    ):
+        assert kept.search(useless, rng=np.random.default_rng(1)).structure.edges == (("b", "a"),)
+    sky, wind = np.random.default_rng(1).integers(0, 2, (2, 500))
+    sample = Sample({"sky": sky, "wind": wind, "rain": sky & wind}, dict.fromkeys(["sky", "wind", "rain"], 2))
+    apart = [("wind", "sky"), ("sky", "wind")]
+    start = Structure({"wind": [], "rain": ["wind"], "sky": ["rain"]})
+    assert HillClimbing(forbidden=apart).search(sample, start).structure.parents("rain") == ("sky", "wind")
+    for required in start.edges:
+        found = HillClimbing(forbidden=apart, required=[required]).search(sample, start)
+        assert required in found.structure.edges
+
+
 def test_a_search_that_spent_its_families_says_so() -> None:
     sample = drawn_from(LAWN, 2_000, 1)
     all_of_it = HillClimbing().search(sample)

@@ -114,6 +114,8 @@ def test_auto_samples_where_the_exact_answer_does_not_fit_and_says_why():
     engine = Inference(network, memory_budget=400)
     with pytest.raises(BudgetExceeded, match="which needs rng="):
         engine.query((5, 5))
+    with pytest.raises(BudgetExceeded, match="raise memory_budget"):
+        engine.query((5, 5), method="exact", rng=np.random.default_rng(1))
     answer = engine.query((5, 5), rng=np.random.default_rng(1), samples=3_000)
     assert answer.method == "likelihood-weighting"
     assert "would need" in answer.reason
