@@ -30,6 +30,7 @@ core.inputs
 core.event
 core.stream_time
 core.payloads
+core._ahead
 core._cells
 core._rows
 core._vocabulary

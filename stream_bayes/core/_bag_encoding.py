@@ -72,6 +72,7 @@ class BagEncoder(Encoder):
         """Fill the row from `x`, in the dict's order."""
         row: Row = self.row
         n: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t = -1
         code: cython.int
         count: cython.double
         tokens: Vocabulary = self.tokens
@@ -83,9 +84,11 @@ class BagEncoder(Encoder):
         row.numbers = 0
         row.whole = True
         row.reserve(len(event), 0)
+        tokens.foresee(event)
         codes: cython.int[::1] = row.code
         amounts: cython.double[::1] = row.amount
         for token, value in event.items():
+            k += 1
             if value is ONE:  # most counts are, and then nothing need be converted or checked
                 count = 1.0
             elif type(value) is int or type(value) is float:
@@ -105,7 +108,7 @@ class BagEncoder(Encoder):
                     )
                 if not is_whole(count):
                     row.whole = False
-            code = tokens.lookup(token)
+            code = tokens.recall(k, token)
             if code < 0:
                 code = self.meet_token(token, learning)
                 if code < 0:

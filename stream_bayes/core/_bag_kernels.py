@@ -39,6 +39,7 @@ class MultinomialReading(Reading):
         below: cython.double
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
+        values.foresee(row, 0)
         for k in range(row.entries):
             if held[code[k]]:
                 words += amount[k]
@@ -90,6 +91,7 @@ class ComplementReading(Reading):
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         cell: cython.Py_ssize_t
+        values.foresee(row, 0)
         for y in range(classes):
             total += values.present[y]
             self.share[y] = 1.0
@@ -185,6 +187,7 @@ class BernoulliReading(Reading):
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         cell: cython.Py_ssize_t
+        values.foresee(row, 0)
         for y in range(self.tables.labels):
             total = self.tables.class_weight[y]
             if total + 2.0 * self.strength <= 0.0:

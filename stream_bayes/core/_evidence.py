@@ -66,8 +66,9 @@ class EvidenceTable:
         found = np.empty(len(bag), np.int32)
         codes: cython.int[::1] = found
         vocabulary: Vocabulary = self.vocabulary
+        vocabulary.foresee(bag)
         for token in bag:
-            codes[n] = vocabulary.find(token)
+            codes[n] = vocabulary.recall(n, token)
             n += 1
         return found
 

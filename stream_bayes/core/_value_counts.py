@@ -9,6 +9,7 @@ import cython
 import numpy as np
 
 if not cython.compiled:
+    from stream_bayes.core._ahead import soon
     from stream_bayes.core._cells import samples_of, take
     from stream_bayes.core._histogram import CountHistogram
     from stream_bayes.core._layout import Layout
@@ -54,6 +55,19 @@ class ValueCounts:
         self.histogram = histogram
 
     @cython.cfunc
+    def foresee(self, row: Row, label: cython.Py_ssize_t):
+        """Ask for the cells of all values of a row at once; of many words, each is on a cache line of its own."""
+        if not cython.compiled:
+            return
+        layout: Layout = self.layout
+        stride: cython.Py_ssize_t = layout.classes
+        k: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        for k in range(row.entries):
+            position = layout.start[row.feature[k]] + row.code[k]
+            soon(cython.address(self.weight[position * stride + label]))
+
+    @cython.cfunc
     def add(self, row: Row, unit: cython.double):
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
@@ -63,6 +77,7 @@ class ValueCounts:
         position: cython.Py_ssize_t
         cell: cython.Py_ssize_t
         amount: cython.double
+        self.foresee(row, y)
         for k in range(row.entries):
             f = row.feature[k]
             position = layout.start[f] + row.code[k]

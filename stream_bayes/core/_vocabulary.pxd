@@ -1,3 +1,5 @@
+from stream_bayes.core._ahead cimport same_listed, soon, soon_listed
+
 cdef class Vocabulary:
     cdef public list values
     cdef public object limit
@@ -7,6 +9,9 @@ cdef class Vocabulary:
     cdef public int other
     cdef unsigned long long[::1] table
     cdef int bits
+    cdef unsigned long long[::1] marks
+    cdef foresee(self, dict values)
+    cdef int recall(self, Py_ssize_t k, object value)
     cdef Py_ssize_t seek(self, object value, unsigned long long mark)
     cdef reserve(self, Py_ssize_t values)
     cpdef int find(self, object value)
