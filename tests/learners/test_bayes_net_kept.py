@@ -150,6 +150,25 @@ def test_a_given_network_is_worth_so_many_samples():
         model.structure = Structure({"rain": [], "lawn": []})
 
 
+def test_what_was_given_does_not_fade():
+    model = BayesNet.from_network(LAWN, weight=10, strength=0, half_life=1.0)
+    for _ in range(20):
+        model.learn_one({"rain": "yes"})
+    fresh = sum(0.5**k for k in range(20))
+    assert model.cpt("rain")[()]["yes"] == pytest.approx((2.0 + fresh) / (10.0 + fresh), abs=1e-12)
+
+
+def test_beside_values_that_come_later_what_was_given_stays_in_its_place():
+    model = BayesNet.from_network(LAWN, weight=10, strength=0)
+    model.learn_one({"rain": "no", "lawn": "flooded"}, 5.0)
+    model.learn_one({"rain": "hail", "lawn": "wet"})
+    assert {row: list(shares.values()) for row, shares in model.cpt("lawn").items()} == {
+        ("yes",): pytest.approx([0.9, 0.1, 0.0]),
+        ("no",): pytest.approx([0.5 / 15, 9.5 / 15, 5.0 / 15]),
+        ("hail",): [1.0, 0.0, 0.0],
+    }
+
+
 def test_a_learned_network_goes_through_a_file(tmp_path):
     model = BayesNet.from_network(LAWN, strength=0)
     write_bif(model.to_network(), tmp_path / "lawn.bif")

@@ -208,6 +208,25 @@ def test_with_3_values_in_10_missing_the_other_steps_beat_it_on_average(step, sh
     assert losses[:, 0].mean() < losses[:, 1].mean() - 0.02, losses
 
 
+def test_until_it_is_run_again_over_the_window_the_tables_stay():
+    model = BayesNet({"a": []}, schema=Schema({"a": ["x", "y"]}), missing="window-em", window=40, every=10)
+    for number in range(1, 31):
+        before = model.cpt("a")[()]
+        model.learn_one({"a": "x"})
+        assert (model.cpt("a")[()] != before) == (number % 10 == 0)
+    model.learn_one({"a": "y"})
+    before = model.cpt("a")[()]
+    model.research()
+    assert model.cpt("a")[()] != before
+
+
+def test_a_step_of_an_event_of_more_weight_is_as_long_as_so_many():
+    model = BayesNet({"a": []}, strength=0, missing="stepwise-em")
+    model.learn_one({"a": "x"}, 5.0)
+    model.learn_one({"a": "y"}, 2.0)
+    assert model.cpt("a")[()]["x"] == pytest.approx((1.0 - 3.0**-0.7) ** 2)
+
+
 def test_a_variable_never_seen_is_found_over_a_window():
     """Two kinds of days, of which only what they bring is seen."""
     rng = np.random.default_rng(4)
