@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from stream_bayes.core.exact import Exact
+from stream_bayes.core.exact import KEPT_TREES, Exact
 from stream_bayes.core.inference import Inference
 from stream_bayes.core.network import DiscreteNetwork
+from stream_bayes.core.structure import Structure
 from stream_bayes.errors import (
     BadStructure,
     BadValue,
@@ -112,6 +114,22 @@ def test_what_a_refused_network_brought_is_not_taken_over():
         with pytest.raises(BadStructure, match=message):
             engine.load(SimpleNamespace(structure=ALARM.structure, states=states, tables=tables))
     assert dict(engine.query("burglary", {"call": "yes"})) == before
+
+
+def test_not_every_kind_of_question_is_kept():
+    coins = [f"coin {k}" for k in range(13)]
+    engine = Inference(
+        DiscreteNetwork(
+            Structure(dict.fromkeys(coins, ())),
+            {coin: ["heads", "tails"] for coin in coins},
+            {coin: [0.25, 0.75] for coin in coins},
+        )
+    )
+    pairs = list(combinations(coins, 2))
+    assert len(pairs) > KEPT_TREES
+    for pair in 2 * pairs:
+        assert engine.query(list(pair))["heads", "tails"] == pytest.approx(0.25 * 0.75)
+    assert len(engine._exact._kept) <= KEPT_TREES
 
 
 def test_answers_do_not_depend_on_what_was_asked_before():

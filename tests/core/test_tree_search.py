@@ -74,6 +74,25 @@ def test_pairs_are_weighed_over_the_rows_that_have_both(drawn: Drawn) -> None:
     assert found == pytest.approx(heaviest, abs=1e-9)
 
 
+def test_a_pair_that_few_rows_have_is_not_the_weaker_for_it() -> None:
+    """Together all rows say most of a and c, but each row says most of a and b, then of b and c."""
+    pairs = {
+        ("a", "b"): (5, 0),
+        ("b", "c"): (18, 2),
+        ("a", "c"): (80, 20),
+    }  # how often they agree, and do not
+    rows = [
+        {one: value, other: value if like else 1 - value}
+        for (one, other), times in pairs.items()
+        for like, often in zip((True, False), times, strict=True)
+        for value in (0, 1)
+        for _ in range(often)
+    ]
+    columns = {name: [row.get(name, -1) for row in rows] for name in "abc"}
+    found = chow_liu_tree(Sample(columns, dict.fromkeys("abc", 2)))
+    assert skeleton(found) == {frozenset("ab"), frozenset("bc")}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_tree_is_got_back(seed: int) -> None:
     source = random.Random(seed)
