@@ -118,14 +118,16 @@ def test_the_class_of_a_known_structure_is_found(seed: int) -> None:
 @pytest.mark.parametrize("seed", [1, 16, 24, 42])  # where it would matter who is asked first
 def test_other_names_leave_the_same_edges(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    columns: dict[int, Any] = {}
+    columns: dict[Any, Any] = {}
     for k in range(6):
         above = [columns[v] for v in columns if rng.random() < 0.5]
         chance = rng.random((2,) * len(above))[tuple(above)] if above else rng.random()
         columns[k] = (rng.random(300) < chance).astype(int)
-    other = {5 - k: column for k, column in columns.items()}
+    turned = {k: 5 - k for k in columns}
+    other = {turned[k]: column for k, column in columns.items()}
     one, two = (PC().search(Sample(named, dict.fromkeys(named, 2))).structure for named in (columns, other))
-    assert {frozenset(edge) for edge in one.edges} == {frozenset((5 - a, 5 - b)) for a, b in two.edges}
+    back: dict[Any, Any] = {new: old for old, new in turned.items()}
+    assert {frozenset(edge) for edge in one.edges} == {frozenset((back[a], back[b])) for a, b in two.edges}
 
 
 def test_contradictory_tests_are_told() -> None:
