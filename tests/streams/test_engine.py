@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import time
 from collections.abc import Sequence
 from functools import cache
 from itertools import count
@@ -16,6 +18,7 @@ from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadSnapshot, NotOwner, SourceError
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
 from stream_bayes.streams.sink import Result
@@ -219,6 +222,28 @@ def test_results_are_promised_once_where_source_and_sinks_are_of_one_medium() ->
     assert Engine(Step(served(NaiveBayes())), source, predictions=sink).delivery == "at least once"
     sink.medium = "none"
     assert Engine(Step(served(NaiveBayes())), source, predictions=sink).delivery == "exactly once"
+
+
+def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> None:
+    files, healthy = FaultyFileSystem(), []
+
+    def told(progress: Progress) -> None:
+        while sum(engine.snapshots) < progress.taken:  # the first one, and one after each event before this
+            time.sleep(0.001)
+        healthy.append(engine.healthy)
+        files.refusal = errno.ENOSPC if progress.taken < 5 else None
+
+    engine = Engine(
+        Step(served(NaiveBayes())),
+        ListSource(days(7)),
+        store=SnapshotStore(tmp_path, file_system=files),
+        schedule=Schedule(every_events=1),
+        batch=1,
+    )
+    engine.watch(told)
+    engine.run()
+    assert healthy == [True, True, True, False, False, True, True]
+    assert not engine.healthy  # it has ended
 
 
 @pytest.mark.parametrize(
