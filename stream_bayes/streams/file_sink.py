@@ -96,7 +96,8 @@ class FileSink(ABC):
         self._length = length or 0
 
     def begin(self) -> None:
-        self._batch.clear()
+        # Always a new one: of a batch that the disk did not take, the error still holds the bytes.
+        self._batch = bytearray()
 
     def write(self, results: Sequence[Result]) -> None:
         self._batch += self._encoded(results)
@@ -116,10 +117,10 @@ class FileSink(ABC):
                 f"it holds {self._length} bytes, as before"
             ) from error
         self._length += len(data)
-        self._batch.clear()
+        self._batch = bytearray()
 
     def abort(self) -> None:
-        self._batch.clear()
+        self._batch = bytearray()
 
     def sync(self) -> None:
         try:
@@ -130,7 +131,7 @@ class FileSink(ABC):
             ) from error
 
     def close(self) -> None:
-        self._batch.clear()
+        self._batch = bytearray()
         if self._descriptor is not None:
             self._files.close(self._descriptor)
             self._descriptor = None

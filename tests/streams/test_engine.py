@@ -17,15 +17,18 @@ from stream_bayes.core.event import BadRecord, Event
 from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BadSnapshot, NotOwner, SourceError
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.csv_sink import CSVSink
 from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.file_system import FileSystem
+from stream_bayes.streams.json_sink import JSONLinesSink
 from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
-from stream_bayes.streams.sink import Result
+from stream_bayes.streams.sink import DeadLetter, Result
 from stream_bayes.streams.source import Record
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
-from stream_bayes.testing.faults import Crash, FaultyFileSystem
+from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
 from tests.streams.stages import STREAM, ListSink, ListSource
 from tests.streams.test_step import bytes_of, days, held, label, taken
 
@@ -138,6 +141,40 @@ def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(t
         else:
             break
     assert number > 60
+
+
+@pytest.mark.parametrize("survives", [Survives.SYNCED, Survives.NAMES])
+def test_a_power_cut_at_any_operation_on_state_and_outputs_leaves_no_trace(
+    tmp_path: Path, survives: Survives
+) -> None:
+    def left(directory: Path, files: FileSystem) -> list[bytes]:
+        store = SnapshotStore(directory / "state", file_system=files)
+        engine = Engine(
+            Step(served(NaiveBayes())),
+            ListSource(stream()[:40]),
+            predictions=JSONLinesSink(directory / "answers", file_system=files),
+            dead_letters=CSVSink(directory / "dead", DeadLetter, file_system=files),
+            store=store,
+            schedule=Schedule(every_events=10**6),  # at the end, so that nothing is written beside the stream
+            batch=16,
+        )
+        engine.run()
+        found = store.latest()
+        assert found is not None
+        outputs = [(directory / name).read_bytes() for name in ("answers", "dead")]
+        return [found.snapshot.to_bytes(), *outputs]
+
+    expected = left(tmp_path / "whole", FileSystem())
+    for number in count(1):
+        files = FaultyFileSystem(crash_at=number, survives=survives)
+        try:
+            left(tmp_path / str(number), files)
+        except Crash:
+            where = f"after a crash at {files.operations[-1]}, operation {number}"
+            assert left(tmp_path / str(number), FaultyFileSystem()) == expected, where
+        else:
+            break
+    assert number > 30
 
 
 def test_a_sink_that_raises_stops_the_run_and_the_next_one_repeats_nothing(tmp_path: Path) -> None:

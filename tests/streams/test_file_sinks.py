@@ -132,6 +132,23 @@ def test_a_full_disk_costs_the_batch_and_nothing_before_it(tmp_path, make):
     assert len((tmp_path / "out").read_bytes()) > len(before)
 
 
+@BOTH
+def test_a_batch_that_the_disk_did_not_take_can_be_let_go_of_while_its_error_is_told(tmp_path, make):
+    files = FaultyFileSystem()
+    sink = make(tmp_path / "out", file_system=files)
+    sink.open(None)
+    batch(sink, output(0))
+    files.refusal = errno.ENOSPC
+    with pytest.raises(SinkError, match="No space left on device") as told:
+        batch(sink, output(1))
+    assert told.tb is not None  # its frames still hold the bytes
+    sink.abort()
+    files.refusal = None
+    batch(sink, output(2))
+    sink.close()
+    assert (tmp_path / "out").stat().st_size == sink.length
+
+
 def test_a_sync_that_fails_is_told(tmp_path):
     files = FaultyFileSystem()
     sink = JSONLinesSink(tmp_path / "out", file_system=files)
