@@ -262,7 +262,8 @@ def test_results_are_promised_once_where_source_and_sinks_are_of_one_medium() ->
 
 
 def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> None:
-    files, healthy = FaultyFileSystem(), []
+    files = FaultyFileSystem()
+    healthy: list[bool] = []
 
     def told(progress: Progress) -> None:
         while sum(engine.snapshots) < progress.taken:  # the first one, and one after each event before this
