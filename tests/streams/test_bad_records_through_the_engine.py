@@ -7,6 +7,8 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from stream_bayes.streams.config import parse_config
 from stream_bayes.streams.pipeline import build
 
@@ -86,3 +88,23 @@ def test_bad_rows_are_dead_letters_and_the_stream_goes_on(tmp_path: Path) -> Non
     (tmp_path / "days.csv").write_bytes(b"\n".join(lines) + b"\n")
     told = reasons(tmp_path, "csv")
     assert told == {"ragged": 2, "not_utf8": 1, "unclosed_quote": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("csv", "sky,rain\n" + "grey,yes\n" * GOOD + "x" * 60 + ",yes\n"),
+        ("jsonl", '{"sky": "grey", "rain": "yes"}\n' * GOOD + '{"sky": "' + "x" * 60 + '", "rain": "yes"}\n'),
+    ],
+)
+def test_how_long_a_record_and_a_batch_may_be_is_what_the_pipeline_says(
+    tmp_path: Path, kind: str, content: str
+) -> None:
+    (tmp_path / f"days.{kind}").write_text(content)
+    told = PIPELINE.format(kind=kind).replace('target = "rain"', 'target = "rain", max_record_bytes = 50')
+    engine = build(parse_config(told + "batch = 7\n"), tmp_path)
+    batches: list[int] = []
+    engine.watch(lambda progress: batches.append(progress.taken))
+    engine.run()
+    assert engine.step.dead == {"too_long": 1}
+    assert batches == [7, 14, 21]
