@@ -16,7 +16,7 @@ from stream_bayes import BernoulliNB, Costs
 from stream_bayes.errors import BadLabel, BadValue, NotLearned
 from stream_bayes.mail import EmailTokens, SpamFilter
 from tests.mail.filters import counts, taught
-from tests.mail.making import plain, stream
+from tests.mail.making import HAM, SPAM, plain, stream
 
 TEXTS = st.sampled_from([f"{one} {other}" for one in "abcd" for other in "wxyz"])
 EVENTS = st.lists(st.tuples(TEXTS, st.sampled_from(["ham", "spam"])), max_size=25)
@@ -288,6 +288,56 @@ def test_a_verdict_costs_what_the_costs_say() -> None:
         assert verdict == ("spam" if chance >= 1 - 0.3 / 9 else "ham" if chance <= 0.3 else "unsure")
         assert bold.verdict_one(raw) == bold.predict_one(raw)
     assert seen == {"ham", "unsure", "spam"}
+
+
+def test_probabilities_are_learned_from_scores_of_before_a_message_was_learned() -> None:
+    model = SpamFilter()
+    for raw, label in stream(40):
+        before = model.score_one(raw)
+        model.learn_one(raw, label)
+        assert model._calibration.scores[model.clock - 1] == before
+
+
+def test_the_margin_of_near_errors_widens_with_an_error_and_narrows_without() -> None:
+    model = SpamFilter(train="near-errors")
+    for number in range(20):
+        model.learn_one(f"free pills {number}", "spam")
+        model.learn_one(f"lunch notes {number}", "ham")
+    margins = [model._margin]
+    for text, label in (("free pills", "ham"), ("lunch notes", "ham")):
+        model.learn_one(text, label, id=f"{text} {label}")
+        margins.append(model._margin)
+    assert margins[0] < margins[1] > margins[2]
+
+
+def test_a_token_of_many_messages_may_be_silent_for_longer() -> None:
+    model = SpamFilter(max_tokens=100)
+    for number in range(8):
+        model.learn_one("common", "ham", id=f"common {number}")
+    for number in range(150):
+        model.learn_one(f"rare{chr(97 + number // 26)}{chr(97 + number % 26)}", "ham")
+    assert [row.token for row in model.explain_one("common rareaa").tokens] == ["common"]
+
+
+def test_where_labels_are_often_wrong_it_is_right_but_never_certain() -> None:
+    rng = np.random.default_rng(0)
+
+    def text(words: list[str]) -> str:
+        return " ".join(rng.choice(words, 8).tolist())
+
+    model, sure, other = SpamFilter(), SpamFilter(), {"ham": "spam", "spam": "ham"}
+    for place in range(600):
+        label = "spam" if rng.random() < 0.4 else "ham"
+        message = f"{text(SPAM if label == 'spam' else HAM)} {place}"
+        model.learn_one(message, other[label] if place % 20 == 0 else label)
+        sure.learn_one(message, label)
+    spam, ham = [text(SPAM) for _ in range(100)], [text(HAM) for _ in range(100)]
+    assert {model.predict_one(message) for message in spam} == {sure.verdict_one(message) for message in spam}
+    assert {model.predict_one(message) for message in ham} == {"ham"}
+    assert [model.verdict_one(message) for message in spam].count("unsure") > 50
+    asking_less = Costs.false_positive(3, "spam", "ham")
+    called = [asking_less.decide(model.predict_proba_one(message)) for message in spam + ham]
+    assert called == ["spam"] * 100 + ["ham"] * 100
 
 
 def test_an_explanation_adds_up_and_reads_as_a_table() -> None:

@@ -167,3 +167,37 @@ def test_a_message_is_read_the_same_again_and_by_a_clone() -> None:
     first = TOKENS.transform_one(raw)
     assert list(TOKENS.clone().transform_one(raw).items()) == list(first.items())
     assert list(TOKENS.transform_one(raw).items()) == list(first.items())
+
+
+def test_what_all_parts_and_all_headers_may_have_is_capped_together() -> None:
+    parts = [b"Content-Type: text/plain\n\n" + b"word " * 18 for _ in range(10)]
+    few, many = multipart(*parts[:4]), multipart(*parts)
+    tokens = EmailTokens(limits=Limits(text=100))
+    assert "defect:long-text" in tokens.transform_one(many)
+    assert "defect:long-text" not in tokens.transform_one(few)
+    raw = b"Subject: =?utf-8?q?one?=\nX-Other: =?utf-8?q?t=77o?=\n\nb"
+    one = EmailTokens(limits=Limits(encoded_words=1)).transform_one(raw)
+    assert "subject:one" in one and "x-other:two" not in one
+    assert "x-other:two" in EmailTokens().transform_one(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"Subject: =?koi8-r?q?a?=\n\nb", "charset:koi8-r"),
+        (b'Content-Type: multipart/mixed; boundary="Next_12"\n\n--Next_12\n\na\n', "boundary:Next_0"),
+        (
+            b"Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: multipart/related; boundary=b\n\n"
+            b"--b\n\nc\n--b--\n--a--\n",
+            "mime:multipart/related",
+        ),
+        (b"Message-ID: <AB12.x@a.example>\n\nb", "message-id:a202.a1"),
+        (b"To: a@b.example, c@d.example\n\nb", "to:*2"),
+        (b"Content-Type: message/rfc822\n\nSubject: within\n\nb", "within"),
+        (b"Subject: a\n\nhttp://10.1.2.3/x", "url:ip"),
+        (b'Content-Type: text/html\n\n<a href="mailto:a@b.example">c</a>', "url:mailto"),
+        (b"Content-Type: text/html\n\n<p>a" + b"<!-- b -->" * 5, "html:comment*4"),
+    ],
+)
+def test_each_thing_that_tells_is_a_token(raw: bytes, told: str) -> None:
+    assert told in EmailTokens().transform_one(raw)
