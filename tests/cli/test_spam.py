@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from stream_bayes.cli.spam import _whole_id
+from stream_bayes.errors import BadValue
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.spam_home import SpamHome, id_of_mail
 from tests.cli.test_snapshots import run
@@ -230,3 +232,13 @@ def test_the_home_is_named_by_the_environment(home: Path, monkeypatch: pytest.Mo
 def test_only_the_owner_may_read_what_was_learned(home: Path) -> None:
     assert (home / "filter.zip").stat().st_mode & 0o077 == 0
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_an_id_may_be_cut_where_eight_letters_or_more_tell_it_from_all_others() -> None:
+    model = SpamFilter()
+    for key in ("abcdefgh1", "abcdefgh2", "12345678x"):
+        model.learn_one("words", "ham", id=key)
+    assert _whole_id(model, "12345678") == "12345678x"
+    assert _whole_id(model, "1234567") == "1234567"  # too short to be taken for the beginning of one
+    with pytest.raises(BadValue, match="2 ids begin with"):
+        _whole_id(model, "abcdefgh")

@@ -201,3 +201,10 @@ def test_what_all_parts_and_all_headers_may_have_is_capped_together() -> None:
 )
 def test_each_thing_that_tells_is_a_token(raw: bytes, told: str) -> None:
     assert told in EmailTokens().transform_one(raw)
+
+
+def test_of_headers_that_repeat_what_others_say_the_name_is_all_that_counts() -> None:
+    bag = EmailTokens().transform_one(b"List-Help: <http://lists.example.com/help>\n\nb")
+    assert [token for token in bag if token.lower().startswith(("header:list", "list-help"))] == [
+        "header:List-Help"
+    ]
