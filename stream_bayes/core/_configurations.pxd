@@ -9,8 +9,10 @@ cdef class Configurations:
     cdef public double[::1] weight
     cdef public double[::1] samples
     cdef public long long[::1] table
+    cdef Py_ssize_t home(self, int[::1] wanted, Py_ssize_t first) noexcept
     cdef Py_ssize_t seek(self, int[::1] wanted, Py_ssize_t first)
     cdef long long find(self, int[::1] wanted)
     cpdef long long meet(self, int[::1] wanted)
-    cdef Py_ssize_t room_after(self, Py_ssize_t rows)
-    cpdef Py_ssize_t bytes_after(self, Py_ssize_t rows, Py_ssize_t columns)
+    cpdef drop_empty(self, Py_ssize_t row)
+
+cpdef Py_ssize_t room_of(Py_ssize_t rows) noexcept

@@ -34,18 +34,23 @@ class Configurations:
         self.table = np.zeros(2 * FIRST_ROOM, np.longlong)
 
     @cython.cfunc
+    @cython.exceptval(check=False)
+    def home(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Where in the hash table the configuration that begins at `first` would best stand."""
+        k: cython.Py_ssize_t
+        mixed: cython.ulonglong = 0
+        for k in range(self.parents):
+            mixed = ((mixed ^ cython.cast(cython.ulonglong, wanted[first + k] + 1)) * GOLDEN) & ALL_BITS
+            mixed ^= mixed >> 29
+        return cython.cast(cython.Py_ssize_t, ((mixed * GOLDEN) & ALL_BITS) >> (64 - self.bits))
+
+    @cython.cfunc
     def seek(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """The place in the hash table of the configuration that begins at `first`, or the empty one where it goes."""
         k: cython.Py_ssize_t
         row: cython.longlong
-        mixed: cython.ulonglong = 0
         last: cython.Py_ssize_t = self.table.shape[0] - 1
-        for k in range(self.parents):
-            mixed = ((mixed ^ cython.cast(cython.ulonglong, wanted[first + k] + 1)) * GOLDEN) & ALL_BITS
-            mixed ^= mixed >> 29
-        place: cython.Py_ssize_t = cython.cast(
-            cython.Py_ssize_t, ((mixed * GOLDEN) & ALL_BITS) >> (64 - self.bits)
-        )
+        place: cython.Py_ssize_t = self.home(wanted, first)
         while self.table[place] != 0:
             row = self.table[place] - 1
             for k in range(self.parents):
@@ -69,7 +74,7 @@ class Configurations:
         if self.table[place] != 0:
             return self.table[place] - 1
         if self.rows == self.room:
-            self.reserve(self.room_after(self.rows + 1))
+            self.reserve(room_of(self.rows + 1))
             place = self.seek(wanted, 0)
         for k in range(self.parents):
             self.codes[self.rows * self.parents + k] = wanted[k]
@@ -77,23 +82,46 @@ class Configurations:
         self.table[place] = self.rows
         return self.rows - 1
 
-    @cython.cfunc
-    def room_after(self, rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The room that so many rows get."""
-        room: cython.Py_ssize_t = self.room
-        while room < rows:
-            room += room // 2
-        return room
-
     @cython.ccall
-    def bytes_after(self, rows: cython.Py_ssize_t, columns: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """What so many rows take; `columns` is 2 with samples beside the weights."""
-        room: cython.Py_ssize_t = self.room_after(rows)
-        return (
-            8 * room * self.width * columns
-            + 4 * room * self.parents
-            + 8 * (cython.cast(cython.Py_ssize_t, 1) << bits_for(room))
-        )
+    def drop_empty(self, row: cython.Py_ssize_t):
+        """Let a configuration go that holds no sample any more; the last one takes its row."""
+        k: cython.Py_ssize_t
+        free: cython.Py_ssize_t
+        moved: cython.longlong
+        for k in range(row * self.width, (row + 1) * self.width):
+            if self.samples[k] != 0.0:
+                return
+        mask: cython.Py_ssize_t = self.table.shape[0] - 1
+        place: cython.Py_ssize_t = self.seek(self.codes, row * self.parents)
+        self.table[place] = 0
+        # Whatever had to go past that place may now be nearer to its own.
+        place = (place + 1) & mask
+        while self.table[place] != 0:
+            moved = self.table[place]
+            self.table[place] = 0
+            free = self.home(self.codes, (moved - 1) * self.parents)
+            while self.table[free] != 0:
+                free = (free + 1) & mask
+            self.table[free] = moved
+            place = (place + 1) & mask
+        last: cython.Py_ssize_t = self.rows - 1
+        if row != last:
+            self.table[self.seek(self.codes, last * self.parents)] = row + 1
+            for k in range(self.parents):
+                self.codes[row * self.parents + k] = self.codes[last * self.parents + k]
+            for k in range(self.width):
+                self.weight[row * self.width + k] = self.weight[last * self.width + k]
+                if not self.exact:
+                    self.samples[row * self.width + k] = self.samples[last * self.width + k]
+        for k in range(last * self.width, (last + 1) * self.width):
+            self.weight[k] = 0.0
+            self.samples[k] = 0.0
+        self.rows = last
+
+    @property
+    def memory_bytes(self):
+        """The bytes of the tables."""
+        return bytes_of(self.room, self.width, self.parents, 1 if self.exact else 2)
 
     def reserve(self, room: cython.Py_ssize_t):
         """Make room for so many rows."""
@@ -113,6 +141,21 @@ class Configurations:
         """From now on samples are counted beside the weights."""
         self.exact = False
         self.samples = np.array(self.weight)
+
+
+@cython.ccall
+@cython.exceptval(check=False)
+def room_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The room that so many rows get, met one by one: it says nothing that their number does not."""
+    room: cython.Py_ssize_t = FIRST_ROOM
+    while room < rows:
+        room += room // 2
+    return room
+
+
+def bytes_of(room: cython.Py_ssize_t, width: cython.Py_ssize_t, parents: cython.Py_ssize_t, columns):
+    """What room for so many rows takes; `columns` is 2 with samples beside the weights."""
+    return 8 * room * width * columns + 4 * room * parents + 8 * (1 << bits_for(room))
 
 
 @cython.cfunc

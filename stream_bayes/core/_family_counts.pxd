@@ -1,5 +1,5 @@
 from stream_bayes.core._cells cimport samples_of, take
-from stream_bayes.core._configurations cimport Configurations
+from stream_bayes.core._configurations cimport Configurations, room_of
 from stream_bayes.core._rows cimport Row
 
 cdef class FamilyTables:
@@ -27,4 +27,4 @@ cdef class FamilyTables:
     cpdef long long lacks(self, Row row, double unit, long long clock)
     cdef bint has(self, Py_ssize_t f, Row row, double unit)
     cpdef forget(self, Row row, double unit, long long clock, double least)
-    cpdef long long more_bytes(self, Row row)
+    cpdef bint brings(self, Row row)

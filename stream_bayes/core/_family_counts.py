@@ -2,9 +2,9 @@
 
     weight[value of the first parent, ..., of the last parent, own value, class]       each axis with room to grow
 
-A family with parents whose table would have more than `MOST_CELLS` cells holds only the configurations of parents that
-were met (`_configurations`). An event that lacks a member of a family is not counted there. Where there is no class, as
-in a network, there is one, and every event is of it.
+A family with parents whose table would have more than `MOST_CELLS` cells, room to grow apart, holds only the
+configurations of parents that hold samples (`_configurations`). An event that lacks a member of a family is not counted
+there. Where there is no class, as in a network, there is one, and every event is of it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import cython
 import numpy as np
 
+from stream_bayes.core._configurations import bytes_of
+
 if not cython.compiled:
     from stream_bayes.core._cells import samples_of, take
-    from stream_bayes.core._configurations import Configurations
+    from stream_bayes.core._configurations import Configurations, room_of
     from stream_bayes.core._rows import Row
 
 MOST_CELLS = 65536  # half a megabyte
@@ -31,13 +33,13 @@ class FamilyTables:
         `(child, parents)` by slots, the parents ascending.
     used
         How many codes each slot has.
-    classes
-        The room for classes, the innermost dimension.
+    labels
+        How many classes there are, the innermost dimension.
     exact
         Whether samples and weights are the same numbers, and one array.
     """
 
-    def __init__(self, families, used, classes: cython.Py_ssize_t, exact: cython.bint):
+    def __init__(self, families, used, labels: cython.Py_ssize_t, exact: cython.bint):
         self.families = [(int(child), tuple(parents)) for child, parents in families]
         self.exact = exact
         self.since = np.zeros(len(self.families), np.longlong)  # the clock of the first event that is counted
@@ -45,10 +47,11 @@ class FamilyTables:
         self.member = np.array([slot for slots in members for slot in slots], np.longlong)
         self.end = np.cumsum([0, *map(len, members)], dtype=np.longlong)
         self.wanted = np.zeros(max(map(len, members), default=1), np.int32)
-        self.lay_out(np.maximum(np.asarray(used, np.longlong), 1), classes)
+        room, classes = tight(used, labels)
+        self.lay_out(room, classes, self.whole_ones(room, classes))
 
-    def lay_out(self, room, classes: cython.Py_ssize_t):
-        """Begin with empty tables that have so much room."""
+    def lay_out(self, room, classes: cython.Py_ssize_t, whole_ones: list):
+        """Begin with empty tables that have so much room, those of all cells and the others."""
         self.classes = classes
         self.room = room
         self.code = np.full(len(room), -1, np.int32)
@@ -60,14 +63,13 @@ class FamilyTables:
         f: cython.Py_ssize_t
         m: cython.Py_ssize_t
         for f, (child, parents) in enumerate(self.families):
-            whole = cells_of(room, classes, child, parents)
-            if parents and whole > MOST_CELLS:
+            if not whole_ones[f]:
                 self.base[f] = -1
                 self.stride[self.end[f + 1] - 1] = classes
                 self.hashed.append(Configurations(len(parents), int(room[child]) * classes, self.exact))
                 continue
             self.base[f] = cells
-            cells += whole
+            cells += cells_of(room, classes, child, parents)
             self.hashed.append(None)
             step = classes
             for m in range(self.end[f + 1] - 1, self.end[f] - 1, -1):
@@ -141,7 +143,7 @@ class FamilyTables:
         self, f: cython.Py_ssize_t, label: cython.Py_ssize_t, amount: cython.double, weight: cython.double
     ):
         cell: cython.longlong = self.cell(f)
-        if cell < 0:
+        if cell < 0 or weight == 0.0:
             return
         if self.base[f] >= 0:
             cell += self.base[f] + label
@@ -198,6 +200,7 @@ class FamilyTables:
         """Take an event of that time back from the families that count it, which must hold it."""
         f: cython.Py_ssize_t
         cell: cython.longlong
+        place: cython.longlong
         self.put_down(row)
         for f in range(self.base.shape[0]):
             cell = self.cell(f) if clock >= self.since[f] else -1
@@ -209,92 +212,124 @@ class FamilyTables:
             else:
                 self.configuration(f)
                 held: Configurations = self.hashed[f]
-                cell += held.meet(self.wanted) * held.width + row.label
+                place = held.meet(self.wanted)
+                cell += place * held.width + row.label
                 take(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
+                held.drop_empty(place)
         self.take_up(row)
 
     # -- room -------------------------------------------------------------------------------------------------------
 
-    def room_for(self, used, labels):
-        """The room of each slot and for classes once there are so many codes: a quarter more than what did not fit."""
-        used = np.asarray(used, np.longlong)
-        room = np.maximum(used, 1)
+    def whole_ones(self, room, classes):
+        """Which families have a table of all their cells where there is no more room than needed."""
+        return [
+            not parents or cells_of(room, classes, child, parents) <= MOST_CELLS
+            for child, parents in self.families
+        ]
+
+    def room_for(self, used, labels, spare: cython.bint):
+        """The room of each slot and for classes once there are so many codes: just that, or, to spare, as much as there
+        is, and a quarter more than what did not fit.
+        """
+        room, classes = tight(used, labels)
+        if not spare:
+            return room, classes
         known = len(self.room)
-        fits = used[:known] <= np.asarray(self.room)
-        room[:known] = np.where(fits, np.asarray(self.room), used[:known] + used[:known] // 4 + 1)
-        return room, self.classes if labels <= self.classes else labels + labels // 4
+        fits = room[:known] <= np.asarray(self.room)
+        room[:known] = np.where(fits, np.asarray(self.room), room[:known] + room[:known] // 4 + 1)
+        return room, self.classes if classes <= self.classes else classes + classes // 4
 
-    def has_room(self, room, classes):
+    def is_laid_out(self, room, classes, whole_ones):
         """Whether the tables are laid out with that room."""
-        return classes == self.classes and np.array_equal(room[: len(self.room)], self.room)
+        return (
+            classes == self.classes
+            and np.array_equal(room[: len(self.room)], self.room)
+            and whole_ones == [held is None for held in self.hashed]
+        )
 
-    def grow(self, used, labels):
+    def grow(self, used, labels, spare: cython.bint):
         """Let the tables have room for so many codes of each slot, and so many classes."""
-        room, classes = self.room_for(used, labels)
-        if self.has_room(room, classes):
+        room, classes = self.room_for(used, labels, spare)
+        whole_ones = self.whole_ones(*tight(used, labels))
+        if self.is_laid_out(room, classes, whole_ones):
             self.room = room
             self.code = np.full(len(room), -1, np.int32)
             return
         held = [self.rows_of(f) for f in range(len(self.families))]
-        self.lay_out(room, classes)
+        self.lay_out(room, classes, whole_ones)
         for f, rows in enumerate(held):
             self.put_rows(f, *rows)
 
-    def bytes_for(self, used, labels, columns):
-        """What the tables take once there are so many codes; `columns` is 2 with samples beside the weights."""
-        return sum(self.bytes_each(used, labels, columns))
-
-    def bytes_each(self, used, labels, columns):
-        """The same of each family."""
-        room, classes = self.room_for(used, labels)
-        stays = self.has_room(room, classes)
+    def bytes_each(self, used, labels, columns, spare: cython.bint = False, coming=None):
+        """What each family takes once there are so many codes, and so many configurations more of each are `coming`;
+        `columns` is 2 with samples beside the weights. Without room to spare that depends on what is held alone.
+        """
+        room, classes = self.room_for(used, labels, spare)
+        whole_ones = self.whole_ones(*tight(used, labels))
+        stays = spare and self.is_laid_out(room, classes, whole_ones)
         needed = []
         for f, (child, parents) in enumerate(self.families):
-            cells = cells_of(room, classes, child, parents)
+            if whole_ones[f]:
+                needed.append(8 * columns * cells_of(room, classes, child, parents))
+                continue
             held = self.hashed[f]
-            if held is not None and stays:
-                needed.append(held.bytes_after(held.rows, columns))
-            elif not parents or cells <= MOST_CELLS:
-                needed.append(8 * columns * cells)
-            else:
-                anew = Configurations(len(parents), int(room[child]) * classes, columns == 1)
-                needed.append(anew.bytes_after(len(self.rows_of(f)[0]), columns))
+            rows = (len(self.rows_of(f)[0]) if held is None else held.rows) + (
+                0 if coming is None else coming[f]
+            )
+            rows = room_of(rows)
+            if stays:
+                rows = max(rows, held.room)
+            needed.append(bytes_of(rows, int(room[child]) * classes, len(parents), columns))
         return needed
 
     @cython.ccall
-    def more_bytes(self, row: Row) -> cython.longlong:
-        """How many bytes more the configurations need that an event brings."""
+    def brings(self, row: Row) -> cython.bint:
+        """Whether an event brings a configuration that needs more room than its family's take."""
         f: cython.Py_ssize_t
-        need: cython.longlong = 0
-        columns: cython.Py_ssize_t = 1 if self.exact else 2
+        found: cython.bint = False
         self.put_down(row)
         for f in range(self.base.shape[0]):
             if self.base[f] < 0 and self.cell(f) >= 0:
                 held: Configurations = self.hashed[f]
                 self.configuration(f)
-                if held.rows == held.room and held.find(self.wanted) < 0:
-                    need += held.bytes_after(held.rows + 1, columns) - held.bytes_after(held.rows, columns)
+                if held.find(self.wanted) < 0 and held.rows == room_of(held.rows):
+                    found = True
+                    break
         self.take_up(row)
-        return need
+        return found
 
-    def most_more_bytes(self, used, rows):
-        """How many bytes more so many events may need at most for the configurations that they bring."""
-        need = 0
-        columns = 1 if self.exact else 2
+    def brought(self, row: Row):
+        """How many configurations an event brings to each family, where these hold what was met."""
+        f: cython.Py_ssize_t
+        coming = [0] * len(self.families)
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            if self.cell(f) < 0:
+                continue
+            coming[f] = 1
+            if self.base[f] < 0:
+                held: Configurations = self.hashed[f]
+                self.configuration(f)
+                coming[f] = int(held.find(self.wanted) < 0)
+        self.take_up(row)
+        return coming
+
+    def most_brought(self, used, rows):
+        """How many configurations so many events bring to each family at most."""
+        coming = []
         for f, (_, parents) in enumerate(self.families):
-            held = self.hashed[f]
-            if held is not None:
-                most = 1
-                for slot in parents:
-                    most *= int(used[slot])
-                most = min(held.rows + rows, most)
-                need += max(held.bytes_after(most, columns) - held.bytes_after(held.rows, columns), 0)
-        return need
+            most = 1
+            for slot in parents:
+                most *= max(int(used[slot]), 1)
+            known = 0 if self.hashed[f] is None else self.hashed[f].rows
+            coming.append(max(min(rows, most - known), 0))
+        return coming
 
     @property
     def memory_bytes(self):
         """The bytes of the tables."""
-        return self.bytes_for(self.room, self.classes, 1 if self.exact else 2)
+        need = 8 * len(self.weight) * (1 if self.exact else 2)
+        return need + sum(held.memory_bytes for held in self.hashed if held is not None)
 
     # -- all of it ----------------------------------------------------------------------------------------------------
 
@@ -397,6 +432,11 @@ class FamilyTables:
         for held in self.hashed:
             if held is not None:
                 held.leave_exact()
+
+
+def tight(used, labels):
+    """The least room for so many codes of each slot, and so many classes."""
+    return np.maximum(np.asarray(used, np.longlong), 1), max(int(labels), 1)
 
 
 def cells_of(room, classes, child, parents):

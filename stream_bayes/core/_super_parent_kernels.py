@@ -172,6 +172,8 @@ class SuperParentReading(AverageReading):
         if known < layout.features:
             # Until it was met, a feature was missing, and naive Bayes answered for it.
             self.loss = np.concatenate([self.loss, np.full(layout.features - known, self.plain_loss)])
+        elif known > layout.features:
+            self.loss = np.array(self.loss[: layout.features])  # room to spare was given up
         self.note_prior()
         for f in range(layout.features):
             self.loss[f] = self.loss[f] * self.decay + lost

@@ -49,7 +49,7 @@ class Ring:
         self.clock = np.zeros(size, np.longlong)
 
     def lay_out(self, code_column, number_column, codes: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
-        """Make room for so many columns, and say which slot has which; what is there keeps its column.
+        """Have so many columns, and say which slot has which; what is there keeps its column.
 
         Events kept from before a feature was met lack it.
         """
@@ -61,12 +61,16 @@ class Ring:
             grown[:known] = self.codes
             grown[known:] = MISSING
             self.codes = grown
+        elif codes < known:
+            self.codes = np.array(self.codes[:codes])
         known = self.numbers.shape[0]
         if numbers > known:
             grown = np.zeros((numbers, self.numbers.shape[1]))
             grown[:known] = self.numbers
             grown[known:] = np.nan
             self.numbers = grown
+        elif numbers < known:
+            self.numbers = np.array(self.numbers[:numbers])
 
     @cython.ccall
     def push(self, row: Row, clock: cython.longlong):

@@ -19,9 +19,13 @@ from stream_bayes.core.counts_state import (
     load_clock,
     load_names,
     refusing_bad_state,
-    sizes,
 )
-from stream_bayes.core.families import families_arrays, families_state, load_families
+from stream_bayes.core.families import (
+    configurations_met,
+    families_arrays,
+    families_state,
+    load_families,
+)
 from stream_bayes.core.merging import merge_names, merge_tables
 from stream_bayes.core.naming import name_of_failed, weights_by_name
 from stream_bayes.core.room import GrowingTables
@@ -99,11 +103,11 @@ class CountStore(GrowingTables):
     def admitted(self, x: Mapping[Any, Any], row: Any) -> Any:
         """A sample's row, just encoded, with room for everything it names."""
         families = self.tables.families
-        more = 0 if self.memory_budget is None or families is None else families.more_bytes(row)
-        if self.encoder.created or more or (self.tables.exact and not row.whole):
+        brings = self.memory_budget is not None and families is not None and families.brings(row)
+        if self.encoder.created or brings or (self.tables.exact and not row.whole):
             if row.weight == 0.0:
                 return self._without_weight(x, row.label)
-            self.make_room(row.whole, more)
+            self.make_room(row.whole, lambda families: families.brought(row))
         return row
 
     def _without_weight(self, x: Mapping[Any, Any], label: int) -> Any:
@@ -182,7 +186,7 @@ class CountStore(GrowingTables):
     def keep_newest(self, size: int) -> None:
         """Keep so many of the newest events, encoded; to be asked of a store that holds nothing yet."""
         self.window = Window(self.encoder, size)
-        self._check_budget(self.tables.values.layout, 0, self._columns())
+        self._lay_out_tightly(self._columns())
         self.window.make_room()
         self.tables.window = self.window.ring
 
@@ -220,7 +224,10 @@ class CountStore(GrowingTables):
         if mine is not None and theirs is not None:
             mine.check_merge(theirs)
         merge_names(self.encoder, other.encoder)
-        self.make_room()
+        self.make_room(
+            bool(other.tables.exact),
+            lambda families: configurations_met(self.encoder, families, other.encoder, other.tables.families),
+        )
         if mine is not None and theirs is not None:
             mine.adopt(theirs)
         merge_tables(self.encoder, self.tables, other.encoder, other.tables)
@@ -263,7 +270,7 @@ class CountStore(GrowingTables):
                 self.discretizer.load(meta["bins"])
             load_clock(self.tables, meta)
             check_shapes(self.encoder, self.order, arrays)
-            self._rebuild(*sizes(self.encoder), self._columns())
+            self._lay_out_tightly(self._columns())
             beside = {name for name in arrays if name.startswith(("window_", "family_"))}
             load_arrays(self.encoder, self.tables, {n: a for n, a in arrays.items() if n not in beside})
             read = self._load_events(arrays) | self._load_families(meta, arrays)
@@ -279,7 +286,8 @@ class CountStore(GrowingTables):
     def _load_families(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> set[str]:
         if "families" not in meta:
             return set()
-        self.tables.families = load_families(self.tables, self.encoder, meta["families"], arrays)
+        codes = self._codes_of_families()
+        self.tables.families = load_families(self.tables, self.encoder, meta["families"], arrays, codes)
         return set(families_arrays(self.tables.families, self.encoder))
 
     @classmethod

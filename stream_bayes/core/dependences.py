@@ -13,7 +13,7 @@ from stream_bayes.core._family_counts import FamilyTables
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.counts_state import expect
 from stream_bayes.core.deriving import Named, checked_slot, checked_time, next_check
-from stream_bayes.core.families import Family, chosen
+from stream_bayes.core.families import Family
 from stream_bayes.core.search import dependence_parents
 from stream_bayes.core.values import Value, name_order
 
@@ -61,6 +61,7 @@ class FamilyDependences(DependenceReading):
             named.slots[child]: [named.slots[place] for place in places] for child, places in enumerate(found)
         }
         self.tables.families = self._affordable()
+        self.store.give_up_spare_room()
         self._lay_out()
 
     def is_in_order(self) -> bool:
@@ -84,8 +85,7 @@ class FamilyDependences(DependenceReading):
         """The families of the parents; those for which there is no room are left out, and the parents that need them
         with them. They take at most half of what the budget leaves, so that names can still be met.
         """
-        made = chosen(self.tables, self.encoder, self._families(), self.store.window)
-        spare = self.store.bytes_left()
+        made, spare = self.store.choose(self._families()), self.store.bytes_left()
         if spare is None or made.memory_bytes <= spare // 2:
             return made
         spare //= 2
@@ -97,7 +97,7 @@ class FamilyDependences(DependenceReading):
                 if spare < 0:
                     del self.parents[child][size - 1 :]
                     break
-        return chosen(self.tables, self.encoder, self._families(), self.store.window)
+        return self.store.choose(self._families())
 
     def _families(self) -> list[Family]:
         """Of each feature, from the second parent on, the family of so many parents."""

@@ -29,6 +29,7 @@ from stream_bayes.core.counts import CountStore
 from stream_bayes.core.family_counts import FamilyCounts
 from stream_bayes.core.inference import MEMORY_BUDGET, Inference
 from stream_bayes.core.junction_tree import Question, cells_needed, tree_for
+from stream_bayes.core.room import Coming
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import shown
 from stream_bayes.errors import BudgetExceeded, CannotMerge, NotSupported
@@ -137,14 +138,14 @@ class ExpectedCounts(FamilyCounts):
             "can be merged"
         )
 
-    def make_room(self, whole: bool = True, more: int = 0) -> None:
+    def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
         try:
             if self.encoder.created:
                 self._check_room(self.structure)
         except BudgetExceeded:
             self.encoder.rollback()
             raise
-        super().make_room(whole, more)
+        super().make_room(whole, coming)
 
     def change_structure(self, structure: Structure) -> None:
         self._check_room(structure)

@@ -8,7 +8,7 @@ arrays  "family_codes"     the parents' codes of each configuration that holds s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -21,20 +21,27 @@ from stream_bayes.core._tables import Tables
 from stream_bayes.core.counts_state import expect, sizes
 from stream_bayes.core.window import Window
 
-__all__ = ["Family", "chosen", "families_arrays", "families_state", "load_families", "pour"]
+__all__ = [
+    "Family",
+    "chosen",
+    "configurations_met",
+    "families_arrays",
+    "families_state",
+    "load_families",
+    "pour",
+]
 
 Family: TypeAlias = tuple[int, tuple[int, ...]]  # the child's slot, its parents' slots ascending
 
 
 def chosen(
-    tables: Tables, encoder: Encoder, families: Iterable[Family], window: Window | None
+    tables: Tables, encoder: Encoder, families: Iterable[Family], window: Window | None, codes: NDArray[Any]
 ) -> FamilyTables:
-    """Tables of these families, each once. One that is counted already keeps its counts; the others are counted from
-    the window's events, or, where there is none, begin now.
+    """Tables of these families, each once, for so many codes of each slot. One that is counted keeps its counts; the
+    others are counted from the window's events, or, where there is none, begin now.
     """
-    used, _ = sizes(encoder)
     wanted = list(dict.fromkeys(families))
-    made = FamilyTables(wanted, used, max(len(encoder.labels), 1), bool(tables.exact))
+    made = FamilyTables(wanted, codes, len(encoder.labels), bool(tables.exact))
     old = tables.families
     places = {} if old is None else {family: f for f, family in enumerate(old.families)}
     new = np.ones(len(wanted), np.uint8)
@@ -53,34 +60,55 @@ def chosen(
 
 def pour(encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTables, factor: float) -> None:
     """Add the same families of another store, by name, their weights times `factor`; there is room."""
+    codes = _codes_of_values(encoder, other)
+    labels = np.array([encoder.labels.find(label) for label in other.labels.values], np.int64)
+    for place, f, slot, rows in _translated(encoder, mine, other, theirs):
+        child = mine.families[place][0]
+        _, weight, samples = theirs.rows_of(f)
+        values = np.zeros((2, len(rows), int(mine.room[child]), mine.classes))
+        places_of = np.ix_(np.arange(len(rows)), codes[slot], labels)
+        for moved, held in zip(values, (weight, samples), strict=True):
+            moved[places_of] = held[:, : len(codes[slot]), : len(labels)]
+        mine.put_rows(place, rows, factor * values[0], values[1])
+        mine.since[place] = min(mine.since[place], theirs.since[f])
+
+
+def configurations_met(
+    encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTables | None
+) -> list[int]:
+    """How many configurations a store of the same families, whose names are known, would bring to each of them."""
+    coming = [0] * len(mine.families)
+    if theirs is not None:
+        for place, _, _, rows in _translated(encoder, mine, other, theirs):
+            held = {tuple(row) for row in mine.rows_of(place)[0].tolist()}
+            coming[place] = sum(tuple(row) not in held for row in rows.tolist())
+    return coming
+
+
+def _translated(
+    encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTables
+) -> Iterator[tuple[int, int, int, NDArray[Any]]]:
+    """Of each family the number here and there, the child's slot there, and its configurations in the codes here."""
     slot = {feature.slot: encoder.features[feature.name].slot for feature in other.nominal}
-    codes = [
+    codes = _codes_of_values(encoder, other)
+    places = {family: f for f, family in enumerate(mine.families)}
+    for f, (child, parents) in enumerate(theirs.families):
+        family = slot[child], tuple(sorted(slot[parent] for parent in parents))
+        known = theirs.rows_of(f)[0]
+        columns = {slot[parent]: codes[parent][known[:, k]] for k, parent in enumerate(parents)}
+        rows = np.array([columns[parent] for parent in family[1]], np.int32).reshape(len(parents), len(known))
+        yield places[family], f, child, np.ascontiguousarray(rows.T)
+
+
+def _codes_of_values(encoder: Encoder, other: Encoder) -> list[NDArray[np.int64]]:
+    """The code here of each value of each feature there."""
+    return [
         np.array(
-            [
-                encoder.nominal[slot[feature.slot]].vocabulary.find(value)
-                for value in feature.vocabulary.values
-            ],
+            [encoder.features[feature.name].vocabulary.find(value) for value in feature.vocabulary.values],
             np.int64,
         )
         for feature in other.nominal
     ]
-    labels = np.array([encoder.labels.find(label) for label in other.labels.values], np.int64)
-    places = {family: f for f, family in enumerate(mine.families)}
-    translated = {
-        (slot[child], tuple(sorted(slot[parent] for parent in parents))): f
-        for f, (child, parents) in enumerate(theirs.families)
-    }
-    for (child, parents), f in translated.items():
-        own_child, own_parents = theirs.families[f]
-        known, weight, samples = theirs.rows_of(f)
-        columns = {slot[parent]: codes[parent][known[:, k]] for k, parent in enumerate(own_parents)}
-        rows = np.array([columns[parent] for parent in parents], np.int32).reshape(len(parents), len(known)).T
-        values = np.zeros((2, len(known), int(mine.room[child]), mine.classes))
-        places_of = np.ix_(np.arange(len(known)), codes[own_child], labels)
-        for moved, held in zip(values, (weight, samples), strict=True):
-            moved[places_of] = held[:, : len(codes[own_child]), : len(labels)]
-        mine.put_rows(places[child, parents], rows, factor * values[0], values[1])
-        mine.since[places[child, parents]] = min(mine.since[places[child, parents]], theirs.since[f])
 
 
 # -- state ----------------------------------------------------------------------------------------------------------
@@ -115,14 +143,16 @@ def families_arrays(families: FamilyTables, encoder: Encoder) -> dict[str, NDArr
 
 
 def load_families(
-    tables: Tables, encoder: Encoder, saved: Sequence[Any], arrays: Mapping[str, Any]
+    tables: Tables, encoder: Encoder, saved: Sequence[Any], arrays: Mapping[str, Any], room: NDArray[Any]
 ) -> FamilyTables:
-    """The tables that a state tells of, once it cannot do any harm; its clock and names are loaded already."""
+    """The tables that a state tells of, for so many codes of each slot, once it cannot do any harm; its clock and names
+    are loaded already.
+    """
     used, _ = sizes(encoder)
     labels = len(encoder.labels)
     told = [_checked_family(*each, used=used, clock=int(tables.clock)) for each in saved]
     expect(len({family for family, _, _ in told}) == len(told), "a family is there twice")
-    made = FamilyTables([family for family, _, _ in told], used, max(labels, 1), bool(tables.exact))
+    made = FamilyTables([family for family, _, _ in told], room, labels, bool(tables.exact))
     names = ["family_codes", "family_weight", *([] if tables.exact else ["family_samples"])]
     flat = {name: _checked_array(name, arrays[name]) for name in names}
     lengths = [(rows * len(parents), rows * int(used[child]) * labels) for (child, parents), rows, _ in told]

@@ -18,7 +18,7 @@ from stream_bayes.core._vocabulary import Vocabulary
 from stream_bayes.core.bulk import learn_columns, learn_rows
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.counts_state import expect, refusing_bad_state
-from stream_bayes.core.families import Family, chosen
+from stream_bayes.core.families import Family
 from stream_bayes.core.family_table import FamilyTable
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value, shown
@@ -113,8 +113,7 @@ class FamilyCounts(CountStore):
             self.encoder.name_feature(name, False)
         self.make_room()
         families = [self._family_of(structure, name) for name in structure.variables]
-        made = chosen(self.tables, self.encoder, families, self.window)
-        before, self.tables.families = self.tables.families, made
+        before, self.tables.families = self.tables.families, self.choose(families)
         try:
             self.make_room()
         except BaseException:
@@ -161,7 +160,8 @@ class FamilyCounts(CountStore):
         """What says where the weights of families stand, and which values are held; equal while that stays."""
         tables = self.tables
         families = tables.families
-        return families, bytes(families.room), tables.values.layout, bytes(tables.values.held)
+        places = bytes(families.room), bytes(families.base)
+        return families, *places, tables.values.layout, bytes(tables.values.held)
 
     @property
     def cells(self) -> Table:

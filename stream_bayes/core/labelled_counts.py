@@ -9,7 +9,8 @@ from stream_bayes.core._encoding import Encoder
 from stream_bayes.core._family_counts import FamilyTables
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.counts_state import expect, refusing_bad_state
-from stream_bayes.core.families import Family, chosen
+from stream_bayes.core.families import Family
+from stream_bayes.core.room import Coming
 from stream_bayes.core.structure import Structure
 from stream_bayes.core.values import Value
 
@@ -50,15 +51,15 @@ class LabelledCounts(CountStore):
         super().__init__(encoder, **settings)
         self.make_room()
 
-    def make_room(self, whole: bool = True, more: int = 0) -> None:
+    def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
         met = len(self.encoder.features)
         if met == self._features:
-            super().make_room(whole, more)
+            super().make_room(whole, coming)
             return
         before = self.tables.families
         self.tables.families = self._with_new(before)
         try:
-            super().make_room(whole, more)
+            super().make_room(whole, coming)
         except BaseException:
             self.tables.families = before
             raise
@@ -69,7 +70,7 @@ class LabelledCounts(CountStore):
         wanted = self.wanted_families()
         if not wanted or (before is not None and before.families == wanted):
             return before
-        made = chosen(self.tables, self.encoder, wanted, None)
+        made = self.choose(wanted)
         held = set() if before is None else set(before.families)
         for f, family in enumerate(wanted):
             if family not in held:
@@ -90,7 +91,7 @@ class LabelledCounts(CountStore):
         before, families = self.structure, self.tables.families
         self.structure = structure
         wanted = self.wanted_families()
-        self.tables.families = chosen(self.tables, self.encoder, wanted, None) if wanted else None
+        self.tables.families = self.choose(wanted) if wanted else None
         try:
             super().make_room()
         except BaseException:
@@ -150,6 +151,4 @@ class LabelledCounts(CountStore):
             families = self.tables.families
             told = [] if families is None else families.families
             expect(told == self.wanted_families(), "its families are not those of its structure")
-            if families is not None:
-                families.grow(self._codes_of_families(), max(len(self.encoder.labels), 1))
         self._tell()

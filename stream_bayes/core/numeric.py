@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from stream_bayes.core._encoding import Encoder, Feature
 from stream_bayes.core._rows import Row
 from stream_bayes.core._tables import Tables
-from stream_bayes.core.counts_state import expect, sizes
+from stream_bayes.core.counts_state import expect
 from stream_bayes.core.cutting import METHODS, bin_names, outer_edges
 from stream_bayes.errors import CannotMerge, NotLearned
 
@@ -173,8 +173,6 @@ class Discretizer:
             having = np.array([slot in row for row in rows], bool)
             values = np.array([row[slot] for row in rows if slot in row])
             self.set_cuts(slot, *self._cuts(self.learned[slot], values, weights[having], labels[having]))
-        if tables.families is not None:
-            tables.families.grow(sizes(self.encoder)[0], len(self.encoder.labels))
         for event in kept:
             tables.put_chosen(self._resolved(event), tables.unit_at(event.clock), chosen)
         tables.mend()
@@ -189,6 +187,10 @@ class Discretizer:
         for slot in self.bins.cuts:
             self.due.pop(slot, None)
         self._let_go()
+
+    def settled(self) -> set[int]:
+        """The slots of the features whose cuts are set for good."""
+        return self.fixed | {slot for slot in self.bins.cuts if slot not in self.due}
 
     def _let_go(self) -> None:
         """Forget the events in which no number's cuts are open any more."""

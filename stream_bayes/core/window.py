@@ -91,15 +91,16 @@ class Window:
 
     # -- room -------------------------------------------------------------------------------------------------------
 
-    def make_room(self) -> None:
-        """Give every feature of the encoder a column."""
+    def make_room(self, spare: bool = True) -> None:
+        """Give every feature of the encoder a column, with some columns to spare or none."""
         codes, numbers = self._slots()
         ring = self.ring
-        if len(codes) == len(ring.code_column) and len(numbers) == len(ring.number_column):
+        met = len(codes) == len(ring.code_column) and len(numbers) == len(ring.number_column)
+        if met and (spare or (len(ring.codes) == sum(codes) and len(ring.numbers) == sum(numbers))):
             return
         code_column, number_column = (_extended(known, slots) for known, slots in
                                       ((ring.code_column, codes), (ring.number_column, numbers)))  # fmt: skip
-        wide = [_room(len(have), int(column.max(initial=-1)) + 1)
+        wide = [_room(len(have), int(column.max(initial=-1)) + 1, spare)
                 for have, column in ((ring.codes, code_column), (ring.numbers, number_column))]  # fmt: skip
         ring.lay_out(code_column, number_column, *wide)
 
@@ -111,11 +112,11 @@ class Window:
             return codes, [bool(feature.measured) for feature in encoder.nominal]
         return codes, [True] * len(encoder.numeric)
 
-    def bytes_needed(self) -> int:
-        """What the window takes once every feature of the encoder has its column."""
+    def bytes_needed(self, spare: bool) -> int:
+        """What the window takes once every feature of the encoder has its column, with some to spare or none."""
         codes, numbers = self._slots()
         ring = self.ring
-        wide = _room(len(ring.codes), sum(codes)), _room(len(ring.numbers), sum(numbers))
+        wide = _room(len(ring.codes), sum(codes), spare), _room(len(ring.numbers), sum(numbers), spare)
         return _bytes(self.size, *wide)
 
     @property
@@ -258,8 +259,10 @@ def _extended(known: Any, has_column: list[bool]) -> NDArray[np.int64]:
     return columns
 
 
-def _room(have: int, needed: int) -> int:
+def _room(have: int, needed: int, spare: bool) -> int:
     """How many columns there are to be."""
+    if not spare:
+        return needed
     if needed <= have:
         return have
     return needed if have == 0 else needed + needed // SPARE_COLUMNS

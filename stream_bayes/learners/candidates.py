@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from stream_bayes.core.families import chosen
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.core.merging import know_names
 from stream_bayes.core.sample import Sample
@@ -145,8 +144,7 @@ def _keep_structure(made: Any, present: Any) -> None:
     """Let a model that has learned nothing have the structure of another of its kind."""
     families = present._store.tables.families
     if families is not None and made._store.tables.families is None:
-        tables = made._store.tables
-        tables.families = chosen(tables, made._store.encoder, families.families, None)
+        made._store.tables.families = made._store.choose(families.families)
     made._load_derived(present._derived())
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "saving_loses_nothing",
     "shared_codes_are_not_merged",
     "values_keep_their_types",
+    "what_a_budget_refuses_outlives_loading",
 ]
 
 LABELS = (True, "True", "1", 2, 2.5, b"x", ("a", 1, True), "größe", 10**30, -0.5)
@@ -265,6 +266,36 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
             ample.merge(grown)
         same_knowledge(ample, grown, streams.probes(), "merging within the budget", exact=False)
     same_bytes(learn_all(_loaded(model), [known]), learn_all(model, [known]), "learning on within the budget")
+
+
+def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: Streams) -> None:
+    """Near `memory_budget` a model that was loaded refuses, answers and learns what one that went on does."""
+    events = streams.samples(24, FRACTIONAL)[:8] + streams.samples(40)
+    for number, event in enumerate(events[::2]):
+        event.x.update(_something_new(streams, number // 2))
+    sizes = [_loaded(learn_all(learner.clone(), events[:half])).memory_bytes for half in (8, 24)]
+    for budget in (*sizes, sum(sizes)):
+        try:
+            model = learner.clone({"memory_budget": budget})
+        except BudgetExceeded:
+            continue  # it would not even hold what was declared
+        twin = model.clone()
+        for number, event in enumerate(events):
+            if number % 3 == 0:
+                twin = _loaded(twin)
+            known, found = _outcome(model, event), _outcome(twin, event)
+            demand(
+                known == found, f"event {number} within {budget:,} bytes: {known}, and once loaded {found}"
+            )
+        same_bytes(model, twin, f"within {budget:,} bytes, loaded on the way or not,")
+
+
+def _outcome(model: BayesClassifier, event: Sample) -> object:
+    """What a model answers to a sample that it learns, or why it does not learn it."""
+    try:
+        return model.predict_learn_one(*event)
+    except BudgetExceeded as error:
+        return str(error)
 
 
 def _something_new(streams: Streams, number: int) -> dict[Any, Any]:

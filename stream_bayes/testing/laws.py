@@ -32,6 +32,7 @@ from stream_bayes.testing.keeping import (
     saving_loses_nothing,
     shared_codes_are_not_merged,
     values_keep_their_types,
+    what_a_budget_refuses_outlives_loading,
 )
 from stream_bayes.testing.refusing import (
     altered_states_are_refused,
@@ -151,6 +152,7 @@ LAWS: tuple[Law, ...] = (
     Law(strangers_are_not_merged, None, _everyone),
     Law(altered_states_are_refused, None, _everyone),
     Law(a_budget_holds, None, _can_grow),
+    Law(what_a_budget_refuses_outlives_loading, None, _can_grow),
 )
 
 

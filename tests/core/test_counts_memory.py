@@ -145,8 +145,9 @@ def test_a_refused_sample_with_several_new_values_frees_all_of_them():
 @ORDERS
 def test_a_fractional_weight_that_would_pass_the_budget_is_refused(order):
     # It needs a table of samples beside each table of weights.
-    need = learned(MANY, order).memory_bytes
-    store = learned(MANY, order, memory_budget=need)
+    loaded = rows_store(order)
+    loaded.load(learned(MANY, order).state())
+    store = learned(MANY, order, memory_budget=loaded.memory_bytes)  # which is without room to spare
     before = frozen(store)
     with pytest.raises(BudgetExceeded):
         store.learn(*MANY[0][:2], 0.5)

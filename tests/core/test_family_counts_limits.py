@@ -76,6 +76,57 @@ def test_configurations_that_would_pass_the_budget_are_refused_without_new_names
         assert refused
 
 
+def test_configurations_that_hold_nothing_any_more_take_no_room():
+    with cells(5):
+        counts = fresh()
+        names = [f"v{n}" for n in range(40)]
+        events = [{"größe": one, "b": names[-n], "c": one, "a": one, "d": one} for n, one in enumerate(names)]
+        for x in events:
+            counts.learn(x)
+        for x in events[:35:2] + events[1:35:2]:
+            counts.unlearn(x)
+        held = [len(counts.tables.families.rows_of(f)[0]) for f in range(len(NAMES))]
+        assert [family.rows for family in counts.tables.families.hashed if family] == [
+            rows for rows, family in zip(held, counts.tables.families.hashed, strict=True) if family
+        ]
+        for x in events[35:]:
+            counts.learn(x)
+            counts.unlearn(x)
+            counts.unlearn(x)
+        assert all(family.rows == 0 for family in counts.tables.families.hashed if family)
+
+
+def test_merging_fractions_into_whole_counts_keeps_to_the_budget():
+    events = [dict.fromkeys(NAMES, f"v{n}") for n in range(12)]
+    halves = learned([(x, 0.5) for x in events])
+    ample = learned([(x, 1.0) for x in events])
+    tight = FamilyCounts.from_state(ample.state(), network_encoder()).memory_bytes
+    counts = learned([(x, 1.0) for x in events], memory_budget=tight + 500)
+    before = counts.state()
+    with pytest.raises(BudgetExceeded):
+        counts.merge(halves)
+    same_state(before, counts.state())
+    ample.merge(halves)
+    assert ample.memory_bytes > tight + 500
+
+
+def test_configurations_that_merging_would_bring_count_against_the_budget():
+    with cells(5):
+        pairs = [
+            {"größe": one, "b": two, "c": one, "a": two, "d": one} for one in "uvwxyz" for two in "uvwxyz"
+        ]
+        mine, theirs = pairs[::7], pairs[::5]
+        names = learned([(x, 1.0) for x in mine])
+        names.merge(learned([(x, 1.0) for x in theirs]))
+        need = FamilyCounts.from_state(names.state(), network_encoder()).memory_bytes
+        counts = learned([(x, 1.0) for x in mine], memory_budget=need)
+        counts.merge(learned([(x, 1.0) for x in theirs]))
+        assert counts.memory_bytes == need
+        scant = learned([(x, 1.0) for x in mine], memory_budget=need - 1)
+        with pytest.raises(BudgetExceeded):
+            scant.merge(learned([(x, 1.0) for x in theirs]))
+
+
 def same_state(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert one["meta"] == other["meta"]
     for name, array in one["arrays"].items():
