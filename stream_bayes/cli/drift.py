@@ -145,10 +145,17 @@ def _facts(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _details(entry: Mapping[str, Any]) -> list[str]:
     structure, families = entry.get("structure") or {}, (entry.get("detector") or {}).get("families")
+    changes = [("", structure)]
+    if structure.get("members"):
+        changes = [(f"{name}: ", change) for name, change in structure["members"].items()]
     told = [
         entry.get("why") or "",
         "" if not families else "families: " + " ".join(families),
-        _difference(structure.get("added") or (), structure.get("removed") or ()),
+        *(
+            name + _difference(change.get("added") or (), change.get("removed") or ())
+            for name, change in changes
+            if change.get("added") or change.get("removed")
+        ),
         _place(entry),
         "" if entry.get("seconds") is None else f"took {entry['seconds']:.4g} s",
     ]

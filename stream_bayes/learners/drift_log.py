@@ -19,7 +19,9 @@ An entry is a dict; every one has all of these keys, None where there is nothing
     since      the first event after the change
     candidate  what it is about: "refit", "search", "both", "more", "fewer", or "retired 3", the model that answered
                as generation 3
-    structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not
+    structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not,
+               and the other way; of a LiveChoice what any of its readings has, and "members": {"tan": {"added": ...,
+               "removed": ...}, ...}, the same of each reading that has a structure
     score      {"before": 0.31, "after": 1.2}: of a drift the mean error or log-loss, or that of the family that
                became worst, before and after the change; of a trial the mean log-loss of the present model and of the
                candidate
@@ -39,7 +41,7 @@ from typing import Any
 
 from stream_bayes.core.values import name_order
 
-__all__ = ["KEYS", "KINDS", "DriftLog", "difference", "edge_name", "edges_of"]
+__all__ = ["KEYS", "KINDS", "DriftLog", "change_between", "difference", "edge_name", "edges_of"]
 
 KINDS = ("warning", "drift", "unfinished", "searched", "adopted", "refused")
 KEYS = (
@@ -152,15 +154,24 @@ def edges_of(model: Any) -> list[list[str]]:
     >>> edges_of(model)
     [['season', 'sky'], ['season', 'wind']]
     """
-    model = getattr(model, "learner", model)  # the one within a window
+    model = _within(model)
     structure = getattr(model, "structure", None)
     if structure is not None:
         return [[edge_name(parent), edge_name(child)] for parent, child in structure.edges]
+    each = getattr(model, "structures_", None)
+    if each is not None:  # a choice of several
+        every = [edge for parents in each.values() for edge in _edges(parents)]
+        return [edge for place, edge in enumerate(every) if edge not in every[:place]]
     parents: Mapping[Any, Any] = getattr(model, "parents_", {})
     above_all = getattr(model, "parent_", None)
     if above_all is not None:
         features = [feature.name for feature in model._store.encoder.nominal]
         parents = {name: above_all for name in features if name != above_all}
+    return _edges(parents)
+
+
+def _edges(parents: Mapping[Any, Any]) -> list[list[str]]:
+    """The edges that each child's parents, or its only one, make."""
     edges = []
     for child in sorted(parents, key=name_order):
         above = parents[child]
@@ -169,6 +180,32 @@ def edges_of(model: Any) -> list[list[str]]:
             [edge_name(one), edge_name(child)] for one in (above if several else (above,)) if one is not None
         ]
     return edges
+
+
+def change_between(before: Any, after: Any) -> dict[str, Any]:
+    """What an entry says of the structures of two learners of a kind.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesNetClassifier
+    >>> change_between(BayesNetClassifier({"a": [], "class": ["a"]}), BayesNetClassifier({"a": ["class"], "class": []}))
+    {'added': [['class', 'a']], 'removed': [['a', 'class']]}
+    """
+    told: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
+    of_each = [
+        {name: _edges(parents) for name, parents in getattr(_within(model), "structures_", {}).items()}
+        for model in (before, after)
+    ]
+    if of_each[1]:
+        told["members"] = {
+            name: difference(of_each[0].get(name, []), edges) for name, edges in of_each[1].items()
+        }
+    return told
+
+
+def _within(model: Any) -> Any:
+    """The learner within a window, or the one that has none."""
+    return getattr(model, "learner", model)
 
 
 def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:

@@ -12,6 +12,7 @@ from stream_bayes.core._value_kernels import ValueReading
 from stream_bayes.core.counts import CountStore
 from stream_bayes.core.derived_parents import Dependences, SpanningTree
 from stream_bayes.core.readings import Choice, SuperParent
+from stream_bayes.core.values import name_order
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.arguments import check_choice, check_number
 from stream_bayes.learners.base import X
@@ -174,6 +175,22 @@ class LiveChoice(PairClassifier):
     def leader_(self) -> Leader:
         """The reading with the least loss, and the event since which it has led."""
         return Leader(self.readings[self._reading.leader], int(self._reading.since))
+
+    @property
+    def structures_(self) -> dict[str, dict[Any, Any]]:
+        """Of each reading that has a structure, which are TAN, KDB and SPODE, each feature's parent now, None for those
+        that depend on the class alone; in the order of names.
+        """
+        found = {}
+        for name, reading in zip(self.readings, self._reading.members, strict=True):
+            if isinstance(reading, SuperParent):
+                features = self._store.encoder.nominal
+                above = features[reading.chosen].name if reading.chosen >= 0 else None
+                names = sorted((feature.name for feature in features), key=name_order)
+                found[name] = {one: above if one != above else None for one in names}
+            elif isinstance(reading, SpanningTree | Dependences):
+                found[name] = reading.parents_by_name()
+        return found
 
     @property
     def losses_(self) -> dict[str, float]:

@@ -28,7 +28,7 @@ from stream_bayes.learners.candidates import (
     basis_of,
     share_names,
 )
-from stream_bayes.learners.drift_log import DriftLog, difference, edges_of
+from stream_bayes.learners.drift_log import DriftLog, change_between
 from stream_bayes.learners.half_life_choice import log_loss
 from stream_bayes.learners.present_model import PresentModel
 from stream_bayes.learners.recent_events import RecentEvents
@@ -237,7 +237,7 @@ class Succession(PresentModel):
             "adopted",
             since=trial.since,
             candidate=name,
-            structure=difference(edges_of(before), edges_of(model)),
+            structure=change_between(before, model),
             score=trial.score(best),
             events=trial.events,
         )

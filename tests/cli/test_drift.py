@@ -47,6 +47,25 @@ def test_a_replay_that_follows_drift_is_right_more_often(lights: Path) -> None:
     assert replayed(lights, "--drift", "adwin")["accuracy"] > replayed(lights)["accuracy"] + 0.1
 
 
+def test_what_each_reading_of_a_choice_changed_is_shown_by_its_name(tmp_path: Path) -> None:
+    log, entries = tmp_path / "drifts.jsonl", DriftLog()
+    tree = {"added": [["sky", "wind"]], "removed": [["wind", "sky"]]}
+    members = {
+        "tan": tree,
+        "kdb": {"added": [], "removed": []},
+        "spode": {"added": [["sun", "sky"]], "removed": []},
+    }
+    union = {"added": [["sky", "wind"], ["sun", "sky"]], "removed": [["wind", "sky"]]}
+    entries.add("adopted", 120, candidate="both", structure={**union, "members": members})
+    log.write_text(entries.json_lines())
+    result = run("drift", "show", log, "--picture", tmp_path / "swap.dot")
+    assert result.exit_code == 0, result.stderr
+    assert "tan: +sky>wind -wind>sky" in result.stdout
+    assert "spode: +sun>sky" in result.stdout
+    assert "kdb" not in result.stdout
+    assert '"sun" -> "sky"' in (tmp_path / "swap.dot").read_text()
+
+
 def test_a_log_is_shown_the_same_from_a_file_a_directory_and_a_snapshot(lights: Path, tmp_path: Path) -> None:
     log, state = tmp_path / "drifts.jsonl", tmp_path / "state"
     replayed(lights, "--drift", "page-hinkley", "--drift-log", log, "--snapshots", state)
