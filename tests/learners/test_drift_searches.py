@@ -25,6 +25,7 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.learners.candidates import basis_of
 from tests.learners.drifting_streams import Scripted, Stream, again, bytes_of, drifting, losses, told
 
 
@@ -342,3 +343,15 @@ def test_every_detector_has_a_name_and_its_state_is_kept(name: str, kind: type, 
     losses(whole, stream[600:])
     losses(other, stream[600:])
     assert bytes_of(other) == bytes_of(whole)
+
+
+def test_a_ladder_tries_one_parent_more_and_one_less() -> None:
+    present = KDB(k=2)
+    tried = {name: basis_of(name, present.clone(), present) for name in ("more", "fewer", "both")}
+    assert {name: one.state["parameters"]["k"] for name, one in tried.items() if one} == {
+        "more": 3,
+        "fewer": 1,
+        "both": 2,
+    }
+    assert basis_of("fewer", KDB(k=0), KDB(k=0)) is None
+    assert basis_of("more", NaiveBayes(), NaiveBayes()) is None
