@@ -17,7 +17,8 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.learners.catalogue import make_learner
-from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.learners.decision import Costs
+from stream_bayes.mail.filter import UNSURE, SpamFilter
 from stream_bayes.streams.mailbox import Mail, mails, size_of
 from stream_bayes.streams.signals import stopping_on_signals
 from stream_bayes.streams.spam_home import SpamHome, id_of_mail
@@ -82,6 +83,14 @@ def train(
         str | None,
         typer.Option(help="What scores messages in a new filter's place; see `stream-bayes models`."),
     ] = None,
+    lost_ham: Annotated[
+        float | None,
+        typer.Option(
+            "--lost-ham",
+            help="How many spams in the inbox a lost ham is as bad as, from now on; at first 30.",
+            show_default=False,
+        ),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """Learn mail that somebody has judged. What was learned before is corrected, or left as it is."""
@@ -92,8 +101,9 @@ def train(
                 f"say what {files[0]} is: --ham {files[0]} or --spam {files[0]}. One option takes one file, mbox, "
                 "Maildir or directory, and may be given again"
             )
-        if not given:
+        if not given and lost_ham is None:
             raise BadValue("--ham or --spam: name some mail")
+        costs = None if lost_ham is None else Costs.false_positive(lost_ham, "spam", "ham", unsure=UNSURE)
         place = home_at(home, key_env)
         settings: dict[str, Any] = {"train": learn, "pairs": pairs}
 
@@ -103,6 +113,8 @@ def train(
         total = size_of(path for path, _ in given)
         with place.changing(make, say_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
+            if costs is not None:
+                model.judge_by(costs)
             before, told, corrected = model.clock, 0, 0
             for label, mail in _alternating(given):
                 raw = without_own_fields(mail.raw)
@@ -290,6 +302,9 @@ def stats(home: Home = None, key_env: Key = None, json: JSON = False) -> None:
             "bytes on disk": place.state.stat().st_size,
             "learns": model.train,
         }
+        if isinstance(model.rule, Costs):
+            least, _ = model.rule.band("spam", "spam") or (1.0, 1.0)
+            rows["least probability of what is spam"] = round(least, 4)
         if json:
             print_json({name.replace(" ", "_"): value for name, value in rows.items()})
         else:

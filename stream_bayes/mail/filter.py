@@ -130,7 +130,7 @@ class SpamFilter(base.Classifier):
         if key is not None and (not isinstance(key, bytes) or not 16 <= len(key) <= 64):
             raise BadValue("key must be 16 to 64 bytes, or None")
         self._tokens = EmailTokens(parser=parser, pairs=pairs, limits=limits)
-        self._rule: Rule = self._default_rule() if costs is None else costs
+        self.judge_by(costs)
         self._evidence: Evidence = _evidence(learner, labels, influence)
         self._calibration = Calibration()
         self._journal = Journal(journal)
@@ -292,11 +292,32 @@ class SpamFilter(base.Classifier):
 
     def verdict_one(self, x: Message) -> Any:
         """What to do: the decision that costs the least, which may be not to decide; None before any learning."""
-        return self._rule.decide(self.predict_proba_one(x))
+        return self.rule.decide(self.predict_proba_one(x))
+
+    def judge_by(self, costs: Rule | None) -> None:
+        """Give other verdicts from now on; what was learned stays.
+
+        Parameters
+        ----------
+        costs
+            As of the class: any rule with `decide`, or None for the default.
+
+        Examples
+        --------
+        >>> from stream_bayes import Costs
+        >>> model = SpamFilter()
+        >>> for text, label in [("free pills", "spam"), ("lunch notes", "ham"), ("free offer", "spam")]:
+        ...     model.learn_one(text, label)
+        >>> model.judge_by(Costs.false_positive(1, "spam", "ham"))
+        >>> model.verdict_one("offer")
+        'spam'
+        """
+        self.costs = costs
+        self.rule: Rule = self._default_rule() if costs is None else costs
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
         """The verdict, where the probabilities are known already."""
-        return self._rule.decide(probabilities)
+        return self.rule.decide(probabilities)
 
     def explain_one(self, x: Message) -> SpamExplanation:
         """The tokens that decided, and how much each of them said."""
@@ -308,7 +329,7 @@ class SpamFilter(base.Classifier):
             self.labels,
             reading.score,
             proba.get(self.labels[1], 0.5),
-            self._rule.decide(proba),
+            self.rule.decide(proba),
             tuple(rows),
         )
 

@@ -10,6 +10,7 @@ import pytest
 
 from stream_bayes.cli.spam import _whole_id
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.decision import Costs
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.spam_home import SpamHome, id_of_mail
 from tests.cli.test_snapshots import run
@@ -178,6 +179,21 @@ def test_a_filter_keeps_the_settings_it_was_made_with(tmp_path: Path, boxes: Pat
     assert model.train == "errors" and type(model.learner).__name__ == "MultinomialNB"
     for other in (("--learn", "near-errors"), ("--pairs",), ("--learner", "bernoulli-nb")):
         assert run(*train, *other).exit_code == 3
+
+
+def test_what_a_lost_ham_costs_may_change_at_any_time(home: Path, boxes: Path) -> None:
+    least = "least_probability_of_what_is_spam"
+    before = SpamHome(home).load()
+    assert stats(home)[least] == 0.9833
+    assert run("spam", "train", "--home", home, "--lost-ham", 99).exit_code == 0
+    assert stats(home)[least] == 0.9949
+    assert run("spam", "train", "--home", home, "--ham", boxes / "ham.mbox").exit_code == 0  # it stays
+    after = SpamHome(home).load()
+    assert before.costs is None and after.costs == Costs.false_positive(99, "spam", "ham", unsure=0.5)
+    assert after.decide({"spam": 0.99, "ham": 0.01}) == "unsure" != before.decide({"spam": 0.99, "ham": 0.01})
+    assert after.score_one("cheap pills") == before.score_one("cheap pills")
+    refused = run("spam", "train", "--home", home, "--lost-ham", -1)
+    assert refused.exit_code == 3 and "-1" in refused.output
 
 
 def test_tokens_may_be_kept_as_keyed_hashes(
