@@ -1,9 +1,10 @@
 from stream_bayes.core._cells cimport is_whole
 from stream_bayes.core._encoding cimport Encoder, Feature, as_dict, as_double, read_weight, whole_products
 from stream_bayes.core._rows cimport Row
-from stream_bayes.core._vocabulary cimport Vocabulary
+from stream_bayes.core._vocabulary cimport Foresight, Vocabulary
 
 cdef class BagEncoder(Encoder):
     cdef public Vocabulary tokens
+    cdef Foresight foresight
     cdef public double threshold
     cdef public bint binary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 
-from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core._vocabulary import Foresight, Vocabulary
 from stream_bayes.core.inputs import no_bag, read_count
 from stream_bayes.core.values import canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NotLearned, UnknownFeature
@@ -47,6 +47,7 @@ class BagEncoder(Encoder):
     ):
         Encoder.__init__(self, labels, declared, refuse)
         self.tokens = tokens
+        self.foresight = Foresight()
         self.add_feature(BAG, tokens)
         self.binary = threshold is not None
         self.threshold = 0.0 if threshold is None else threshold
@@ -76,6 +77,7 @@ class BagEncoder(Encoder):
         code: cython.int
         count: cython.double
         tokens: Vocabulary = self.tokens
+        foresight: Foresight = self.foresight
         beyond: cython.Py_ssize_t = -1
         if isinstance(x, (str, bytes)):
             raise no_bag(x)
@@ -84,7 +86,7 @@ class BagEncoder(Encoder):
         row.numbers = 0
         row.whole = True
         row.reserve(len(event), 0)
-        tokens.foresee(event)
+        foresight.look(tokens, event)
         codes: cython.int[::1] = row.code
         amounts: cython.double[::1] = row.amount
         for token, value in event.items():
@@ -108,7 +110,7 @@ class BagEncoder(Encoder):
                     )
                 if not is_whole(count):
                     row.whole = False
-            code = tokens.recall(k, token)
+            code = foresight.recall(tokens, k, token)
             if code < 0:
                 code = self.meet_token(token, learning)
                 if code < 0:

@@ -1,9 +1,10 @@
-from stream_bayes.core._vocabulary cimport Vocabulary
+from stream_bayes.core._vocabulary cimport Foresight, Vocabulary
 
 cdef class EvidenceTable:
     cdef public double prior
     cdef public double reserve
     cdef public Vocabulary vocabulary
+    cdef Foresight foresight
     cdef public long long[::1] count
     cdef public long long[::1] margin
     cdef public long long[::1] seen

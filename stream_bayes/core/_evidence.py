@@ -14,7 +14,7 @@ import numpy as np
 from cython.cimports.libc.math import log
 
 if not cython.compiled:
-    from stream_bayes.core._vocabulary import Vocabulary
+    from stream_bayes.core._vocabulary import Foresight, Vocabulary
 
 UNIT = 1024  # of a message
 STEP = 4294967296  # of a margin: 2^32
@@ -38,6 +38,7 @@ class EvidenceTable:
         self.prior = prior
         self.reserve = reserve
         self.vocabulary = Vocabulary()
+        self.foresight = Foresight()
         self.count = np.zeros(16, np.int64)
         self.margin = np.zeros(8, np.int64)
         self.seen = np.zeros(8, np.int64)
@@ -66,9 +67,10 @@ class EvidenceTable:
         found = np.empty(len(bag), np.int32)
         codes: cython.int[::1] = found
         vocabulary: Vocabulary = self.vocabulary
-        vocabulary.foresee(bag)
+        foresight: Foresight = self.foresight
+        foresight.look(vocabulary, bag)
         for token in bag:
-            codes[n] = vocabulary.recall(n, token)
+            codes[n] = foresight.recall(vocabulary, n, token)
             n += 1
         return found
 

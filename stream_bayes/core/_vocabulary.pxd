@@ -9,9 +9,6 @@ cdef class Vocabulary:
     cdef public int other
     cdef unsigned long long[::1] table
     cdef int bits
-    cdef unsigned long long[::1] marks
-    cdef foresee(self, dict values)
-    cdef int recall(self, Py_ssize_t k, object value)
     cdef Py_ssize_t seek(self, object value, unsigned long long mark)
     cdef reserve(self, Py_ssize_t values)
     cpdef int find(self, object value)
@@ -20,3 +17,9 @@ cdef class Vocabulary:
     cdef int insert(self, object value)
 
 cdef unsigned long long mark_of(object value)
+
+cdef class Foresight:
+    cdef unsigned long long[::1] marks
+    cdef Py_ssize_t room
+    cdef look(self, Vocabulary vocabulary, dict words)
+    cdef int recall(self, Vocabulary vocabulary, Py_ssize_t k, object word)
