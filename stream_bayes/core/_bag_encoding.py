@@ -139,6 +139,6 @@ class BagEncoder(Encoder):
             if self.refuse:
                 raise UnknownFeature(f"token {token!r} is not declared in the schema")
             return UNSEEN
-        if type(token) is not str:
-            token = canonical(token)
-        return self.tokens.encode(token, self.created) if learning else self.tokens.lookup(token)
+        if learning:
+            return self.tokens.encode(canonical(token), self.created)
+        return UNSEEN if type(token) is str else self.tokens.lookup(canonical(token))

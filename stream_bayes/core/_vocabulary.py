@@ -235,6 +235,6 @@ class Foresight:
         if not cython.compiled:
             return vocabulary.lookup(word)
         code: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, self.marks[k]) - 1
-        if code >= 0 and same_listed(vocabulary.values, code, word) > 0:
-            return code
-        return vocabulary.lookup(word)
+        if code < 0:  # nor did another key of the same dict become this one since
+            return vocabulary.other
+        return code if same_listed(vocabulary.values, code, word) > 0 else vocabulary.lookup(word)
