@@ -12,6 +12,11 @@ cdef extern from *:
         SB_SOON(listed + sizeof(PyASCIIObject));  /* its letters may lie on the next line of the cache */
     }
 
+    static CYTHON_INLINE Py_hash_t sb_hash(PyObject *value) {
+        Py_hash_t known = PyUnicode_CheckExact(value) ? ((PyASCIIObject *)value)->hash : -1;
+        return known != -1 ? known : PyObject_Hash(value);
+    }
+
     static CYTHON_INLINE int sb_same_listed(PyObject *values, Py_ssize_t k, PyObject *value) {
         PyObject *listed = PyList_GET_ITEM(values, k);
         size_t size;
@@ -28,3 +33,5 @@ cdef extern from *:
     void soon_listed "sb_soon_listed"(list values, Py_ssize_t k) noexcept
     # Whether a value is the one that a list holds there: 1, 0, or -1 where they are not both text, and Python must say.
     int same_listed "sb_same_listed"(list values, Py_ssize_t k, object value) noexcept
+    # What `hash` says, without a call where a text knows its own.
+    Py_hash_t hash_of "sb_hash"(object value) except? -1

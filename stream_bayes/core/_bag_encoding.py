@@ -139,6 +139,7 @@ class BagEncoder(Encoder):
             if self.refuse:
                 raise UnknownFeature(f"token {token!r} is not declared in the schema")
             return UNSEEN
+        plain = token if type(token) is str else canonical(token)
         if learning:
-            return self.tokens.encode(canonical(token), self.created)
-        return UNSEEN if type(token) is str else self.tokens.lookup(canonical(token))
+            return self.tokens.encode(plain, self.created)
+        return UNSEEN if plain is token else self.tokens.lookup(plain)

@@ -1,4 +1,4 @@
-from stream_bayes.core._ahead cimport same_listed, soon, soon_listed
+from stream_bayes.core._ahead cimport hash_of, same_listed, soon, soon_listed
 
 cdef class Vocabulary:
     cdef public list values

@@ -18,7 +18,7 @@ import numpy as np
 from stream_bayes.core.values import OTHER
 
 if not cython.compiled:
-    from stream_bayes.core._ahead import same_listed, soon, soon_listed
+    from stream_bayes.core._ahead import hash_of, same_listed, soon, soon_listed
 
 UNSEEN = cython.declare(cython.int, -2)
 # Fibonacci hashing: spreads what Python leaves in the low bits, as the hashes of ints are, over the high ones.
@@ -30,7 +30,7 @@ LOW_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 @cython.cfunc
 def mark_of(value) -> cython.ulonglong:
     """The 32 bits of a value's hash that are kept; equal values have equal marks."""
-    mixed: cython.ulonglong = (cython.cast(cython.ulonglong, hash(value)) * GOLDEN) & ALL_BITS
+    mixed: cython.ulonglong = (cython.cast(cython.ulonglong, hash_of(value)) * GOLDEN) & ALL_BITS
     return mixed >> 32
 
 
