@@ -20,6 +20,5 @@ cdef unsigned long long mark_of(object value)
 
 cdef class Foresight:
     cdef unsigned long long[::1] marks
-    cdef Py_ssize_t room
     cdef look(self, Vocabulary vocabulary, dict words)
     cdef int recall(self, Vocabulary vocabulary, Py_ssize_t k, object word)

@@ -197,16 +197,15 @@ class Foresight:
     """
 
     def __init__(self):
-        self.room = 0
+        self.marks = np.zeros(64, np.uint64)
 
     @cython.cfunc
     def look(self, vocabulary: Vocabulary, words: dict):
         """Find the place of each key of a dict, for `recall` to confirm."""
         if not cython.compiled:
             return
-        if self.room < len(words):
+        if self.marks.shape[0] < len(words):
             self.marks = np.zeros(2 * len(words), np.uint64)
-            self.room = 2 * len(words)
         marks: cython.ulonglong[::1] = self.marks
         table: cython.ulonglong[::1] = vocabulary.table
         last: cython.Py_ssize_t = table.shape[0] - 1
