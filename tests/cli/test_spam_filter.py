@@ -343,11 +343,12 @@ def test_without_a_server_the_program_answers_all_the_same(home: Path) -> None:
 
 
 FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
 
 
 @pytest.mark.parametrize(
     "redirected",
-    ["2>&-", pytest.param("2>/dev/full", marks=pytest.mark.skipif(not FULL.exists(), reason=""))],
+    ["2>&-", pytest.param("2>/dev/full", marks=needs_full)],
 )
 def test_a_mail_passes_where_nobody_can_be_told_of_the_trouble(tmp_path: Path, redirected: str) -> None:
     command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *program("filter", "--home", tmp_path)]

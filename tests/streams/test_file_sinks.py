@@ -112,12 +112,18 @@ def test_a_crash_at_every_operation_leaves_what_the_snapshot_knows_and_each_resu
         assert path.read_bytes() == expected.read_bytes(), where
 
 
+def begun(make, path, files):
+    """A sink that has taken a batch."""
+    sink = make(path, file_system=files)
+    sink.open(None)
+    batch(sink, output(0))
+    return sink
+
+
 @BOTH
 def test_a_full_disk_costs_the_batch_and_nothing_before_it(tmp_path, make):
     files = FaultyFileSystem()
-    sink = make(tmp_path / "out", file_system=files)
-    sink.open(None)
-    batch(sink, output(0))
+    sink = begun(make, tmp_path / "out", files)
     before = (tmp_path / "out").read_bytes()
     files.space = 10
     with pytest.raises(
@@ -135,9 +141,7 @@ def test_a_full_disk_costs_the_batch_and_nothing_before_it(tmp_path, make):
 @BOTH
 def test_a_batch_that_the_disk_did_not_take_can_be_let_go_of_while_its_error_is_told(tmp_path, make):
     files = FaultyFileSystem()
-    sink = make(tmp_path / "out", file_system=files)
-    sink.open(None)
-    batch(sink, output(0))
+    sink = begun(make, tmp_path / "out", files)
     files.refusal = errno.ENOSPC
     with pytest.raises(SinkError, match="No space left on device") as told:
         batch(sink, output(1))
