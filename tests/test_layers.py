@@ -251,6 +251,7 @@ streams.config_model
 streams.config_errors
 streams.kafka.connection
 streams.kafka.transport
+streams.kafka.bounded
 streams.kafka.python_client
 streams.kafka.confluent_client
 streams.kafka.clients

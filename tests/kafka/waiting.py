@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -29,7 +30,7 @@ def within(seconds: float, do: Callable[[], T]) -> T:
 
 
 def until(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
-    """Look until there is something, and give it back.
+    """Look until there is something, and give it back. Where nothing comes, it says too where all threads are.
 
     Examples
     --------
@@ -42,5 +43,6 @@ def until(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
         if found:
             return found
         if time.monotonic() > deadline:
+            faulthandler.dump_traceback(all_threads=True)
             raise AssertionError(f"waited {seconds:g} seconds for {what}; the last look saw {found!r}")
         time.sleep(PAUSE)

@@ -15,8 +15,9 @@ from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BrokerError
+from stream_bayes.streams.kafka.bounded import GRACE_SECONDS, bounded
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import asking, bounded, made, refused, unreachable
+from stream_bayes.streams.kafka.python_client import asking, made, refused, unreachable
 from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.suggestions import closest
 
@@ -25,7 +26,6 @@ __all__ = ["Cluster", "Topic"]
 T = TypeVar("T")
 
 REQUEST_SECONDS = 5.0  # for one answer
-CLOSE_SECONDS = 2.0
 PAUSE = 0.2  # between two attempts
 MOST_COPIES = 3  # of a topic that is made here, unless told
 DECIDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
@@ -65,8 +65,8 @@ class Cluster:
         """Let go of the connections; the next question makes new ones."""
         admin, self._admin = self._admin, None
         if admin is not None:
-            with suppress(kafka_errors.KafkaError):
-                bounded(admin.close, CLOSE_SECONDS)
+            with suppress(kafka_errors.KafkaError, Interrupted):
+                bounded(admin.close, GRACE_SECONDS)
 
     # -- questions ----------------------------------------------------------------------------------------------------
 

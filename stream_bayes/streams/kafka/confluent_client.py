@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import SinkError
+from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, bounded
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.python_client import gone, refused
 from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
 
 __all__ = ["ConfluentReader", "ConfluentWriter"]
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +132,7 @@ class ConfluentReader:
         self._consumer.resume([TopicPartition(*partition) for partition in partitions])
 
     def close(self) -> None:
-        self._consumer.close()
+        _close(self._consumer)
 
 
 class ConfluentWriter:
@@ -157,8 +161,7 @@ class ConfluentWriter:
         self._noted = self._note_fault if transactional_id is None else None
 
     def fence(self) -> None:
-        with asking(self._connection):
-            self._producer.init_transactions(self._connection.seconds)
+        self._answered(self._producer.init_transactions, self._connection.seconds)
 
     def begin(self) -> None:
         self._faults.clear()
@@ -217,22 +220,23 @@ class ConfluentWriter:
         if self._group is None:
             consumer = Consumer(self._connection.confluent_settings() | {"group.id": group}, logger=logger)
             self._group = consumer.consumer_group_metadata()
-            consumer.close()
-        with asking(self._connection):
-            self._producer.send_offsets_to_transaction(
-                [TopicPartition(*part, at) for part, at in positions.items()], self._group, self._patience
-            )
+            _close(consumer)
+        told = [TopicPartition(*part, at) for part, at in positions.items()]
+        self._answered(partial(self._producer.send_offsets_to_transaction, told, self._group), self._patience)
 
     def commit(self) -> None:
-        with asking(self._connection):
-            self._producer.commit_transaction(self._patience)
+        self._answered(self._producer.commit_transaction, self._patience)
 
     def abort(self) -> None:
+        self._answered(self._producer.abort_transaction, self._patience)
+
+    def _answered(self, question: Callable[[float], T], seconds: float) -> T:
+        """What the client comes to in so many seconds, which it is told and does not always keep to."""
         with asking(self._connection):
-            self._producer.abort_transaction(self._patience)
+            return bounded(partial(question, seconds), seconds + GRACE_SECONDS)
 
     def flush(self) -> None:
-        left = self._producer.flush(self._patience)
+        left = self._answered(self._producer.flush, self._patience)
         faults = self._faults[:]
         self._faults.clear()
         if faults:
@@ -242,5 +246,12 @@ class ConfluentWriter:
 
     def close(self) -> None:
         # What is still in its queue was not committed, and is sent again, if at all, by another writer.
-        self._producer.purge()
-        self._producer.flush(0)
+        with suppress(KafkaException):
+            self._producer.purge()
+            self._producer.flush(0)
+
+
+def _close(consumer: Any) -> None:
+    """Let go of a consumer, for so long as that may take."""
+    with suppress(KafkaException, Interrupted):
+        bounded(consumer.close, CLOSE_SECONDS + GRACE_SECONDS)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import queue
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
@@ -17,6 +16,7 @@ from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.event import Partition, Position
 from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError
+from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, bounded
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
 
@@ -24,7 +24,6 @@ __all__ = [
     "PythonReader",
     "PythonWriter",
     "asking",
-    "bounded",
     "gone",
     "made",
     "refused",
@@ -39,8 +38,6 @@ TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLa
 LOST = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
 LEARN_MS = 1000  # for one answer to which partitions a topic has
 DELIVERY_SECONDS = 15  # after which a record is given up, and its transaction tried anew
-GRACE_SECONDS = 2.0  # after a client's own limit
-CLOSE_SECONDS = 1.0  # for a client's thread to end
 
 
 @contextmanager
@@ -86,35 +83,6 @@ def _said(error: BaseException) -> str:
     return f"{_name(error)}: {told}".removesuffix(": ")
 
 
-def bounded(question: Callable[[], T], seconds: float) -> T:
-    """What a question to the client comes to; an error of the client's if it does not come back in time.
-
-    The client has limits of its own, but where a broker is killed while it connects they may fail: it then waits for a
-    thread that waits for nothing.
-    """
-    answers: queue.SimpleQueue[Callable[[], T]] = queue.SimpleQueue()
-
-    def ask() -> None:
-        try:
-            found = question()
-        except BaseException as error:  # it belongs to whoever asked
-            fault = error
-            answers.put(lambda: _raised(fault))
-        else:
-            answers.put(lambda: found)
-
-    threading.Thread(target=ask, name="kafka-question", daemon=True).start()
-    try:
-        answer = answers.get(timeout=seconds)
-    except queue.Empty:
-        raise kafka_errors.KafkaTimeoutError(f"the client did not come back in {seconds:g} seconds") from None
-    return answer()
-
-
-def _raised(error: BaseException) -> NoReturn:
-    raise error
-
-
 def made(client: Callable[..., T], seconds: float, **settings: Any) -> T:
     """A client; where none can be made nothing is left of it, and a refusal is told from silence."""
     parts: list[KafkaNetClient] = []
@@ -132,7 +100,7 @@ def made(client: Callable[..., T], seconds: float, **settings: Any) -> T:
     told.addFilter(refusals)
     try:
         return bounded(lambda: client(kafka_client=network, **settings), seconds + GRACE_SECONDS)
-    except kafka_errors.KafkaError:
+    except (kafka_errors.KafkaError, Interrupted):
         for part in parts:
             part._net.stop(1000 * CLOSE_SECONDS)  # its thread goes on otherwise, and tries to connect
             with suppress(RuntimeError):  # where it did not stop in time
@@ -222,8 +190,9 @@ class PythonReader:
         self._consumer.resume(*[TopicPartition(*partition) for partition in partitions])
 
     def close(self) -> None:
-        with suppress(kafka_errors.KafkaError):
-            self._consumer.close(autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
+        close = partial(self._consumer.close, autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
+        with suppress(kafka_errors.KafkaError, Interrupted):
+            bounded(close, CLOSE_SECONDS + GRACE_SECONDS)
 
 
 class PythonWriter:
