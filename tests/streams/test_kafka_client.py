@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 from typing import Any
 
 import pytest
-from kafka.errors import NodeNotReadyError
+from kafka.errors import KafkaTimeoutError, LogTruncationError, NodeNotReadyError
 
 from stream_bayes.core.event import Partition
-from stream_bayes.errors import MissingPackage
+from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.kafka import confluent_client, python_client
 from stream_bayes.streams.kafka.bounded import GRACE_SECONDS, bounded
 from stream_bayes.streams.kafka.clients import make_reader, make_writer
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import Interrupted
+from stream_bayes.streams.kafka.transport import ClientFailed, Interrupted
+from tests.kafka.waiting import until
+
+DAYS = Partition("days")
 
 
 def test_an_answer_or_an_error_comes_back_as_it_is() -> None:
@@ -41,7 +46,26 @@ def test_a_question_that_does_not_come_back_is_given_up() -> None:
     never.set()
 
 
+def test_an_error_holds_nothing_of_what_was_asked_once_it_was_dealt_with() -> None:
+    class Client:
+        def ask(self) -> None:
+            raise NodeNotReadyError("one")
+
+    client = Client()
+    gone = weakref.ref(client)
+    gc.disable()  # what is held in a circle would be let go of by chance
+    try:
+        with pytest.raises(NodeNotReadyError):
+            bounded(client.ask, 60)
+        del client
+        until("nothing to be held", lambda: gone() is None)  # as soon as the thread that asked has ended
+    finally:
+        gc.enable()
+
+
 ASKED = {
+    "begin_transaction": lambda writer: writer.begin(),
+    "consumer_group_metadata": lambda writer: writer.offsets("group", {Partition("days"): 3}),
     "init_transactions": lambda writer: writer.fence(),
     "send_offsets_to_transaction": lambda writer: writer.offsets("group", {Partition("days"): 3}),
     "commit_transaction": lambda writer: writer.commit(),
@@ -56,8 +80,11 @@ def test_a_writer_gives_up_a_call_of_librdkafka_that_does_not_keep_to_its_limit(
 ) -> None:
     never = threading.Event()
     monkeypatch.setattr(confluent_client, "Producer", partial(StuckClient, never, stuck))
-    monkeypatch.setattr(confluent_client, "Consumer", partial(StuckClient, never, "close"))
+    own = stuck if stuck == "consumer_group_metadata" else "close"
+    monkeypatch.setattr(confluent_client, "Consumer", partial(StuckClient, never, own))
     monkeypatch.setattr(confluent_client, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(confluent_client, "CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr(confluent_client, "OWN_SECONDS", 0.2)
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka", seconds=0.1)
     writer = confluent_client.ConfluentWriter(connection, "me", seconds=0.1, most_bytes=10_000)
     try:
@@ -89,6 +116,129 @@ def test_a_reader_lets_go_of_a_client_that_does_not_end(
     never.set()
 
 
+@pytest.mark.parametrize("stuck", ["purge", "flush", "__del__"])
+def test_a_writer_lets_go_of_a_client_that_does_not_end(monkeypatch: pytest.MonkeyPatch, stuck: str) -> None:
+    never = threading.Event()
+    monkeypatch.setattr(confluent_client, "Producer", partial(StuckClient, never, stuck))
+    monkeypatch.setattr(confluent_client, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(confluent_client, "CLOSE_SECONDS", 0.1)
+    connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
+    writer = confluent_client.ConfluentWriter(connection, "me", seconds=1.0, most_bytes=10_000)
+    writer.close()  # whoever waits without end never comes back from this
+    writer.close()  # there is nothing left to let go of
+    never.set()
+
+
+def test_a_writer_that_was_closed_is_collected_without_waiting_for_what_it_did_not_send(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Producer(StuckClient):
+        _closed = False
+
+        def close(self, timeout: float) -> None:
+            raise KafkaTimeoutError("there is something left to send")
+
+    producer: Any = Producer(threading.Event(), "nothing")
+    producer._sender = producer
+    monkeypatch.setattr(python_client, "KafkaProducer", lambda **settings: producer)
+    connection = Connection(servers=("nobody:9092",))
+    python_client.PythonWriter(connection, "me", seconds=1.0, most_bytes=10_000).close()
+    assert producer._closed  # the client's `__del__` asks for it
+
+
+READ = {
+    "assign": lambda reader: reader.assign({DAYS: 3}),
+    "poll": lambda reader: reader.poll(10, 0.1),
+    "position": lambda reader: reader.reached(DAYS),
+    "pause": lambda reader: reader.pause([DAYS]),
+    "resume": lambda reader: reader.resume([DAYS]),
+}
+CLIENTS = {
+    "kafka-python": (python_client, "KafkaConsumer", python_client.PythonReader),
+    "confluent-kafka": (confluent_client, "Consumer", confluent_client.ConfluentReader),
+}
+COMMON = [name for name in READ if name != "position"]  # which only one of them asks for
+
+
+def reader_of(client: str, consumer: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    module, name, reader = CLIENTS[client]
+    monkeypatch.setattr(module, name, lambda *told, **settings: consumer)
+    return reader(Connection(servers=("nobody:9092",), client=client), most_bytes=10_000)
+
+
+@pytest.mark.parametrize(
+    ("client", "asked"),
+    [("kafka-python", name) for name in READ] + [("confluent-kafka", name) for name in COMMON],
+)
+def test_whatever_a_client_raises_it_is_the_client_that_failed(
+    monkeypatch: pytest.MonkeyPatch, client: str, asked: str
+) -> None:
+    reader = reader_of(client, FailingClient(asked, RuntimeError("Concurrent access")), monkeypatch)
+    with pytest.raises(ClientFailed, match="the client failed: RuntimeError"):
+        READ[asked](reader)
+
+
+@pytest.mark.parametrize(
+    ("client", "asked"),
+    [("kafka-python", "poll"), ("kafka-python", "position"), ("confluent-kafka", "assign")],
+)
+def test_a_reader_gives_up_a_call_that_does_not_come_back(
+    monkeypatch: pytest.MonkeyPatch, client: str, asked: str
+) -> None:
+    never = threading.Event()
+    reader = reader_of(client, StuckClient(never, asked), monkeypatch)
+    for module in (python_client, confluent_client):
+        monkeypatch.setattr(module, "OWN_SECONDS", 0.1)
+    monkeypatch.setattr(python_client, "LOOK_SECONDS", 0.1)
+    try:
+        with pytest.raises(ClientFailed, match="did not come back"):
+            READ[asked](reader)
+    finally:
+        never.set()
+
+
+def test_how_far_was_read_may_not_be_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = reader_of("kafka-python", StuckClient(threading.Event(), "nothing"), monkeypatch)
+    with pytest.raises(Interrupted, match="does not know yet"):
+        reader.reached(DAYS)
+
+
+def test_a_log_that_lost_its_end_is_not_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = reader_of("kafka-python", FailingClient("poll", LogTruncationError({})), monkeypatch)
+    with pytest.raises(SourceError, match="no longer holds the position that is read next"):
+        reader.poll(10, 0.1)
+
+
+def test_nothing_is_left_of_a_client_that_could_not_be_made() -> None:
+    networks: list[Any] = []
+
+    def make(kafka_client: Callable[..., Any], **settings: Any) -> None:
+        networks.append(kafka_client(**settings)._net)
+        networks[0].start()
+        raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        python_client.made(make, 60, bootstrap_servers=["127.0.0.1:1"])
+    assert networks[0]._closed and networks[0]._io_thread is None
+
+
+class FailingClient:
+    """Takes every call, and raises something at one of them."""
+
+    def __init__(self, fails: str, error: Exception) -> None:
+        self.fails = fails
+        self.error = error
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return self.fail if name == self.fails else self.take
+
+    def fail(self, *told: Any, **settings: Any) -> None:
+        raise self.error
+
+    def take(self, *told: Any, **settings: Any) -> None:
+        pass
+
+
 class StuckClient:
     """Takes every call, and does not come back from one of them."""
 
@@ -98,6 +248,10 @@ class StuckClient:
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return self.wait if name == self.stuck else self.take
+
+    def __del__(self) -> None:
+        if self.stuck == "__del__":
+            self.wait()
 
     def wait(self, *told: Any, **settings: Any) -> None:
         assert self.never.wait(600)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
-from stream_bayes.streams.kafka.transport import Interrupted
+from stream_bayes.streams.kafka.transport import ClientFailed
 
-__all__ = ["CLOSE_SECONDS", "GRACE_SECONDS", "bounded"]
+__all__ = ["CLOSE_SECONDS", "GRACE_SECONDS", "OWN_SECONDS", "bounded"]
 
 T = TypeVar("T")
 
 GRACE_SECONDS = 2.0  # after a client's own limit
 CLOSE_SECONDS = 1.0  # for a client to let go of its threads and connections
+OWN_SECONDS = 10.0  # for what a client does by itself, with no broker, on a machine with much else to do
 
 
 def bounded(question: Callable[[], T], seconds: float) -> T:
@@ -28,7 +29,7 @@ def bounded(question: Callable[[], T], seconds: float) -> T:
 
     Raises
     ------
-    Interrupted
+    ClientFailed
         If it does not come back in time.
 
     Examples
@@ -36,24 +37,22 @@ def bounded(question: Callable[[], T], seconds: float) -> T:
     >>> bounded(lambda: 3, seconds=60)
     3
     """
-    answers: queue.SimpleQueue[Callable[[], T]] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
-            found = question()
+            answers.put(([question()], None))
         except BaseException as error:  # it belongs to whoever asked
-            fault = error
-            answers.put(lambda: _raised(fault))
-        else:
-            answers.put(lambda: found)
+            answers.put(([], error))
 
     threading.Thread(target=ask, name="kafka-question", daemon=True).start()
     try:
-        answer = answers.get(timeout=seconds)
+        found, error = answers.get(timeout=seconds)
     except queue.Empty:
-        raise Interrupted(f"the client did not come back in {seconds:g} seconds") from None
-    return answer()
-
-
-def _raised(error: BaseException) -> NoReturn:
-    raise error
+        raise ClientFailed(f"the client did not come back in {seconds:g} seconds") from None
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error  # it holds this frame, and with it all that was asked
+    return found[0]

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.errors import SinkError
-from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, bounded
+from stream_bayes.errors import BrokerError, SinkError, StreamBayesError
+from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, OWN_SECONDS, bounded
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import gone, refused
+from stream_bayes.streams.kafka.python_client import failed, gone, refused
 from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
 
 __all__ = ["ConfluentReader", "ConfluentWriter"]
@@ -59,6 +59,10 @@ def asking(connection: Connection) -> Iterator[None]:
         yield
     except KafkaException as error:
         raise translated(connection, error.args[0]) from error
+    except StreamBayesError:
+        raise
+    except Exception as error:  # no client should raise it
+        raise failed(connection, error) from error
 
 
 class ConfluentReader:
@@ -66,7 +70,7 @@ class ConfluentReader:
 
     def __init__(self, connection: Connection, most_bytes: int) -> None:
         self._connection = connection
-        self._consumer = Consumer(
+        self._consumer: Any = Consumer(
             connection.confluent_settings()
             | {
                 "group.id": "stream_bayes",  # it has to have one, and neither joins it nor commits to it
@@ -88,8 +92,9 @@ class ConfluentReader:
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         self._reached = dict(positions)
         self._partitions = {(partition.source, partition.partition): partition for partition in positions}
+        told = [TopicPartition(*part, at) for part, at in positions.items()]
         with asking(self._connection):
-            self._consumer.assign([TopicPartition(*part, at) for part, at in positions.items()])
+            bounded(partial(self._consumer.assign, told), OWN_SECONDS)  # it waits without end for its thread
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
         with asking(self._connection):
@@ -126,13 +131,16 @@ class ConfluentReader:
         return self._reached[partition]
 
     def pause(self, partitions: Iterable[Partition]) -> None:
-        self._consumer.pause([TopicPartition(*partition) for partition in partitions])
+        with asking(self._connection):
+            self._consumer.pause([TopicPartition(*partition) for partition in partitions])
 
     def resume(self, partitions: Iterable[Partition]) -> None:
-        self._consumer.resume([TopicPartition(*partition) for partition in partitions])
+        with asking(self._connection):
+            self._consumer.resume([TopicPartition(*partition) for partition in partitions])
 
     def close(self) -> None:
-        _close(self._consumer)
+        held, self._consumer = [self._consumer], None
+        _let_go(self._connection, held, _close)
 
 
 class ConfluentWriter:
@@ -154,7 +162,7 @@ class ConfluentWriter:
                 "transactional.id": transactional_id,
                 "transaction.timeout.ms": int(1000 * seconds),
             }
-        self._producer = Producer(settings, logger=logger)
+        self._producer: Any = Producer(settings, logger=logger)
         self._group: Any = None
         self._faults: list[KafkaError] = []
         # A transaction fails with any of its records; without one, each has to be asked after.
@@ -166,7 +174,7 @@ class ConfluentWriter:
     def begin(self) -> None:
         self._faults.clear()
         with asking(self._connection):
-            self._producer.begin_transaction()
+            bounded(self._producer.begin_transaction, OWN_SECONDS)  # it waits without end for its thread
 
     def send(
         self,
@@ -218,11 +226,17 @@ class ConfluentWriter:
 
     def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         if self._group is None:
-            consumer = Consumer(self._connection.confluent_settings() | {"group.id": group}, logger=logger)
-            self._group = consumer.consumer_group_metadata()
-            _close(consumer)
+            self._group = self._group_metadata(group)
         told = [TopicPartition(*part, at) for part, at in positions.items()]
         self._answered(partial(self._producer.send_offsets_to_transaction, told, self._group), self._patience)
+
+    def _group_metadata(self, group: str) -> Any:
+        with asking(self._connection):
+            held = [Consumer(self._connection.confluent_settings() | {"group.id": group}, logger=logger)]
+            try:
+                return bounded(held[0].consumer_group_metadata, OWN_SECONDS)
+            finally:
+                _let_go(self._connection, held, _close)
 
     def commit(self) -> None:
         self._answered(self._producer.commit_transaction, self._patience)
@@ -245,13 +259,29 @@ class ConfluentWriter:
             raise Interrupted(f"{left} records were not taken")
 
     def close(self) -> None:
-        # What is still in its queue was not committed, and is sent again, if at all, by another writer.
-        with suppress(KafkaException):
-            self._producer.purge()
-            self._producer.flush(0)
+        held, self._producer = [self._producer], None
+        _let_go(self._connection, held, _forget)
 
 
 def _close(consumer: Any) -> None:
-    """Let go of a consumer, for so long as that may take."""
-    with suppress(KafkaException, Interrupted):
-        bounded(consumer.close, CLOSE_SECONDS + GRACE_SECONDS)
+    consumer.close()
+
+
+def _forget(producer: Any) -> None:
+    """Drop what is still in its queue: it was not committed, and is sent again, if at all, by another writer."""
+    producer.purge()
+    producer.flush(0)
+
+
+def _let_go(connection: Connection, held: list[Any], end: Callable[[Any], None]) -> None:
+    """End a client, the last one that is held, for so long as that may take.
+
+    It is given up in the thread that ends it, for that too is a call: it waits for the client's own threads.
+    """
+
+    def let_go() -> None:
+        end(held.pop())
+
+    if held[0] is not None:
+        with suppress(BrokerError), asking(connection):
+            bounded(let_go, CLOSE_SECONDS + GRACE_SECONDS)

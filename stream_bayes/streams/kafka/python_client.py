@@ -15,15 +15,16 @@ from kafka.net.compat import KafkaNetClient
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError
-from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, bounded
+from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError, StreamBayesError
+from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, OWN_SECONDS, bounded
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
+from stream_bayes.streams.kafka.transport import ClientFailed, EpochLost, Interrupted, Message, Send
 
 __all__ = [
     "PythonReader",
     "PythonWriter",
     "asking",
+    "failed",
     "gone",
     "made",
     "refused",
@@ -32,10 +33,18 @@ __all__ = [
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 NOT_ALLOWED = (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)
 REFUSAL = re.compile(r"\w*(Authorization|Authentication)Failed")
 TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 LOST = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
+GONE = (
+    kafka_errors.OffsetOutOfRangeError,
+    kafka_errors.NoOffsetForPartitionError,
+    kafka_errors.LogTruncationError,
+)
+LOOK_SECONDS = 1.0  # for an answer to how far was read, which the client knows by itself but once in a while
 LEARN_MS = 1000  # for one answer to which partitions a topic has
 DELIVERY_SECONDS = 15  # after which a record is given up, and its transaction tried anew
 
@@ -63,6 +72,12 @@ def asking(connection: Connection) -> Iterator[None]:
             raise refused(connection, refusal[0]) from error
         lost = isinstance(error, LOST) or any(kind.__name__ in str(error) for kind in LOST)
         raise (EpochLost if lost else Interrupted)(_said(error)) from error
+    except StreamBayesError:
+        raise
+    except (
+        Exception
+    ) as error:  # what ended a thread of the client's is raised by whatever is asked of it then
+        raise failed(connection, error) from error
 
 
 def _name(error: BaseException) -> str:
@@ -100,7 +115,7 @@ def made(client: Callable[..., T], seconds: float, **settings: Any) -> T:
     told.addFilter(refusals)
     try:
         return bounded(lambda: client(kafka_client=network, **settings), seconds + GRACE_SECONDS)
-    except (kafka_errors.KafkaError, Interrupted):
+    except BaseException:
         for part in parts:
             part._net.stop(1000 * CLOSE_SECONDS)  # its thread goes on otherwise, and tries to connect
             with suppress(RuntimeError):  # where it did not stop in time
@@ -152,18 +167,19 @@ class PythonReader:
 
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         self._partitions = {TopicPartition(*partition): partition for partition in positions}
-        self._consumer.assign(list(self._partitions))
-        for place, partition in self._partitions.items():
-            self._consumer.seek(place, positions[partition])
+        with asking(self._connection):
+            self._consumer.assign(list(self._partitions))
+            for place, partition in self._partitions.items():
+                self._consumer.seek(place, positions[partition])
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
         try:
             with asking(self._connection):
-                polled = self._consumer.poll(int(1000 * seconds), limit)
+                # It waits without end for its thread, which may have ended.
+                poll = partial(self._consumer.poll, int(1000 * seconds), limit)
+                polled = bounded(poll, seconds + OWN_SECONDS)
         except Interrupted as error:
-            if isinstance(
-                error.__cause__, (kafka_errors.OffsetOutOfRangeError, kafka_errors.NoOffsetForPartitionError)
-            ):
+            if isinstance(error.__cause__, GONE):
                 raise gone() from error
             raise
         return [
@@ -179,19 +195,24 @@ class PythonReader:
         ]
 
     def reached(self, partition: Partition) -> Position:
+        look = partial(self._consumer.position, TopicPartition(*partition), timeout_ms=1000 * LOOK_SECONDS)
         with asking(self._connection):
-            position: int = self._consumer.position(TopicPartition(*partition), timeout_ms=1000)
+            position: int | None = bounded(look, LOOK_SECONDS + OWN_SECONDS)
+        if position is None:
+            raise Interrupted("the client does not know yet how far it has read")
         return position
 
     def pause(self, partitions: Iterable[Partition]) -> None:
-        self._consumer.pause(*[TopicPartition(*partition) for partition in partitions])
+        with asking(self._connection):
+            self._consumer.pause(*[TopicPartition(*partition) for partition in partitions])
 
     def resume(self, partitions: Iterable[Partition]) -> None:
-        self._consumer.resume(*[TopicPartition(*partition) for partition in partitions])
+        with asking(self._connection):
+            self._consumer.resume(*[TopicPartition(*partition) for partition in partitions])
 
     def close(self) -> None:
         close = partial(self._consumer.close, autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
-        with suppress(kafka_errors.KafkaError, Interrupted):
+        with suppress(BrokerError), asking(self._connection):
             bounded(close, CLOSE_SECONDS + GRACE_SECONDS)
 
 
@@ -320,10 +341,11 @@ class PythonWriter:
     def close(self) -> None:
         # At once, and first: `close` alone leaves the thread of a producer going that still has something to send.
         sender = self._producer._sender
-        sender.force_close()
-        sender.join(CLOSE_SECONDS)
-        with suppress(kafka_errors.KafkaError):
+        with suppress(BrokerError), asking(self._connection):
+            sender.force_close()
+            sender.join(CLOSE_SECONDS)
             self._producer.close(timeout=0)
+        self._producer._closed = True  # else whoever collects it as garbage waits for what it did not send
 
 
 def refused(connection: Connection, why: str) -> BrokerError:
@@ -340,6 +362,12 @@ def unreachable(connection: Connection, error: Exception, seconds: float | None 
         "check the addresses, TLS, and who asks"
         + (": a broker closes the connection of whom it refuses" if connection.mechanism else "")
     )
+
+
+def failed(connection: Connection, error: Exception) -> ClientFailed:
+    """The error for what no client should raise; it is logged with where it was raised."""
+    logger.warning("a client of Kafka at %s failed, and is let go of", connection, exc_info=error)
+    return ClientFailed(f"the client failed: {error!r}")
 
 
 def gone() -> SourceError:

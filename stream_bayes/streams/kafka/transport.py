@@ -17,6 +17,7 @@ from stream_bayes.errors import BrokerError
 __all__ = [
     "MOST_BYTES",
     "TRANSACTION_SECONDS",
+    "ClientFailed",
     "EpochLost",
     "Header",
     "Interrupted",
@@ -57,6 +58,10 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 class Interrupted(BrokerError):
     """The cluster did not do what was asked, or did not say so. It may do it later."""
+
+
+class ClientFailed(Interrupted):
+    """The client itself failed, or did not come back: nothing more is to be asked of it, and another may do better."""
 
 
 class EpochLost(Interrupted):
