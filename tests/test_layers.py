@@ -256,6 +256,7 @@ streams.kafka.python_client
 streams.kafka.confluent_client
 streams.kafka.clients
 streams.kafka.cluster
+streams.kafka.lasting
 streams.kafka.slices
 streams.kafka.entries
 streams.kafka.delivery

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import msgspec
 
@@ -20,6 +21,7 @@ from stream_bayes.core.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.lasting import LastingReader
 from stream_bayes.streams.kafka.slices import advanced
 from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
 
@@ -84,7 +86,7 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
     end = cluster.ends([partition])[partition]
     if start >= end:
         return
-    reader = make_reader(cluster.connection, MOST_BYTES)
+    reader = LastingReader(partial(make_reader, cluster.connection, MOST_BYTES))
     try:
         reader.assign({partition: max(start, cluster.beginnings([partition])[partition])})
         silent_since = time.monotonic()
@@ -112,7 +114,7 @@ def _read(reader: Reader, partition: Partition) -> tuple[list[Message], Position
     try:
         messages = reader.poll(AT_ONCE, POLL_SECONDS)
         return messages, 0 if messages else reader.reached(partition)
-    except Interrupted:
+    except (BrokerAway, Interrupted):
         time.sleep(POLL_SECONDS)
         return [], 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from stream_bayes.core.event import Partition, Position, Slice
@@ -14,6 +15,7 @@ from stream_bayes.streams.journal import Kept
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery, Transactions
 from stream_bayes.streams.kafka.entries import Entry, committed_in, entries_from
+from stream_bayes.streams.kafka.lasting import LastingReader
 from stream_bayes.streams.kafka.slices import SliceReader, striped
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.kafka.start import (
@@ -216,7 +218,8 @@ class KafkaJournal(KafkaLog):
             for part in slices
         }
         if starts:
-            reader = make_reader(self.source.connection, self.source.most_bytes)
+            make = partial(make_reader, self.source.connection, self.source.most_bytes)
+            reader = LastingReader(make, silent_seconds=self.source.stuck_seconds)
             try:
                 ahead = SliceReader(reader, starts)
                 for length, slices in work:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
 
 __all__ = ["SliceReader", "striped"]
@@ -51,17 +54,18 @@ class SliceReader:
     def _reached(self, partition: Partition) -> Position:
         try:
             return self._reader.reached(partition)
-        except Interrupted:
+        except (BrokerAway, Interrupted):
             return 0
 
     def _fetch(self, wanted: Partition) -> bool:
         """Read on, of other partitions not too far; whether anything came."""
-        if wanted in self._paused:
-            self._paused.discard(wanted)
-            self._reader.resume([wanted])
         try:
+            if wanted in self._paused:
+                self._reader.resume([wanted])
+                self._paused.discard(wanted)
             messages = self._reader.poll(AT_ONCE, POLL_SECONDS)
-        except Interrupted:
+        except (BrokerAway, Interrupted):
+            time.sleep(POLL_SECONDS)
             return False
         for message in messages:
             self._ahead[message.partition].append(message)
@@ -72,7 +76,8 @@ class SliceReader:
         ]
         if full:
             self._paused.update(full)
-            self._reader.pause(full)
+            with suppress(BrokerAway, Interrupted):
+                self._reader.pause(full)
         return bool(messages)
 
 

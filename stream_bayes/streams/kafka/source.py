@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from stream_bayes.core.event import ONE, TOMBSTONE, Event, Partition, Position
@@ -15,7 +16,8 @@ from stream_bayes.streams.incidents import RESEEKS
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
+from stream_bayes.streams.kafka.lasting import LastingReader
+from stream_bayes.streams.kafka.transport import ClientFailed, Interrupted, Message, Reader
 from stream_bayes.streams.source import Record
 
 __all__ = ["START", "KafkaSource", "Labels"]
@@ -115,7 +117,7 @@ class KafkaSource:
         self.connected = False
         self.reseeks = 0
         self._clock = clock
-        self._reader: Reader | None = None
+        self._reader: LastingReader | None = None
         self._next: dict[Partition, Position] = {}
         self._ids: dict[str, str] = {}
         self._ends: dict[Partition, Position] = {}
@@ -149,7 +151,9 @@ class KafkaSource:
         try:
             messages = self._reading().poll(limit, POLL_SECONDS)
         except (BrokerAway, Interrupted) as error:
+            self.reseeks += isinstance(error, ClientFailed)
             self._away(error)
+            time.sleep(POLL_SECONDS)
             return []
         if messages:
             self.connected = True
@@ -162,7 +166,7 @@ class KafkaSource:
     def _reading(self) -> Reader:
         """What reads, where it is to be; made where there is none."""
         if self._reader is None:
-            self._reader = make_reader(self.connection, self.most_bytes)
+            self._reader = LastingReader(partial(make_reader, self.connection, self.most_bytes))
             self._reader.assign(self._next)
             self._moved.clear()
         return self._reader
@@ -277,7 +281,10 @@ class KafkaSource:
     def _leave_stuck(self, now: float) -> None:
         """Where a partition has records, and none came for long, begin to read again, with a new reader."""
         for partition, end in self._ends.items():
-            reached = self._reading().reached(partition)
+            try:
+                reached = self._reading().reached(partition)
+            except Interrupted:  # one that never says it is stuck too
+                reached = self._next[partition]
             at, since = self._moved.get(partition, (-1, now))
             if reached != at or reached >= end:
                 self._moved[partition] = (reached, now)
