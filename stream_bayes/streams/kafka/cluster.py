@@ -86,8 +86,16 @@ class Cluster:
         BrokerError
             If one of them may not be seen.
         """
+        names = list(names)
+
+        def look(admin: Any) -> list[Any]:
+            topics: list[Any] = admin.describe_topics(names)
+            for topic in topics:
+                _ask_again_after(kafka_errors.for_code(topic["error_code"]))
+            return topics
+
         found = {}
-        for told in self._ask(lambda admin: admin.describe_topics(list(names))):
+        for told in self._ask(look):
             fault = kafka_errors.for_code(told["error_code"])
             if issubclass(fault, kafka_errors.UnknownTopicOrPartitionError):
                 continue
@@ -187,7 +195,14 @@ class Cluster:
             If the cluster refuses it.
         """
         told = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
-        for place, fault in self._ask(lambda admin: admin.alter_group_offsets(group, told)).items():
+
+        def store(admin: Any) -> dict[Any, Any]:
+            faults: dict[Any, Any] = admin.alter_group_offsets(group, told)
+            for fault in faults.values():
+                _ask_again_after(fault)
+            return faults
+
+        for place, fault in self._ask(store).items():
             if fault is not kafka_errors.NoError:
                 raise BrokerError(
                     f"the positions of group {group!r} in {place.topic} could not be stored: {fault.__name__}; "
@@ -262,6 +277,12 @@ class Cluster:
                 request_timeout_ms=int(1000 * min(REQUEST_SECONDS, self.connection.seconds)),
             )
         return self._admin
+
+
+def _ask_again_after(fault: type[kafka_errors.KafkaError]) -> None:
+    """Raise what goes away by itself, such as a coordinator that is loading, or is another one now."""
+    if fault.retriable and not issubclass(fault, kafka_errors.UnknownTopicOrPartitionError):
+        raise fault()
 
 
 class _AlreadyThere(Exception):

@@ -41,7 +41,8 @@ logger = logging.getLogger(__name__)
 PAUSE = 0.5  # before a batch is sent again
 SOON = 0.05  # all partitions know what was committed
 GRACE = 3.0  # for another worker to say that it took over
-MOST_FAILURES = 20  # of one batch, while the cluster answers
+MOST_FAILURES = 20  # of one batch, while the cluster answers,
+MOST_SECONDS = 600.0  # and for so long: until then it may be loading, or have too few brokers
 
 
 class Delivery(ABC):
@@ -155,11 +156,11 @@ class Delivery(ABC):
     def mark(self, positions: Mapping[Partition, Position]) -> None:
         """Store the group's positions anew, before they expire."""
 
-    def _leave_if_interrupted(self, error: Exception) -> None:
+    def _leave_if_interrupted(self, said: object) -> None:
         if self._interrupted:
             raise BrokerAway(
                 f"{self.name} was told to end while no broker took its results: what they were made from is taken "
-                f"again at the next start ({error})"
+                f"again at the next start ({said})"
             )
 
     def _drop_writer(self) -> None:
@@ -211,8 +212,9 @@ class AtLeastOnce(Delivery):
                 return
             except (Interrupted, BrokerAway) as error:
                 self._note(error)
-                self._drop_writer()
-                self._leave_if_interrupted(error)
+                said = str(error)  # the error itself would hold the client
+            self._drop_writer()
+            self._leave_if_interrupted(said)
             self._sleep(PAUSE)
 
     def mark(self, positions: Mapping[Partition, Position]) -> None:
@@ -240,6 +242,8 @@ class Transactions(Delivery):
     transaction_seconds
         After how long the cluster gives up a transaction whose worker died without a successor. Until then nobody reads
         what comes after it.
+    clock
+        The seconds that pass. Only when to give up depends on them.
 
     Attributes
     ----------
@@ -258,6 +262,7 @@ class Transactions(Delivery):
         transaction_seconds: float = TRANSACTION_SECONDS,
         most_bytes: int = MOST_BYTES,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(connection, name, most_bytes=most_bytes, sleep=sleep)
         self.journal = Partition(f"{name}.journal" if journal is None else journal)
@@ -266,6 +271,7 @@ class Transactions(Delivery):
         self.length = 0
         self.worker = uuid.uuid4().hex
         self._identity = identity
+        self._clock = clock
         self._read: Mapping[str, Any] = {}
         self._number = 0
 
@@ -310,7 +316,7 @@ class Transactions(Delivery):
 
     def _persist(self, sends: Sequence[Send], entry: Entry, positions: Mapping[Partition, Position]) -> None:
         """One transaction, until it has taken place once."""
-        failures = 0
+        failures, since = 0, self._clock()
         while True:
             try:
                 self._transact(sends, entry, positions)
@@ -318,33 +324,37 @@ class Transactions(Delivery):
                 return
             except Interrupted as error:
                 self._note(error)
-                interruption: Exception = error
+                said, lost = (
+                    str(error),
+                    isinstance(error, EpochLost),
+                )  # the error itself would hold the client
             self._drop_writer()
             while True:
                 failures += 1
                 self._sleep(PAUSE)
                 try:
-                    if self._recovered(entry, isinstance(interruption, EpochLost)):
+                    if self._recovered(entry, lost):
                         self.waiting = False
                         return
                     break
                 except BrokerAway as error:
-                    failures = 0
+                    failures, since = 0, self._clock()
                     logger.warning("%s waits for a broker: %s", self.name, error)
                     self._leave_if_interrupted(error)
                 except Interrupted as error:
-                    interruption = error
+                    said, lost = str(error), isinstance(error, EpochLost)
                 self._drop_writer()
-                self._give_up_after(failures, interruption)
-            self._give_up_after(failures, interruption)
+                self._give_up_after(failures, since, said)
+            self._give_up_after(failures, since, said)
 
-    def _give_up_after(self, failures: int, error: Exception) -> None:
+    def _give_up_after(self, failures: int, since: float, said: str) -> None:
         if failures > 1:
-            self._leave_if_interrupted(error)
-        if failures >= MOST_FAILURES:
+            self._leave_if_interrupted(said)
+        passed = self._clock() - since
+        if failures >= MOST_FAILURES and passed >= MOST_SECONDS:
             raise SinkError(
-                f"{self.name}: a batch was not taken in {failures} attempts, though Kafka at {self.connection} "
-                f"answers: {error}"
+                f"{self.name}: a batch was not taken in {failures} attempts and {passed:.0f} seconds, though Kafka at "
+                f"{self.connection} answers: {said}"
             )
 
     def _transact(self, sends: Sequence[Send], entry: Entry, positions: Mapping[Partition, Position]) -> None:
