@@ -63,8 +63,9 @@ class DriftAdaptive(Succession):
     signal
         What the detector is fed: `"log-loss"` of each answer, as a share of 5 nats; `"error"`, 1 for a wrong answer
         and 0 for a right one; or `"family"`, how well each feature is foretold by the class and its parents, with a
-        detector for each. Of a network, then, only what drifted is searched anew. Detectors of binary signals take
-        errors only. None: errors for these, log-loss for others.
+        detector for each; numbers that go into no bins, as those of `NaiveBayes`, have none. Of a network, then, only
+        what drifted is searched anew. Detectors of binary signals take errors only. None: errors for these, log-loss
+        for others.
     policy
         What the candidates are. `"both"`: a new learner of the events since the change alone, counts and structure.
         `"refit"`: of these events, with the present structure. `"search"`: the present counts, and a structure derived
@@ -155,6 +156,11 @@ class DriftAdaptive(Succession):
             )
         if self.signal is not None:
             check_choice("signal", self.signal, SIGNALS)
+        if self.signal == "family" and "nominal" not in learner.inputs:
+            raise BadValue(
+                f"signal='family' watches features that have values, or numbers in bins, and a "
+                f"{type(learner).__name__} has neither; use another signal"
+            )
         check_choice("policy", self.policy, tuple(POLICIES))
         for name in ("window", "judge_after", "trials"):
             check_count(name, getattr(self, name))

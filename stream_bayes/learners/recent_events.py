@@ -81,7 +81,8 @@ class RecentEvents:
         number = min(number, len(self))
         places = (int(ring.next) - number + np.arange(number)) % self._window.size
         columns = np.asarray(ring.code_column)
-        codes = np.where(columns[:, None] >= 0, np.asarray(ring.codes)[columns[:, None], places], -1)
+        codes, coded = np.full((len(columns), number), -1, np.int64), columns >= 0
+        codes[coded] = np.asarray(ring.codes)[columns[coded, None], places]  # numbers alone have no codes
         if bins is not None:
             for slot, column in enumerate(np.asarray(ring.number_column).tolist()):
                 if column >= 0 and slot in bins.cuts:
@@ -89,7 +90,7 @@ class RecentEvents:
                     binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
                     codes[slot] = np.where(np.isnan(numbers), -1, binned)
         labels = np.asarray(ring.label)[places].astype(np.int64)
-        return Coded(codes.astype(np.int64), labels, np.asarray(ring.weight)[places])
+        return Coded(codes, labels, np.asarray(ring.weight)[places])
 
     def since(self, clock: int) -> Events:
         """A copy of the events from a time on."""

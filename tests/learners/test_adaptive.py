@@ -19,6 +19,7 @@ from stream_bayes import (
     TAN,
     BayesNetClassifier,
     DriftAdaptive,
+    GaussianNB,
     LiveChoice,
     MultinomialNB,
     NaiveBayes,
@@ -26,7 +27,6 @@ from stream_bayes import (
 )
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
-from stream_bayes.learners.drift_log import MOST_ENTRIES, DriftLog, change_between, edges_of
 from stream_bayes.learners.half_life_choice import log_loss
 from stream_bayes.learners.watching import since_change
 from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
@@ -129,6 +129,21 @@ def test_answers_that_became_better_are_no_drift() -> None:
     model = DriftAdaptive(NaiveBayes(), Scripted((60, 100)))
     losses(model, flipping(200, 0))
     assert told(model) == []
+
+
+def test_answers_that_became_better_since_a_warning_are_no_drift() -> None:
+    model = DriftAdaptive(NaiveBayes(), Scripted((160,), tuple(range(100, 160))))
+    losses(model, flipping(90, 0)[::2] + flipping(55, 0)[1::2] + flipping(200, 0))  # at first one class alone
+    assert told(model) == ["warning"]
+    assert model.state_ == "stable"
+
+
+def test_a_detector_that_is_given_is_told_nothing_itself() -> None:
+    detector = drift.ADWIN()
+    model = DriftAdaptive(NaiveBayes(), detector)
+    losses(model, flipping(700, 400))
+    assert model.generation == 1
+    assert (detector.width, detector.n_detections) == (0, 0)
 
 
 def test_a_candidate_that_is_no_better_is_refused_after_all_its_trials_and_the_model_stays() -> None:
@@ -306,6 +321,8 @@ def test_bad_arguments_are_refused() -> None:
         {"search": HillClimbing(restarts=1)},
         {"retired": 1.0},
         {"learner": MultinomialNB()},
+        {"learner": GaussianNB(), "signal": "family"},
+        {"learner": SlidingWindow(GaussianNB(), 100), "signal": "family"},
         {"judge_after": 1.5},
         {"trials": 0},
         {"margin": -1.0},
@@ -313,81 +330,6 @@ def test_bad_arguments_are_refused() -> None:
     for arguments in wrong:
         with pytest.raises(BadValue):
             DriftAdaptive(**({"learner": NaiveBayes()} | arguments))
-
-
-def test_a_log_is_bounded_and_written_as_lines() -> None:
-    log = DriftLog()
-    for event in range(MOST_ENTRIES + 5):
-        log.add("drift", event)
-    assert [entry["event"] for entry in log.entries] == list(range(5, MOST_ENTRIES + 5))
-    assert log.counts == {"drift": MOST_ENTRIES + 5} and log.added == MOST_ENTRIES + 5
-    assert [json.loads(line)["event"] for line in log.json_lines().splitlines()][:2] == [5, 6]
-
-
-def test_edges_are_told_of_trees_of_several_parents_and_of_names_that_are_tuples() -> None:
-    tree, several, within = TAN(), KDB(k=2), SlidingWindow(TAN(), 100)
-    for n in range(60):
-        for model in (tree, several, within):
-            model.learn_one({("a", 1): n % 2 == 0, "b": n % 2 == 0, "c": n % 3 == 0}, n % 5 == 0)
-    for model in (tree, several, within):
-        model.research()
-    assert ["('a', 1)", "b"] in edges_of(tree) or ["b", "('a', 1)"] in edges_of(tree)
-    assert len(edges_of(several)) == 3
-    assert edges_of(NaiveBayes()) == []
-    assert edges_of(within) == edges_of(tree) != []
-
-
-def chosen_from(readings: tuple[str, ...], twins: tuple[str, str]) -> LiveChoice:
-    """Two features of four are the same."""
-    model = LiveChoice(readings=readings)
-    for n in range(240):
-        x = {"a": n % 2 == 0, "b": n % 3 == 0, "c": n % 5 < 2, "d": n % 7 < 3}
-        x[twins[1]] = x[twins[0]]
-        model.learn_one(x, n % 11 < 5)
-    model.research()
-    return model
-
-
-def test_what_a_choice_of_several_changes_in_its_structure_is_told_of_each() -> None:
-    before, after = (chosen_from(("nb", "tan", "spode", "kdb"), twins) for twins in (("a", "b"), ("c", "d")))
-    change = change_between(before, after)
-    assert list(change["members"]) == ["tan", "spode", "kdb"]
-    gone, new = (change["members"]["tan"][what] for what in ("removed", "added"))
-    assert gone and new
-    assert ["c", "d"] in new or ["d", "c"] in new
-    of_one = chosen_from(("tan",), ("c", "d"))
-    assert change_between(chosen_from(("tan",), ("a", "b")), of_one)["members"] == {
-        "tan": {"added": new, "removed": gone}
-    }
-    assert edges_of(of_one) == [
-        [above, one] for one, above in after.structures_["tan"].items() if above is not None
-    ]
-    assert all(edges_of(after).count(edge) == 1 for edge in edges_of(of_one))
-    assert all(edge in edges_of(after) and edge not in edges_of(before) for edge in change["added"])
-    assert "members" not in change_between(TAN(), TAN())
-    assert change_between(LiveChoice(readings=("nb", "aode")), LiveChoice(readings=("nb", "aode"))) == {
-        "added": [],
-        "removed": [],
-    }
-
-
-def test_a_swap_of_a_choice_of_several_says_what_each_of_them_changed() -> None:
-
-    def make() -> DriftAdaptive:
-        return DriftAdaptive(LiveChoice(readings=("tan", "aode")), judge_after=20)
-
-    model = make()
-    for n in range(1600):
-        values = [n % 2 == 0, n % 3 == 0, n % 5 < 2]
-        twin = values[0] if n < 800 else values[2]  # the pair that stays together is another one
-        other = values[2] if n < 800 else values[0]
-        x = dict(zip("abcd", [*values, twin], strict=True))
-        label = (twin != values[1]) if n < 800 else (other == values[1])
-        model.learn_one(x, label)
-    (changed, *_) = [entry["structure"] for entry in model.log.entries if entry["what"] == "adopted"]
-    assert changed["added"] and changed["removed"]
-    assert changed["members"] == {"tan": {name: changed[name] for name in ("added", "removed")}}
-    assert again(model, make).log.entries == model.log.entries
 
 
 CHECKS = list(enumerate(checks.yield_checks(DriftAdaptive(NaiveBayes()))))

@@ -44,7 +44,9 @@ def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
     stream = drifting(2, 500, 1, changed=["v7"])
     recent = RecentEvents(model, 100)
     for number, (x, y) in enumerate(stream):
-        row = model._store.encode(x, y)
+        row = model._store.encode(
+            x, y, 3.0 if number == 500 else 1.0
+        )  # the newest does not count, whatever its weight
         model._reading.learn(row)
         recent.push(row, number + 1, 0.0)
     model.research()
@@ -96,6 +98,49 @@ def test_of_a_network_only_what_drifted_is_searched_anew(delay: int) -> None:
     assert [what for what in told(model) if what != "searched"] == ["drift", "adopted"]
     assert model.log.entries[0]["detector"]["families"] == ["late"]
     assert model.log.entries[-1]["structure"] == {"added": [["class", "late"]], "removed": []}
+
+
+def test_killed_in_the_middle_of_its_search_a_network_has_no_more_of_it_searched_anew() -> None:
+    start = Structure({"class": [], "told": ["class"], "one": [], "twin": [], "late": []})
+
+    def make() -> DriftAdaptive:
+        network = BayesNetClassifier(start, target="class")
+        return DriftAdaptive(network, signal="family", search_delay=50, window=500)
+
+    whole, others = make(), list[DriftAdaptive]()
+    for x, y in one_that_turns_to_the_class(2300, change=2000):
+        for model in (whole, *others):
+            model.learn_one(x, y)
+        if whole.state_ == "searching" and not others:
+            others.append(again(whole, make))
+    assert [what for what in told(whole) if what != "searched"] == ["drift", "adopted"]
+    assert [bytes_of(other) for other in others] == [bytes_of(whole)]
+
+
+def test_a_drift_that_no_answer_shows_has_its_beginning_and_its_losses_from_the_family() -> None:
+    rng = np.random.default_rng(8)
+    model = DriftAdaptive(NaiveBayes(), signal="family")
+    for n, (label, free) in enumerate(rng.random((2600, 2)).tolist()):
+        model.learn_one({"told": label < 0.5, "free": free < (0.9 if n < 2000 else 0.2)}, label < 0.5)
+    noted = next(entry for entry in model.log.entries if entry["what"] == "drift")
+    assert noted["detector"]["families"] == ["free"]
+    assert 1800 < noted["since"] < 2010 < noted["event"] < 2200
+    rarely, often = -np.log(0.1), -np.log(0.9)
+    assert noted["score"]["before"] == pytest.approx(0.1 * rarely + 0.9 * often, abs=0.05)
+    assert noted["score"]["after"] == pytest.approx(0.8 * rarely + 0.2 * often, abs=0.5)
+
+
+@pytest.mark.parametrize("name", ["TAN", "BayesNetClassifier"])
+def test_where_all_features_are_numbers_they_have_families_too(name: str) -> None:
+    rng = np.random.default_rng(3)
+    learner: Any = TAN() if name == "TAN" else BayesNetClassifier(target="y")
+    model = DriftAdaptive(learner, signal="family", trials=1)
+    noise = rng.normal(size=(2600, 2)).tolist()
+    for n, (one, other) in enumerate(noise):
+        y = n % 2
+        model.learn_one({"turns": one + 3 * (y if n < 2000 else 1 - y), "stays": other + y}, y)
+    noted = [entry for entry in model.log.entries if entry["what"] == "drift" and entry["event"] > 2000]
+    assert noted[0]["detector"]["families"] == ["turns"]
 
 
 def test_families_that_are_foretold_better_are_no_drift() -> None:

@@ -26,7 +26,8 @@ from stream_bayes import (
 )
 from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.learners.candidates import basis_of
-from tests.learners.drifting_streams import Scripted, Stream, again, bytes_of, drifting, losses, told
+from stream_bayes.testing.concepts import drawn_network
+from tests.learners.drifting_streams import TARGET, Scripted, Stream, again, bytes_of, drifting, losses, told
 
 
 def in_numbers(stream: Stream) -> Stream:
@@ -245,6 +246,32 @@ def test_stopped_around_whatever_happens_it_ends_the_same_byte_for_byte(name: st
     assert all(bytes_of(other) == bytes_of(whole) for other in others)
     assert {"stable", "trial"} <= phases
     assert "searching" in phases or name == "inline"
+
+
+@pytest.mark.parametrize(
+    ("search", "policy", "margin"),
+    [(HillClimbing(max_families=5), "both", 0.0), (None, "ladder", 20.0)],  # a margin that nothing reaches
+    ids=["budget", "parents"],
+)
+def test_a_search_that_a_restart_runs_again_is_bounded_as_before(
+    search: HillClimbing | None, policy: str, margin: float
+) -> None:
+    def make() -> DriftAdaptive:
+        network = BayesNetClassifier(None if search else drawn_network(8, 2).structure, target=TARGET)
+        return DriftAdaptive(network, "adwin", None, policy, search, 20, 500, 20, trials=1, margin=margin)
+
+    whole, again_and_again, searches = make(), make(), 0
+    for x, y in drifting(2, 700, 150):
+        begun = again_and_again.state_ != "searching"
+        for model in (whole, again_and_again):
+            model.learn_one(x, y)
+        if begun and again_and_again.state_ == "searching":
+            again_and_again, searches = again(again_and_again, make), searches + 1
+        if whole.state_ == "trial":
+            assert bytes_of(again_and_again) == bytes_of(whole)
+    assert searches == (1 if policy == "both" else 2)
+    assert {"unfinished"} <= set(told(whole)) if search else told(whole).count("refused") == 2
+    assert bytes_of(again_and_again) == bytes_of(whole)
 
 
 def test_a_warning_and_its_shadow_are_restored_too() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from river import drift, preprocessing, stats
 from river.drift import binary
 
-from stream_bayes import GaussianNB
+from stream_bayes import DriftAdaptive, GaussianNB, HalfLifeChoice, NaiveBayes
 from stream_bayes.errors import BadState
 from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline, settle
 from tests.river_state.driving import label, numbers
@@ -193,6 +193,15 @@ NUMBERS = [float(n * n % 17) for n in range(40)]
         (trained(lambda: drift.KSWIN(seed=1), NUMBERS), ("_rng", 3), 2**32, "words of a generator"),
         (trained(lambda: drift.KSWIN(seed=1), NUMBERS), ("_rng", 624), 625, "words of a generator"),
         (trained(lambda: drift.KSWIN(seed=1), NUMBERS), ("p_value",), 1.5, "from 0 to 1"),
+        (HalfLifeChoice(NaiveBayes(), (None, 5.0)), ("_leader",), 2, "fit together"),
+        (HalfLifeChoice(NaiveBayes(), (None, 5.0)), ("_losses",), [0.0], "fit together"),
+        (HalfLifeChoice(NaiveBayes(), (None, 5.0)), ("_since",), 1, "fit together"),
+        (DriftAdaptive(NaiveBayes()), ("_rung",), 1, "fit together"),
+        (DriftAdaptive(NaiveBayes()), ("_again",), 0, "fit together"),
+        (DriftAdaptive(NaiveBayes()), ("_warned",), 1, "fit together"),
+        (DriftAdaptive(NaiveBayes(), signal="family"), ("_families",), None, "fit together"),
+        (DriftAdaptive(NaiveBayes()), ("_trial",), [5, 5, 0, 5, 25, 0, 0.0, [], []], "fit together"),
+        (DriftAdaptive(NaiveBayes()), ("_trial",), [5, 5, 0, 5, 25, 25, 0.0, [], []], "a trial"),
     ],
 )
 def test_what_could_not_have_been_saved_is_refused_where_it_stands(

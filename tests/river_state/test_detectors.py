@@ -1,0 +1,39 @@
+"""A detector that is saved at the very event of a warning or a drift goes on as one of River's that was not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
+from tests.river_state.driving import rng_at
+from tests.river_state.listing import Case, of_detectors
+
+DETECTORS = [Case(type(make()).__name__, make, drive) for make, drive in of_detectors()]
+EVENTS, CHANGES, LATER = 1200, 300, 120
+
+
+def seen(detector: Any, event: int) -> tuple[bool, bool]:
+    """What it says of an event of a stream in which more and fewer errors take turns."""
+    worse = event // CHANGES % 2
+    detector.update(rng_at(event).random() < (0.6 if worse else 0.1))
+    return detector.drift_detected, getattr(detector, "warning_detected", False)
+
+
+@pytest.mark.parametrize("number", range(len(DETECTORS)), ids=[case.name for case in DETECTORS])
+def test_saved_where_it_notices_something_it_goes_on_the_same(number: int) -> None:
+    make = DETECTORS[number].make
+    rivers, others, noticed = make(), list[tuple[int, Any]](), set()
+    for event in range(EVENTS):
+        said = seen(rivers, event)
+        others = [(until, other) for until, other in others if until > event]
+        assert [seen(other, event) for _, other in others] == [said] * len(others)
+        if any(said) and (said not in noticed or said[0]):
+            noticed.add(said)
+            state = pipeline_state(rivers)
+            arrays = state.pop("arrays")
+            restored = restore_pipeline(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
+            others.append((event + LATER, restored))
+    assert type(rivers).__name__ == "NoDrift" or any(said[0] for said in noticed)
