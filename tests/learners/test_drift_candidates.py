@@ -8,7 +8,7 @@ from typing import Any
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes
 from stream_bayes.learners.candidates import basis_of
 from stream_bayes.testing.concepts import drawn_network
-from tests.learners.drifting_streams import TARGET, Scripted, Stream, drifting, losses, told
+from tests.learners.drifting_streams import TARGET, Scripted, Stream, again, drifting, losses, told
 
 
 def coloured(number: int, colours: str, other_way: bool = False) -> Stream:
@@ -88,11 +88,13 @@ def test_a_refused_trial_leaves_a_model_that_is_kept_as_it_was() -> None:
 
 
 def test_after_a_model_has_come_back_candidates_learn_by_its_names() -> None:
-    model = DriftAdaptive(NaiveBayes(), window=200)
+    make = lambda: DriftAdaptive(NaiveBayes(), window=200)
+    model = make()
     losses(model, [*coloured(600, "rg"), *coloured(600, "gr"), *coloured(300, "xy")])
     losses(model, coloured(100, "rg"))
     adopted = [entry["candidate"] for entry in model.log.entries if entry["what"] == "adopted"]
     assert adopted[-1].startswith("retired")
+    model = again(model, make)  # of what it has not met itself nothing is kept
     losses(model, coloured(400, "yx"))  # names that it has not met, in another order
     fresh, stream = NaiveBayes(), list(islice(cycle(coloured(2, "yx", other_way=True)), 100))
     for x, y in stream:
