@@ -127,7 +127,7 @@ def test_a_drift_that_no_answer_shows_has_its_beginning_and_its_losses_from_the_
     assert 1800 < noted["since"] < 2010 < noted["event"] < 2200
     rarely, often = -np.log(0.1), -np.log(0.9)
     assert noted["score"]["before"] == pytest.approx(0.1 * rarely + 0.9 * often, abs=0.05)
-    assert noted["score"]["after"] == pytest.approx(0.8 * rarely + 0.2 * often, abs=0.5)
+    assert noted["score"]["before"] + 0.5 < noted["score"]["after"] < 0.8 * rarely + 0.2 * often + 0.5
 
 
 @pytest.mark.parametrize("name", ["TAN", "BayesNetClassifier"])
