@@ -293,7 +293,9 @@ class DriftAdaptive(Succession):
         else:
             shadow.research()
             self._candidates = [("both", shadow)]
-            self._catch_up(Trial(self._clock, since, 0, self._clock, self.judge_after))
+            self._catch_up(
+                Trial(self._clock, since, 0, self._clock - 1, self.judge_after)
+            )  # it lacks this event
 
     def _watch_families(self, families: FamilyWatch) -> None:
         """Where families are foretold worse, look for candidates."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import cycle, islice
 from typing import Any
 
+import pytest
+
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes
 from stream_bayes.learners.candidates import basis_of
 from stream_bayes.testing.concepts import drawn_network
@@ -106,3 +108,89 @@ def test_after_a_model_has_come_back_candidates_learn_by_its_names() -> None:
         fresh.learn_one(x, y)
     found: dict[str, Any] = dict(model._candidates)
     assert found["both"]._store.by_name() == fresh._store.by_name()
+
+
+def test_a_shadow_has_learned_all_since_the_warning_also_what_is_no_longer_kept() -> None:
+    model = DriftAdaptive(NaiveBayes(), Scripted((460,), tuple(range(400, 460))), window=40)
+    alone, stream = NaiveBayes(), [*coloured(400, "rg"), *coloured(400, "rg", other_way=True)]
+    for x, y in stream:
+        model.learn_one(x, y)
+        if model.candidates_:
+            break
+    warned = model.log.entries[0]["event"]
+    for x, y in stream[warned - 1 : model.clock]:
+        alone.learn_one(x, y)
+    [(name, candidate)] = model._candidates
+    assert (name, candidate.clock) == ("both", 61)
+    assert candidate._store.by_name() == alone._store.by_name()
+
+
+def test_a_warning_that_passes_leaves_nothing() -> None:
+    model = DriftAdaptive(NaiveBayes(), Scripted((460,), tuple(range(100, 110))))
+    stream, states = [*coloured(400, "rg"), *coloured(100, "rg", other_way=True)], []
+    memory = []
+    for x, y in stream[:300]:
+        model.learn_one(x, y)
+        states.append(model.state_)
+        memory.append(model.memory_bytes)
+    assert states == ["stable"] * 100 + ["warning"] * 10 + ["stable"] * 190
+    assert memory[-1] == memory[50] < memory[105]
+    losses(model, stream[300:])
+    warned, noticed = model.log.entries[:2]
+    assert (warned["what"], warned["since"], noticed["what"], noticed["since"]) == (
+        "warning",
+        101,
+        "drift",
+        401,
+    )
+
+
+@pytest.mark.parametrize(
+    ("learner", "policy", "first"),
+    [
+        (TAN(), "refit", "refit"),
+        (TAN(), "ladder", "refit"),
+        (TAN(every=10_000), "search", "search"),
+        (BayesNetClassifier(), "both", "both"),  # whose structure is to be searched
+    ],
+)
+def test_where_a_shadow_is_not_what_is_wanted_a_warning_begins_none(
+    learner: Any, policy: str, first: str
+) -> None:
+    model = DriftAdaptive(learner, Scripted((760,), tuple(range(700, 760))), policy=policy, window=100)
+    for x, y in drifting(2, 700, 100):
+        model.learn_one(x, y)
+        if model.candidates_:
+            break
+    [(name, candidate)] = model._candidates
+    assert (model.log.entries[0]["what"], name) == ("warning", first)
+    searched: Any = candidate
+    if isinstance(learner, BayesNetClassifier):
+        assert searched.structure is not None
+
+
+def test_a_shadow_has_its_structure_when_it_is_tried() -> None:
+    model = DriftAdaptive(TAN(every=10_000), Scripted((760,), tuple(range(700, 760))))
+    for x, y in drifting(2, 700, 100):
+        model.learn_one(x, y)
+        if model.candidates_:
+            break
+    tree, alone = model._candidates[0][1], TAN()
+    for x, y in drifting(2, 700, 100)[model.log.entries[0]["event"] - 1 : model.clock]:
+        alone.learn_one(x, y)
+    alone.research()
+    parents: Any = tree
+    assert parents.parents_ == alone.parents_ != {}
+
+
+def test_events_without_a_label_teach_candidates_too() -> None:
+    network = BayesNetClassifier(target="class", unlabelled="em")
+    model = DriftAdaptive(network, Scripted((440,)), judge_after=100)
+    for x, y in [*coloured(400, "rg"), *coloured(100, "rg", other_way=True)]:
+        model.learn_one(x, y)
+        if model.candidates_:
+            break
+    [(_, candidate)] = model._candidates
+    before = candidate.clock
+    model.learn_one({"c": "r"}, None)
+    assert (candidate.clock, model.state_) == (before + 1, "trial")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 
 from stream_bayes import KDB, TAN, DriftAdaptive, LiveChoice, NaiveBayes, SlidingWindow
-from stream_bayes.learners.drift_log import MOST_ENTRIES, DriftLog, change_between, edges_of
+from stream_bayes.learners.drift_log import KEYS, MOST_ENTRIES, DriftLog, change_between, edges_of
 from tests.learners.drifting_streams import again
 
 
 def test_a_log_is_bounded_and_written_as_lines() -> None:
     log = DriftLog()
     for event in range(MOST_ENTRIES + 5):
-        log.add("drift", event)
+        log.add("drift", event, seconds=1.0)
+    assert tuple(log.entries[0]) == KEYS
+    assert list(log.seconds) == [entry["number"] for entry in log.entries]
+    assert [entry["number"] for entry in log.newest(2)] == [MOST_ENTRIES + 3, MOST_ENTRIES + 4]
     assert [entry["event"] for entry in log.entries] == list(range(5, MOST_ENTRIES + 5))
     assert log.counts == {"drift": MOST_ENTRIES + 5} and log.added == MOST_ENTRIES + 5
     assert [json.loads(line)["event"] for line in log.json_lines().splitlines()][:2] == [5, 6]
