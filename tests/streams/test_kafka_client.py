@@ -222,6 +222,23 @@ def test_nothing_is_left_of_a_client_that_could_not_be_made() -> None:
     assert networks[0]._closed and networks[0]._io_thread is None
 
 
+def test_what_stopped_a_client_from_being_made_is_told_even_where_it_cannot_be_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make(kafka_client: Callable[..., Any], **settings: Any) -> None:
+        network = kafka_client(**settings)._net
+        closing = FailingClient("close", AssertionError("it runs"))
+        monkeypatch.setattr(network, "close", closing.close)
+        networks.append(network)
+        raise NodeNotReadyError("one")
+
+    networks: list[Any] = []
+    with pytest.raises(NodeNotReadyError, match="one"):
+        python_client.made(make, 60, bootstrap_servers=["127.0.0.1:1"])
+    monkeypatch.undo()
+    networks[0].close()
+
+
 class FailingClient:
     """Takes every call, and raises something at one of them."""
 
