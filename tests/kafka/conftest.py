@@ -15,7 +15,7 @@ from tests.kafka.security import Security
 from tests.ports import free_ports
 
 HERE = Path(__file__).parent
-LIMIT = 180  # seconds for a test; the broker, which the first one starts, has limits of its own
+LIMIT = 600  # seconds for a test, which waits for many things; each wait ends long before, and says what for
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -85,6 +85,7 @@ def security(cluster: Cluster) -> Security:
 @pytest.fixture(scope="session")
 def lab(cluster: Cluster) -> Iterator[Lab]:
     lab = Lab(cluster.address)
+    lab.warm_up()
     yield lab
     lab.close()
 

@@ -22,6 +22,7 @@ from stream_bayes.core.pending import Pending
 from stream_bayes.errors import BrokerAway
 from stream_bayes.snapshot import Snapshot
 from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.kafka.bounded import bounded
 from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transport import Interrupted
@@ -31,10 +32,11 @@ from stream_bayes.streams.source import Record
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
 from tests.kafka.processes import Process
-from tests.kafka.waiting import PATIENCE, until
+from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 from tests.kafka.worker import make_engine
 
 DECIDING = ("PrepareCommit", "PrepareAbort")
+CLOSE_SECONDS = 10.0
 EARLIER = 1000.0  # seconds: what a test says was made earlier is not yet so old that a topic drops it
 
 
@@ -55,11 +57,33 @@ class Lab:
     def begin_anew(self) -> None:
         """Ask with a new client: one that has lost a broker may go on asking it for minutes."""
         new = KafkaAdminClient(bootstrap_servers=self.servers.split(","))
-        self.admin.close()
+        self.close()
         self.admin = new
 
     def close(self) -> None:
-        self.admin.close()
+        let_go(self.admin)
+
+    def warm_up(self) -> None:
+        """Let the cluster make its own topics, of groups and of transactions, for which a test has no patience."""
+        self.wait()
+        topic = self.topic()
+        connection = Connection(servers=tuple(self.servers.split(",")), seconds=TO_BEGIN)
+
+        def transact() -> bool:
+            writer = fenced(connection, f"{topic}-writer", TO_BEGIN)
+            try:
+                writer.begin()
+                writer.send(topic, 0, None, b"one")
+                writer.offsets(f"{topic}-group", {Partition(topic): 1})
+                writer.commit()
+                return True
+            except Interrupted:
+                return False
+            finally:
+                writer.close()
+
+        until("a transaction", transact)
+        self.committed(f"{topic}-group")
 
     def topic(self, partitions: int = 1, name: str | None = None, **settings: str) -> str:
         """A new topic."""
@@ -148,7 +172,7 @@ class Lab:
             until(f"all records of {topic}", all_read)
             return found
         finally:
-            consumer.close()
+            let_go(consumer)
 
     def end(self, topic: str, partition: int = 0) -> int:
         """The position after the last record."""
@@ -297,6 +321,12 @@ class Pipeline:
         assert self.state() == self.expected()
         positions = {tuple(part): at for part, at in self.kept().positions.items() if at}
         assert self.lab.committed(self.name) == positions
+
+
+def let_go(client: Any) -> None:
+    """Close a client, which may wait for a thread of its own that does not end."""
+    with suppress(KafkaError, Interrupted):
+        bounded(client.close, CLOSE_SECONDS)
 
 
 def fenced(connection: Connection, name: str, transaction_seconds: float) -> Any:

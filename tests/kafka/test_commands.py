@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
 from tests.kafka.lab import Lab, days
-from tests.kafka.waiting import PATIENCE, until, within
+from tests.kafka.waiting import PATIENCE, TO_BEGIN, until, within
 from tests.ports import unanswered
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ PIPELINE = """
 name = "{name}"
 model = {{ kind = "nb" }}
 snapshots = {{ directory = "state" }}
-kafka = {{ servers = ["{servers}"], seconds = 3.0 }}
+kafka = {{ servers = ["{servers}"], seconds = {seconds} }}
 source = {{ kind = "kafka", topic = "{topic}", target = "y" }}
 predictions = {{ kind = "kafka", topic = "{predictions}" }}
 dead_letters = {{ kind = "kafka", topic = "{letters}" }}
@@ -49,6 +49,7 @@ class File:
             "predictions": lab.topic(1),
             "letters": lab.topic(1),
             "name": f"{self.topic}-pipeline",
+            "seconds": str(TO_BEGIN),
         } | told
         self.path.write_text(PIPELINE.format(**self.told))
 
@@ -221,7 +222,7 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
     directory = tmp_path / "other"
     directory.mkdir()
     with unanswered() as port:
-        away = within(15, File(lab, directory, servers=f"127.0.0.1:{port}").run)
+        away = within(15, File(lab, directory, servers=f"127.0.0.1:{port}", seconds="3.0").run)
     refused(away, 5, f"no Kafka broker answered at 127.0.0.1:{port}")
     refused(File(lab, directory, predictions="not-there").run(), 5, "there is no topic 'not-there'")
     assert not (directory / "state").exists()

@@ -22,7 +22,7 @@ from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.pipeline import build
 from stream_bayes.streams.store import SnapshotStore
 from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
-from tests.kafka.waiting import until
+from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 
 QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]
 
@@ -131,7 +131,7 @@ def test_a_topic_that_went_away_is_not_made_by_writing_to_it(lab: Lab, client: s
 def test_a_topic_that_went_away_is_not_made_by_reading_it(lab: Lab, client: str) -> None:
     topic = lab.topic(1)
     lab.delete(topic)
-    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=2.0), 100_000)
+    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN), 100_000)
     try:
         reader.assign({Partition(topic): 0})
         began = time.monotonic()
@@ -173,7 +173,7 @@ def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluste
 def test_what_is_kept_ready_is_bounded_by_bytes_and_not_by_records(lab: Lab, client: str) -> None:
     topic = lab.topic(1)
     lab.put(topic, [(0, None, b"x" * 500_000) for _ in range(20)])
-    reader = make_reader(Connection(servers=(lab.servers,), client=client), 2_000_000)
+    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN), 2_000_000)
     came: list[int] = []
 
     def all_read() -> bool:
@@ -219,6 +219,7 @@ def test_the_lag_is_of_the_model_and_not_of_what_the_client_has_fetched(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(source_module, "LOOK_PATIENCE", PATIENCE)
     pipeline.lab.put(pipeline.topic, days(40, partitions=1))
     engine = pipeline.engine(batch=10)
     lags: list[int] = []

@@ -54,7 +54,7 @@ def test_sigterm_in_the_middle_of_batches_ends_with_a_commit_and_a_snapshot(pipe
     worker = pipeline.start(batch=20)
     until("a commit", lambda: pipeline.taken() > 0)
     worker.send_signal(signal.SIGTERM)
-    taken = worker.outcome(30)["taken"]
+    taken = worker.outcome()["taken"]
     assert taken == pipeline.taken() == pipeline.kept().clock
     pipeline.finish(3000)
     pipeline.check(3000)

@@ -16,7 +16,7 @@ from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipeline import build
 from tests.kafka.lab import Lab, days, fenced
 from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
-from tests.kafka.waiting import until, within
+from tests.kafka.waiting import TO_BEGIN, until, within
 
 WAYS = ("TLS", *MECHANISMS)
 
@@ -27,6 +27,7 @@ def reached(security: Security, way: str, client: str) -> dict[str, Any]:
         "client": client,
         "tls": True,
         "ca_file": security.path("ca.pem"),
+        "seconds": TO_BEGIN,
     }
     if way == "TLS":
         own = {"cert_file": security.path("client.pem"), "key_file": security.path("client.key")}
@@ -146,6 +147,7 @@ def test_a_record_that_may_not_be_written_is_not_left_out_of_a_transaction(
         user=USER,
         password=PASSWORD,
         client=client,
+        seconds=TO_BEGIN,
     )
     writer = fenced(connection, f"{topics[0]}-writer", 10.0)
 

@@ -18,7 +18,7 @@ from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.delivery import SOON
 from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
-from tests.kafka.waiting import until, within
+from tests.kafka.waiting import TO_BEGIN, until, within
 from tests.ports import unanswered
 
 
@@ -27,6 +27,7 @@ def begun(pipeline: Pipeline) -> Pipeline:
     """A pipeline that has taken 500 records of 600."""
     pipeline.lab.put(pipeline.topic, days(600))
     pipeline.engine().run(500)
+    assert pipeline.taken() == 500  # all of it is decided: nothing that a test changes is changed again
     return pipeline
 
 
@@ -55,7 +56,7 @@ def test_a_start_waits_until_what_the_worker_before_has_committed_can_be_read(be
 
 def test_whether_a_transaction_is_being_decided_is_told_of_one_that_is_there(lab: Lab) -> None:
     topic = lab.topic(1)
-    connection = Connection(servers=(lab.servers,))
+    connection = Connection(servers=(lab.servers,), seconds=TO_BEGIN)
     cluster = Cluster(connection)
     assert not cluster.is_deciding(f"{topic}-writer")  # there is none
     writer = fenced(connection, f"{topic}-writer", 60.0)

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 90.0  # seconds, on a machine with much else to do
+PATIENCE = 180.0  # seconds, on a machine with much else to do: what takes so long has come to a standstill
+TO_BEGIN = 60.0  # seconds for a client to begin, where nothing is in its way but that machine
 PAUSE = 0.05
 
 

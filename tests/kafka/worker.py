@@ -30,6 +30,7 @@ from stream_bayes.streams.served import served
 from stream_bayes.streams.signals import stopping_on_signals
 from stream_bayes.streams.step import Step
 from stream_bayes.streams.store import SnapshotStore
+from tests.kafka.waiting import TO_BEGIN
 
 POINTS = ("sends", "journal", "offsets", "commit", "committed", "snapshot", "saved")
 
@@ -39,7 +40,7 @@ def make_engine(told: dict[str, Any]) -> Engine:
     connection = Connection(
         servers=tuple(told["servers"].split(",")),
         client=told.get("client", "kafka-python"),
-        seconds=told.get("seconds", 10.0),
+        seconds=told.get("seconds", TO_BEGIN),
     )
     name = told["name"]
     labels = pending = None
