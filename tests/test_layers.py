@@ -257,6 +257,7 @@ streams.kafka.confluent_client
 streams.kafka.clients
 streams.kafka.cluster
 streams.kafka.lasting
+streams.kafka.hanging
 streams.kafka.slices
 streams.kafka.entries
 streams.kafka.delivery

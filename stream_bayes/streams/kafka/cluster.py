@@ -157,6 +157,10 @@ class Cluster:
         """The position after the last one that can be read of each partition, transactions that are open left out."""
         return self._listed(dict.fromkeys(partitions, OffsetSpec.LATEST), seconds)
 
+    def lengths(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
+        """The position after the last one of each partition, those of transactions that are open too."""
+        return self._listed(dict.fromkeys(partitions, OffsetSpec.LATEST), isolation="read_uncommitted")
+
     def since(self, partitions: Iterable[Partition], moment: float) -> dict[Partition, Position]:
         """The first position of each partition whose time is this one, in seconds since 1970, or later."""
         partitions = list(partitions)
@@ -233,12 +237,15 @@ class Cluster:
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def _listed(
-        self, wanted: Mapping[Partition, int], seconds: float | None = None
+        self,
+        wanted: Mapping[Partition, int],
+        seconds: float | None = None,
+        isolation: str = "read_committed",
     ) -> dict[Partition, Position]:
         if not wanted:
             return {}
         specs = {TopicPartition(*partition): spec for partition, spec in wanted.items()}
-        told = self._ask(lambda admin: admin.list_partition_offsets(specs, "read_committed"), seconds)
+        told = self._ask(lambda admin: admin.list_partition_offsets(specs, isolation), seconds)
         return {Partition(*place): found.offset for place, found in told.items()}
 
     def _ask(self, question: Callable[[Any], T], seconds: float | None = None) -> T:

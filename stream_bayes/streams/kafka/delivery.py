@@ -24,6 +24,7 @@ from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.entries import FORMAT, Entry, entries_from
+from stream_bayes.streams.kafka.hanging import end_what_hangs
 from stream_bayes.streams.kafka.transport import (
     MOST_BYTES,
     TRANSACTION_SECONDS,
@@ -303,6 +304,8 @@ class Transactions(Delivery):
             self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes
         )
         self._writer.fence()
+        outputs = [Partition(name, n) for name, count in self._partitions.items() for n in range(count)]
+        end_what_hangs(self.cluster, self._writer, self.journal, outputs, self.group, self._sleep)
 
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
         self._number += 1
