@@ -15,7 +15,7 @@ from rich.text import Text
 from stream_bayes import plots
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.snapshots import Key, store_of
+from stream_bayes.cli.snapshots import Key, key_of, store_of
 from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
 from stream_bayes.river_state.drift_logs import drift_logs
 from stream_bayes.snapshot import Snapshot
@@ -90,7 +90,7 @@ def entries_in(source: Path, key_env: str | None = None) -> list[dict[str, Any]]
         return _of_snapshot(source, found.snapshot)
     data = source.read_bytes()
     if data.startswith(b"PK"):
-        return _of_snapshot(source, Snapshot.from_bytes(data))
+        return _of_snapshot(source, Snapshot.from_bytes(data, key_of(key_env)))
     return [_of_line(source, number, line) for number, line in enumerate(data.splitlines(), 1)]
 
 

@@ -33,11 +33,16 @@ def store_of(directory: Path, key_env: str | None) -> SnapshotStore:
     """The store in a directory that is there."""
     if not directory.is_dir():
         raise NoSnapshot(f"there is no directory {directory}")
+    return SnapshotStore(directory, key=key_of(key_env))
+
+
+def key_of(key_env: str | None) -> bytes | None:
+    """The key in a variable of the environment; None where none is named."""
     if key_env is None:
-        return SnapshotStore(directory)
+        return None
     if key_env not in os.environ:
         raise BadValue(f"the environment has no variable {key_env}")
-    return SnapshotStore(directory, key=os.environ[key_env].encode())
+    return os.environ[key_env].encode()
 
 
 def store_with_snapshots(directory: Path, key_env: str | None) -> SnapshotStore:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import plots
+from stream_bayes import DriftAdaptive, NaiveBayes, plots
 from stream_bayes.learners.drift_log import DriftLog
+from stream_bayes.river_state.pipelines import pipeline_state
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.store import SnapshotStore
 from tests.cli.test_snapshots import run
 
 EVENTS, CHANGES = 1000, 500
@@ -76,6 +78,25 @@ def test_a_log_is_shown_the_same_from_a_file_a_directory_and_a_snapshot(lights: 
         assert entry["time"] == number / 10
         assert (entry["source"], entry["partition"]) == ("replay", 0)
     assert shown(state) == shown(sorted(state.glob("*.zip"))[-1]) == entries
+
+
+def test_the_log_in_a_sealed_snapshot_is_shown_to_who_has_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = DriftAdaptive(NaiveBayes())
+    model.log.add("drift", 5)
+    sealed = SnapshotStore(tmp_path / "state", key=b"o" * 16)
+    sealed.take_over()
+    sealed.save(Snapshot(learner="DriftAdaptive", sections={"model": pipeline_state(model)}))
+    monkeypatch.setenv("OURS", "o" * 16)
+    monkeypatch.setenv("THEIRS", "t" * 16)
+    for source in (tmp_path / "state", *(tmp_path / "state").glob("*.zip")):
+        result = run("drift", "show", source, "--key-env", "OURS", "--json")
+        assert result.exit_code == 0, result.stderr
+        assert [entry["event"] for entry in json.loads(result.stdout)] == [5]
+        assert run("drift", "show", source, "--key-env", "THEIRS").exit_code == 4
+        assert run("drift", "show", source).exit_code == 4
+    assert len(list((tmp_path / "state").glob("*.zip"))) == 1
 
 
 def test_a_table_tells_when_and_what(lights: Path, tmp_path: Path) -> None:

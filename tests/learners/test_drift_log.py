@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 
-from stream_bayes import KDB, TAN, DriftAdaptive, LiveChoice, NaiveBayes, SlidingWindow
+import pytest
+
+from stream_bayes import KDB, TAN, BayesNetClassifier, DriftAdaptive, LiveChoice, NaiveBayes, SlidingWindow
+from stream_bayes.core.hill_climbing import HillClimbing
 from stream_bayes.learners.drift_log import KEYS, MOST_ENTRIES, DriftLog, change_between, edges_of
-from tests.learners.drifting_streams import again
+from stream_bayes.river_state.drift_logs import drift_logs
+from stream_bayes.river_state.pipelines import pipeline_state
+from tests.learners.drifting_streams import Stream, again, losses
 
 
 def test_a_log_is_bounded_and_written_as_lines() -> None:
@@ -21,12 +26,63 @@ def test_a_log_is_bounded_and_written_as_lines() -> None:
     assert [json.loads(line)["event"] for line in log.json_lines().splitlines()][:2] == [5, 6]
 
 
+def turning(number: int, turns: int) -> Stream:
+    """A class that follows a feature, and from one event on its opposite."""
+    return [({"a": str(n % 2)}, (n + (n >= turns)) % 2) for n in range(number)]
+
+
+@pytest.mark.parametrize(("signal", "most"), [("log-loss", 5.0), ("error", 1.0)])
+def test_an_entry_says_what_was_watched_and_what_was_lost(signal: str, most: float) -> None:
+    model = DriftAdaptive(NaiveBayes(), "adwin", signal, search_delay=10)
+    losses(model, turning(600, 400))
+    noticed, searched, adopted = model.log.entries
+    for entry in (noticed, searched, adopted):
+        assert (entry["signal"], entry["detector"]["name"]) == (signal, "ADWIN")
+    assert noticed["detector"]["events"] == noticed["event"] - 1  # the first event had no answer
+    assert noticed["score"]["before"] < 0.1 and most / 2 < noticed["score"]["after"] <= most
+    assert searched["events"] == noticed["event"] - noticed["since"] + 1
+    assert adopted["events"] == adopted["event"] - searched["event"]
+    assert adopted["score"]["before"] > 1.0 > adopted["score"]["after"]
+    assert {entry["since"] for entry in (searched, adopted)} == {noticed["since"]}
+
+
+def test_what_is_refused_or_not_finished_says_of_how_many_events() -> None:
+    model = DriftAdaptive(NaiveBayes(), judge_after=10, trials=2, margin=50.0)  # which nothing reaches
+    losses(model, turning(500, 400))
+    noticed, refused = model.log.entries
+    assert (refused["event"] - noticed["event"], refused["events"]) == (10 + 20, 20)
+    model = DriftAdaptive(BayesNetClassifier(), search=HillClimbing(max_families=1))
+    losses(model, turning(500, 400))
+    noticed, unfinished = model.log.entries[:2]
+    assert (unfinished["what"], unfinished["candidate"]) == ("unfinished", "both")
+    assert unfinished["events"] == noticed["event"] - noticed["since"] + 1
+
+
+def test_events_without_weight_are_not_watched() -> None:
+    model = DriftAdaptive(NaiveBayes())
+    losses(model, turning(400, 400))
+    for x, y in turning(300, 0):
+        model.learn_one(x, y, 0.0)
+    assert (model.clock, model.log.entries) == (700, [])
+    model.learn_one({"a": "0"}, 0)
+    assert len(model._recent) == 401
+
+
 def test_a_snapshot_counts_the_entries_that_have_gone_from_a_log() -> None:
     model = DriftAdaptive(NaiveBayes())
     for event in range(MOST_ENTRIES + 5):
         model.log.add("drift", event)
     other = again(model, lambda: DriftAdaptive(NaiveBayes()))
     assert (other.log.counts, other.log.added) == ({"drift": MOST_ENTRIES + 5}, MOST_ENTRIES + 5)
+
+
+def test_what_a_snapshot_is_asked_for_says_how_long_a_search_took() -> None:
+    model = DriftAdaptive(NaiveBayes())
+    model.log.add("drift", 5)
+    model.log.add("searched", 25, seconds=2.5)
+    [[noticed, searched]] = drift_logs(pipeline_state(model))
+    assert "seconds" not in noticed
+    assert searched["seconds"] == 2.5
 
 
 def test_edges_are_told_of_trees_of_several_parents_and_of_names_that_are_tuples() -> None:

@@ -134,8 +134,9 @@ def test_a_restart_in_the_middle_of_a_search_searches_again() -> None:
     kept = Snapshot.from_bytes(Snapshot(learner="DriftAdaptive", sections=first.freeze()()).to_bytes())
     second, _ = made(Background())
     second.load(kept.sections)
-    second.take(days[taken:])
     assert isinstance(second.model, ServedAdaptive)
+    assert isinstance(second.model.adaptive._beside, Background)
+    second.take(days[taken:])
     assert timeless(second, second.model.adaptive) == timeless(whole, model)
 
 
