@@ -18,7 +18,9 @@ from kafka.admin import ConfigResource
 from stream_bayes.core.event import Partition
 from stream_bayes.errors import BrokerError, SourceError
 from stream_bayes.streams.kafka import source as source_module
+from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
+from stream_bayes.streams.kafka.hanging import end_what_hangs, hangs
 from stream_bayes.streams.kafka.transport import Interrupted
 from tests.kafka.broker import Broker
 from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
@@ -184,20 +186,18 @@ def trusting(lab: Lab) -> Iterator[None]:
         trust("true")
 
 
-def left_open(pipeline: Pipeline) -> bool:
-    """Whether a worker could leave a transaction open of which the coordinator knows nothing.
+def left_open(lab: Lab, name: str, places: list[Partition]) -> bool:
+    """Whether a writer could leave a transaction open of which the coordinator knows nothing.
 
     So does a broker that is killed as it decides a transaction, if once it is back it takes it for one that all
     partitions know of.
     """
-    connection = Connection(servers=(pipeline.lab.servers,), seconds=TO_BEGIN)
-    writer = fenced(connection, f"{pipeline.name}.stream-bayes", TO_BEGIN)
-    places = [Partition(pipeline.journal), *(Partition(pipeline.told["predictions"], n) for n in range(2))]
+    writer = fenced(Connection(servers=(lab.servers,), seconds=TO_BEGIN), name, TO_BEGIN)
     try:
         writer.begin()
         writer._transaction._partitions_in_transaction.update(TopicPartition(*place) for place in places)
         for place in places:
-            writer.send(*place, None, b"{}")
+            writer.send(*place, None, b"open")
         writer.flush()
         return True
     except BrokerError:  # they do not trust yet
@@ -206,17 +206,28 @@ def left_open(pipeline: Pipeline) -> bool:
         writer.close()
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_transaction_that_the_cluster_left_open_counts_for_nothing(
-    lab: Lab, broker: Broker, tmp_path: Path, client: str
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
+    lab: Lab, broker: Broker, committed: bool
 ) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state", client=client)
-    lab.put(pipeline.topic, days(200))
-    pipeline.engine().run(100)
+    topics = [lab.topic(1), lab.topic(2)]
+    places = [Partition(topics[0]), Partition(topics[1], 0), Partition(topics[1], 1)]
+    name = f"{topics[0]}-writer"
+    connection = Connection(servers=(lab.servers,), seconds=TO_BEGIN)
+    cluster = Cluster(connection)
     with trusting(lab):
-        until("a transaction to be left open", lambda: left_open(pipeline))
-    pipeline.engine().run(100)
-    pipeline.check(200)
+        until("a transaction to be left open", lambda: left_open(lab, name, places))
+    try:
+        fenced(connection, name, TO_BEGIN).close()
+        assert hangs(cluster, places[0], time.sleep)
+        make = partial(fenced, connection, name, TO_BEGIN)
+        end_what_hangs(make, places, f"{name}-group", committed)
+        assert not hangs(cluster, places[0], time.sleep)
+    finally:
+        cluster.close()
+    for topic in topics:
+        assert {record.value for record in lab.get(topic)} == ({b"open"} if committed else set())
+    assert lab.committed(f"{name}-group") == {}
 
 
 def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(

@@ -1,27 +1,40 @@
-"""A transaction that the cluster takes for ended is ended in its partitions too, before anything is sent again."""
+"""A transaction that the cluster takes for ended is ended in its partitions too, as it was decided."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.streams.kafka.hanging import LOOKS, end_what_hangs
-from stream_bayes.streams.kafka.transport import Interrupted, Send
+from stream_bayes.streams.kafka import delivery as delivery_module
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.delivery import Transactions
+from stream_bayes.streams.kafka.hanging import LOOKS, hangs
+from stream_bayes.streams.kafka.transport import Interrupted
 
 JOURNAL = Partition("days.journal")
-OUTPUTS = [Partition("rain", 0), Partition("rain", 1), Partition("letters", 0)]
+PLACES = [JOURNAL, Partition("rain", 0), Partition("rain", 1)]
 
 
 class FakeCluster:
     """Has partitions with records of open transactions in them, which may be decided some looks later."""
 
-    def __init__(self, open_in: Iterable[Partition] = (), decided_after: int | None = None) -> None:
+    def __init__(
+        self,
+        open_in: Iterable[Partition] = (),
+        decided_after: int | None = None,
+        states: Iterable[bool | None] = (),
+    ) -> None:
         self.open_in = set(open_in)
         self.decided_after = decided_after
+        self.states = list(states)
         self.looks = 0
+
+    def was_committed(self, transactional_id: str) -> bool | None:
+        assert transactional_id == "days.stream-bayes"
+        return self.states.pop(0)
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
         self.looks += 1
@@ -34,57 +47,86 @@ class FakeCluster:
 
 
 class FakeWriter:
-    """Ends what is open in those partitions to which something came before the end."""
+    """Ends what is open in those partitions that joined, and tells how."""
 
-    def __init__(self, cluster: FakeCluster, loses: Partition | None = None) -> None:
+    def __init__(self, cluster: FakeCluster, told: list[str], loses: Partition | None = None) -> None:
         self.cluster = cluster
+        self.told = told
         self.loses = loses
-        self.queued: set[Partition] = set()
-        self.come: set[Partition] = set()
-        self.groups: list[str] = []
-        self.ended = False
+        self.joined: set[Partition] = set()
+
+    def fence(self) -> None:
+        self.told.append("fence")
 
     def begin(self) -> None:
-        assert not self.ended
+        pass
 
-    def send_all(self, sends: Iterable[Send]) -> None:
-        self.queued.update(Partition(topic, number) for topic, number, *_ in sends)
+    def join(self, partitions: Iterable[Partition], group: str) -> None:
+        assert group == "days"
+        self.joined = set(partitions) - {self.loses}
 
-    def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
-        self.groups.append(group)
-
-    def flush(self) -> None:
-        self.come |= self.queued - {self.loses}
+    def commit(self) -> None:
+        self.told.append("commit")
+        self.cluster.open_in -= self.joined
 
     def abort(self) -> None:
-        self.ended = True
-        self.cluster.open_in -= self.come
+        self.told.append("abort")
+        self.cluster.open_in -= self.joined
+
+    def close(self) -> None:
+        self.told.append("close")
 
 
-def tidied(cluster: FakeCluster, **told: Any) -> FakeWriter:
-    writer: Any = FakeWriter(cluster, **told)
-    where: Any = cluster
-    end_what_hangs(where, writer, JOURNAL, OUTPUTS, "days", lambda seconds: None)
-    return writer
+def delivery_over(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, loses: Partition | None = None
+) -> tuple[Any, list[str]]:
+    told: list[str] = []
+    for name in ("PythonWriter", "make_writer"):
+        monkeypatch.setattr(delivery_module, name, lambda *_: FakeWriter(cluster, told, loses))
+    connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
+    delivery: Any = Transactions(connection, "days", dict, sleep=lambda seconds: None)
+    delivery.cluster = cluster
+    delivery._partitions = {"rain": 2}
+    return delivery, told
 
 
-def test_where_nothing_is_open_nothing_is_written() -> None:
-    cluster = FakeCluster()
-    assert not tidied(cluster).ended
-    assert cluster.looks == 1
+def test_where_nothing_is_open_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = FakeCluster(states=[True])
+    delivery, told = delivery_over(cluster, monkeypatch)
+    delivery._fence()
+    assert told == ["fence"] and cluster.looks == 1
 
 
 def test_a_transaction_that_is_being_decided_is_waited_for() -> None:
-    assert not tidied(FakeCluster([JOURNAL], decided_after=LOOKS // 2)).ended
+    cluster: Any = FakeCluster([JOURNAL], decided_after=LOOKS // 2)
+    assert not hangs(cluster, JOURNAL, lambda seconds: None)
 
 
-def test_one_that_stays_open_is_ended_wherever_it_may_have_written() -> None:
-    cluster = FakeCluster([JOURNAL, *OUTPUTS])
-    writer = tidied(cluster)
-    assert writer.ended and not cluster.open_in
-    assert writer.groups == ["days"]
+@pytest.mark.parametrize(
+    ("states", "ends"),
+    [
+        ([True], "commit"),
+        ([False], "abort"),
+        ([None], "commit"),
+        ([True, None], "commit"),
+        ([False, None], "abort"),
+    ],
+)
+def test_one_that_stays_open_is_ended_as_it_was_decided_wherever_it_may_have_written(
+    monkeypatch: pytest.MonkeyPatch, states: list[bool | None], ends: str
+) -> None:
+    cluster = FakeCluster(states=states)
+    delivery, told = delivery_over(cluster, monkeypatch)
+    for _ in states[1:]:  # another attempt before, after which the cluster no longer says
+        delivery._fence()
+    told.clear()
+    cluster.open_in.update(PLACES)
+    delivery._fence()
+    assert told == ["fence", "close", "fence", ends, "close", "fence"]
+    assert not cluster.open_in and delivery._writer is not None
 
 
-def test_one_that_cannot_be_ended_is_told_of() -> None:
+def test_one_that_cannot_be_ended_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    delivery, _ = delivery_over(FakeCluster([JOURNAL], states=[True]), monkeypatch, loses=JOURNAL)
     with pytest.raises(Interrupted, match=r"left open in days\.journal"):
-        tidied(FakeCluster([JOURNAL]), loses=JOURNAL)
+        delivery._fence()

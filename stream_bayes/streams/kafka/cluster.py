@@ -29,6 +29,7 @@ REQUEST_SECONDS = 5.0  # for one answer
 PAUSE = 0.2  # between two attempts
 MOST_COPIES = 3  # of a topic that is made here, unless told
 DECIDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+COMMITTED = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
 DOES_NOT_SAY = (  # because there was none, because it is too old, or not to this user
     kafka_errors.TransactionalIdNotFoundError,
     kafka_errors.UnsupportedVersionError,
@@ -180,13 +181,20 @@ class Cluster:
         Who commits is told so before the partitions are: for some milliseconds after it they, and the positions of a
         group, are as they were before. A cluster that does not say is taken to have decided.
         """
+        return self._state(transactional_id) in DECIDING
 
+    def was_committed(self, transactional_id: str) -> bool | None:
+        """Whether the last transaction was decided to be committed; None where the cluster does not say."""
+        state = self._state(transactional_id)
+        return None if state in (None, TransactionState.EMPTY) else state in COMMITTED
+
+    def _state(self, transactional_id: str) -> Any:
         def look(admin: Any) -> Any:
             with suppress(*DOES_NOT_SAY):
                 return admin.describe_transactions([transactional_id])[transactional_id].state
             return None
 
-        return self._ask(look) in DECIDING
+        return self._ask(look)
 
     # -- changes ------------------------------------------------------------------------------------------------------
 

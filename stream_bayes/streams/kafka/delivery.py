@@ -14,6 +14,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -24,7 +25,8 @@ from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.entries import FORMAT, Entry, entries_from
-from stream_bayes.streams.kafka.hanging import end_what_hangs
+from stream_bayes.streams.kafka.hanging import end_what_hangs, hangs
+from stream_bayes.streams.kafka.python_client import PythonWriter
 from stream_bayes.streams.kafka.transport import (
     MOST_BYTES,
     TRANSACTION_SECONDS,
@@ -273,6 +275,7 @@ class Transactions(Delivery):
         self.worker = uuid.uuid4().hex
         self._identity = identity
         self._clock = clock
+        self._was_committed = True  # of what nothing is known; few transactions are aborted
         self._read: Mapping[str, Any] = {}
         self._number = 0
 
@@ -300,12 +303,29 @@ class Transactions(Delivery):
             ) from error
 
     def _fence(self) -> None:
+        decided = self.cluster.was_committed(self.transactional_id)
+        if decided is not None:  # once all others are fenced the cluster does not say any more
+            self._was_committed = decided
+        self._make_writer()
+        if hangs(self.cluster, self.journal, self._sleep):
+            self._end_what_hangs()
+            self._make_writer()
+
+    def _make_writer(self) -> None:
         self._writer = make_writer(
             self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes
         )
         self._writer.fence()
+
+    def _end_what_hangs(self) -> None:
         outputs = [Partition(name, n) for name, count in self._partitions.items() for n in range(count)]
-        end_what_hangs(self.cluster, self._writer, self.journal, outputs, self.group, self._sleep)
+        self._drop_writer()
+        told = (self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes)
+        end_what_hangs(
+            partial(PythonWriter, *told), [self.journal, *outputs], self.group, self._was_committed
+        )
+        if hangs(self.cluster, self.journal, self._sleep):
+            raise Interrupted(f"a transaction is left open in {self.journal.source}")
 
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
         self._number += 1

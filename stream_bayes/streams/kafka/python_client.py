@@ -313,6 +313,13 @@ class PythonWriter:
         told = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
         self._answered(self._transaction.send_offsets_to_transaction, told, group)
 
+    def join(self, partitions: Iterable[Partition], group: str) -> None:
+        """Let the transaction end in these partitions, and in a group's positions, though it writes nothing there."""
+        with asking(self._connection):
+            for partition in partitions:
+                self._place(*partition)
+        self.offsets(group, {})
+
     def commit(self) -> None:
         self._answered(self._transaction.begin_commit)
 
