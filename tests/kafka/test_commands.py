@@ -248,7 +248,8 @@ def test_a_schema_that_no_record_fits_ends_a_run_in_a_line_and_writes_nothing(la
     file.path.write_text(told + '[schema.features]\nsky = "numeric"\nwind = "numeric"\n')
     refused(within(15, partial(file.run, "--most", "200")), 7, "field 'sky': expected a number, got text")
     assert lab.get(file.told["predictions"]) == lab.get(file.told["letters"]) == []
-    assert lab.committed(file.told["name"]) == {}
+    # Where the first snapshot was there before the end, where it begins is stored: nothing was taken.
+    assert not any(lab.committed(file.told["name"]).values())
 
 
 def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
