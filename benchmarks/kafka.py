@@ -30,10 +30,10 @@ from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.delivery import Transactions
 from stream_bayes.streams.kafka.journal import KafkaJournal
 from stream_bayes.streams.kafka.sink import KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.progress import Progress
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import ServedLearner, served

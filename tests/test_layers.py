@@ -261,6 +261,7 @@ streams.kafka.hanging
 streams.kafka.slices
 streams.kafka.entries
 streams.kafka.delivery
+streams.kafka.transactions
 streams.kafka.config
 streams.kafka.sink
 streams.kafka.produce

@@ -21,10 +21,11 @@ from stream_bayes.streams.engine import Engine
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.delivery import AtLeastOnce, Transactions
+from stream_bayes.streams.kafka.delivery import AtLeastOnce
 from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.saving import Schedule
 from stream_bayes.streams.served import served
 from stream_bayes.streams.signals import stopping_on_signals

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from stream_bayes.core.event import Partition, Position
-from stream_bayes.streams.kafka import delivery as delivery_module
+from stream_bayes.streams.kafka import transactions as transactions_module
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.delivery import Transactions
 from stream_bayes.streams.kafka.hanging import LOOKS, hangs
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.kafka.transport import Interrupted
 
 JOURNAL = Partition("days.journal")
@@ -82,7 +82,7 @@ def delivery_over(
 ) -> tuple[Any, list[str]]:
     told: list[str] = []
     for name in ("PythonWriter", "make_writer"):
-        monkeypatch.setattr(delivery_module, name, lambda *_: FakeWriter(cluster, told, loses))
+        monkeypatch.setattr(transactions_module, name, lambda *_: FakeWriter(cluster, told, loses))
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
     delivery: Any = Transactions(connection, "days", dict, sleep=lambda seconds: None)
     delivery.cluster = cluster

@@ -17,10 +17,10 @@ from kafka.structs import OffsetAndMetadata
 from stream_bayes.core.event import Partition
 from stream_bayes.errors import BrokerAway, BrokerError, SinkError
 from stream_bayes.streams.kafka import cluster as cluster_module
-from stream_bayes.streams.kafka import delivery as delivery_module
+from stream_bayes.streams.kafka import transactions as transactions_module
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.delivery import Transactions
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.kafka.transport import Interrupted
 
 CONNECTION = Connection(servers=("nobody:9092",))
@@ -122,17 +122,17 @@ def test_a_batch_that_a_cluster_does_not_take_is_given_up_after_so_many_attempts
     delivery = Delivery(seconds)
     with pytest.raises(SinkError, match=r"was not taken in \d+ attempts and \d+ seconds.*: no answer"):
         delivery._deliver((), ())
-    assert delivery.attempts >= delivery_module.MOST_FAILURES
-    assert delivery.now >= delivery_module.MOST_SECONDS
+    assert delivery.attempts >= transactions_module.MOST_FAILURES
+    assert delivery.now >= transactions_module.MOST_SECONDS
     assert delivery.waiting and delivery.aborts == delivery.attempts
 
 
 def test_the_time_without_any_broker_does_not_count() -> None:
     delivery = Delivery(10.0)
-    delivery.away_until = 10 * delivery_module.MOST_SECONDS
+    delivery.away_until = 10 * transactions_module.MOST_SECONDS
     with pytest.raises(SinkError):
         delivery._deliver((), ())
-    assert delivery.now >= delivery.away_until + delivery_module.MOST_SECONDS
+    assert delivery.now >= delivery.away_until + transactions_module.MOST_SECONDS
 
 
 def test_a_worker_that_is_to_end_waits_for_one_more_attempt_only() -> None:

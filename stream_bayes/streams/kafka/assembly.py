@@ -12,10 +12,11 @@ from stream_bayes.streams.decode import make_decoder
 from stream_bayes.streams.decoder import RawDecoder
 from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.kafka.config import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
-from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery, Transactions
+from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery
 from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.mail_decoder import MailDecoder
 
 __all__ = ["KafkaParts", "kafka_parts"]

@@ -13,7 +13,7 @@ from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.incidents import GAP, RESENT
 from stream_bayes.streams.journal import Kept
 from stream_bayes.streams.kafka.clients import make_reader
-from stream_bayes.streams.kafka.delivery import Delivery, Transactions
+from stream_bayes.streams.kafka.delivery import Delivery
 from stream_bayes.streams.kafka.entries import Entry, committed_in, entries_from
 from stream_bayes.streams.kafka.lasting import LastingReader
 from stream_bayes.streams.kafka.slices import SliceReader, striped
@@ -28,6 +28,7 @@ from stream_bayes.streams.kafka.start import (
     gaps_in,
     resumed,
 )
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.kafka.transport import Interrupted
 from stream_bayes.streams.source import Record
 

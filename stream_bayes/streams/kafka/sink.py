@@ -12,7 +12,8 @@ from stream_bayes.core.event import Slice
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.incidents import OVERSIZE
 from stream_bayes.streams.json_sink import json_bytes
-from stream_bayes.streams.kafka.delivery import Delivery, Transactions
+from stream_bayes.streams.kafka.delivery import Delivery
+from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.kafka.transport import Header
 from stream_bayes.streams.sink import DeadLetter, Output, Result
 
