@@ -159,10 +159,14 @@ class CountStore(GrowingTables):
     def _kept(self, window: Window, row: Any, at: int | None) -> int:
         """The place of an event to be unlearned in the window, -1 where it is older than that."""
         kept = window.find(row, at)
-        if kept < 0 and at is None:
+        if kept < 0 and (at is None or self.slides):
+            older = (
+                "those before them were taken back as they left"
+                if self.slides
+                else "for an older one say when it was learned, at=what `clock` said right after"
+            )
             raise NotLearned(
-                f"cannot unlearn this sample: it is not among the {len(window)} recent events; for an older one say "
-                "when it was learned, at=what `clock` said right after"
+                f"cannot unlearn this sample: it is not among the {len(window)} recent events; {older}"
             )
         return kept
 

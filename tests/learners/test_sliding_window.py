@@ -14,9 +14,11 @@ from stream_bayes import (
     AODE,
     KDB,
     TAN,
+    BayesNetClassifier,
     DriftAdaptive,
     GaussianNB,
     HalfLifeChoice,
+    LiveChoice,
     MultinomialNB,
     NaiveBayes,
     Nominal,
@@ -24,6 +26,7 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotLearned
+from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.streams.served import served
 from stream_bayes.testing.comparing import state_bytes
 from tests.resealing import resealed
@@ -117,6 +120,26 @@ def test_an_event_is_unlearned_while_it_is_held_and_not_later() -> None:
     model.unlearn_one({"sky": "blue"}, "dry")
     model.learn_one({"sky": "red"}, "dry")  # the one unlearned is too old now, and not taken back twice
     assert model._store.by_name() == {("dry",): 2.0, ("sky", "red", "dry"): 2.0}
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [NaiveBayes(), NaiveBayes(half_life=20), AODE(), TAN(), KDB(k=2), BayesNetClassifier(), LiveChoice()],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_what_has_left_is_not_taken_back_from_events_like_it(learner: BayesClassifier) -> None:
+    model = SlidingWindow(learner, 5)
+    for number in range(15):
+        model.learn_one({"sky": "grey", "wind": "ns"[number % 2]}, "rain")
+    before = state_bytes(model)
+    for number in range(10):
+        with pytest.raises(
+            NotLearned, match=r"not among the 5 recent events; those before them were taken back"
+        ):
+            model.unlearn_one({"sky": "grey", "wind": "ns"[number % 2]}, "rain", at=number + 1)
+    assert state_bytes(model) == before
+    model.unlearn_one({"sky": "grey", "wind": "n"}, "rain", at=11)
+    assert state_bytes(SlidingWindow.from_state(model.state())) == state_bytes(model)
 
 
 def test_a_class_that_leaves_during_a_batch_was_answered() -> None:
