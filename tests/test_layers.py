@@ -274,6 +274,7 @@ streams.spam_server
 streams.saving
 streams.background
 streams.answers
+streams.correcting
 streams.served_filter
 streams.served_river
 streams.served

@@ -29,6 +29,7 @@ from stream_bayes.learners.saving import saved_parameter
 from stream_bayes.learners.taking import take_samples
 from stream_bayes.mail.filter import SpamFilter
 from stream_bayes.streams.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.correcting import relabel, take_back
 from stream_bayes.streams.served_filter import ServedFilter
 from stream_bayes.streams.served_river import ServedAdaptive, ServedRiver
 
@@ -92,8 +93,8 @@ class Served(Protocol):
         """What was learned of a sample just now, so that it can be taken back."""
         ...
 
-    def relearn(self, content: Payload, y: Any, w: float) -> None:
-        """Learn what was learned, with another label."""
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        """Let what was learned have another label; if that is refused, it keeps the one that it had."""
         ...
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
@@ -160,11 +161,11 @@ class ServedLearner:
     def content(self, x: Any) -> Payload:
         return plain(x)
 
-    def relearn(self, content: Payload, y: Any, w: float) -> None:
-        self.learner.learn_one(content, y, w)
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        relabel(self.learner, content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        self.learner.unlearn_one(content, y, w, clock if self.learner.half_life is not None else None)
+        take_back(self.learner, content, y, w, clock)
 
     def settings(self) -> dict[str, Any]:
         return self._settings

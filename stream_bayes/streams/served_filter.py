@@ -31,7 +31,7 @@ class ServedFilter:
     --------
     >>> served = ServedFilter(SpamFilter())
     >>> served.learn({"id": "1", "text": "free pills"}, "spam", 1.0)
-    >>> served.relearn(served.content({"id": "1", "text": "free pills"}), "ham", 1.0)
+    >>> served.relearn(served.content({"id": "1", "text": "free pills"}), "spam", "ham", 1.0, None)
     >>> served.model.label_of("1")
     'ham'
     """
@@ -69,7 +69,7 @@ class ServedFilter:
     def content(self, x: Any) -> Payload:
         return self._id(x)
 
-    def relearn(self, content: Payload, y: Any, w: float) -> None:
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
         self.model.correct(content, y)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:

@@ -25,6 +25,7 @@ from stream_bayes.river_state.pipelines import (
 )
 from stream_bayes.streams.answers import Answer, Answers, taken_one_by_one
 from stream_bayes.streams.background import Background
+from stream_bayes.streams.correcting import relabel, take_back
 
 __all__ = ["ServedAdaptive", "ServedRiver"]
 
@@ -110,12 +111,11 @@ class ServedRiver:
     def content(self, x: Any) -> Payload:
         return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)
 
-    def relearn(self, content: Payload, y: Any, w: float) -> None:
-        self._learner.learn_one(content, y, w)
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        relabel(self._learner, content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        learner = self._learner
-        learner.unlearn_one(content, y, w, clock if learner.half_life is not None else None)
+        take_back(self._learner, content, y, w, clock)
 
     def settings(self) -> dict[str, Any]:
         try:

@@ -267,10 +267,8 @@ class Step:
 
     def _relearn(self, action: Relearn, pending: Pending) -> None:
         was, model = action.was, self.model
-        model.relearn(was.content, action.label, was.weight)  # first: if it is refused, nothing has changed
-        clock = model.clock
-        model.unlearn(was.content, was.label, was.weight, was.clock)
-        pending.learned(action, was.content, clock)
+        model.relearn(was.content, was.label, action.label, was.weight, was.clock)
+        pending.learned(action, was.content, model.clock)
 
     # -- what changes nothing -----------------------------------------------------------------------------------------
 

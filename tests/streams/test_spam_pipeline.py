@@ -224,7 +224,7 @@ def test_the_filter_is_served_with_its_verdicts() -> None:
         with pytest.raises(BadValue, match="one of the fields"):
             model.answer(wrong)
     with pytest.raises(NotLearned):
-        model.relearn("unknown", "ham", 1.0)
+        model.relearn("unknown", "spam", "ham", 1.0, None)
 
 
 def test_arguments_of_files_make_a_filter() -> None:

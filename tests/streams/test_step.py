@@ -9,15 +9,27 @@ from typing import Any
 
 import pytest
 
-from stream_bayes import AODE, BernoulliNB, Costs, DecidingClassifier, NaiveBayes, Nominal, Schema
+from stream_bayes import (
+    AODE,
+    KDB,
+    BernoulliNB,
+    Costs,
+    DecidingClassifier,
+    NaiveBayes,
+    Nominal,
+    Schema,
+    SlidingWindow,
+)
 from stream_bayes.core.event import BadRecord, Event, Kind
 from stream_bayes.core.losses import Losses
 from stream_bayes.core.pending import Pending
-from stream_bayes.errors import BadState, TooManyDeadLetters
+from stream_bayes.errors import BadState, StreamBayesError, TooManyDeadLetters
 from stream_bayes.snapshot import Snapshot
+from stream_bayes.streams.correcting import relabel
 from stream_bayes.streams.served import served
 from stream_bayes.streams.source import Record
 from stream_bayes.streams.step import Step
+from stream_bayes.testing.comparing import state_bytes
 
 
 def days(count: int, seed: int = 1) -> Iterator[Event]:
@@ -169,6 +181,42 @@ def test_a_correction_leaves_what_the_right_label_would_have() -> None:
     for x in ({"sky": "red"}, {"sky": "grey", "wind": True}):
         assert step.model.answer(x) == taken(stream).model.answer(x)
     assert step.pending is not None and step.pending.counts["corrected"] == 1
+
+
+def test_a_correction_of_a_window_changes_the_sample_that_was_meant_and_no_other() -> None:
+    stream = [Event({"sky": sky}, "sun", position=n) for n, sky in enumerate(["red", "blue", "grey", "blue"])]
+    step = Step(served(SlidingWindow(NaiveBayes(), 3)), pending=Pending())
+    step.take([record for event in stream for record in (held(event), label(event))])
+    model: Any = step.model
+    before = state_bytes(model.learner)
+    step.take([label(stream[0], "rain", Kind.CORRECTION)])  # it has left the window
+    assert [letter.reason for letter in step.letters] == ["refused"]
+    assert state_bytes(model.learner) == before
+    step.take([label(stream[1], "rain", Kind.CORRECTION)])  # the older of two that are alike
+    other = SlidingWindow(NaiveBayes(), 3)
+    for sky, y in (("grey", "sun"), ("blue", "sun"), ("blue", "rain")):
+        other.learn_one({"sky": sky}, y)
+    assert step.model.answer({"sky": "blue"}) == other.predict_proba_one({"sky": "blue"})
+    step.take([Event({"sky": "red"}, "sun", position=9)])
+    other.learn_one({"sky": "red"}, "sun")  # and with it the same one leaves
+    assert step.model.answer({"sky": "grey"}) == other.predict_proba_one({"sky": "grey"})
+    assert len(step.letters) == 1
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(), NaiveBayes(half_life=50), SlidingWindow(NaiveBayes(), 3), KDB(k=2, window=40)]
+)
+def test_a_correction_that_is_refused_changes_no_count(model: Any) -> None:
+    model = model.clone()
+    for sky in ("red", "blue", "blue"):
+        model.learn_one({"sky": sky}, "sun")
+    twin = type(model).from_state(model.state())
+    with pytest.raises(StreamBayesError):
+        relabel(model, {"sky": "green"}, "sun", "rain", 1.0, 1)  # which was not learned
+    with pytest.raises(StreamBayesError):
+        relabel(model, {"sky": "red"}, "sun", ["rain"], 1.0, 1)  # which is no label
+    twin.advance(model.clock - twin.clock)
+    assert model._store.by_name() == pytest.approx(twin._store.by_name())
 
 
 def test_a_label_that_the_learner_refuses_is_a_dead_letter_and_the_sample_waits_on() -> None:
