@@ -68,11 +68,8 @@ def test_positions_are_stored_once_the_coordinator_has_loaded_or_was_found(
 ) -> None:
     cluster, admins = asked(CoordinatorLoadInProgressError, NotCoordinatorError, NoError)
     cluster.commit("group", {DAYS: 3})
-    assert [admin.closed for admin in admins] == [
-        True,
-        True,
-        False,
-    ]  # one that knows an old coordinator asks it again
+    # One that knows an old coordinator would ask it again.
+    assert [admin.closed for admin in admins] == [True, True, False]
 
 
 def test_positions_that_may_not_be_stored_are_told_at_once(

@@ -74,9 +74,8 @@ def asking(connection: Connection) -> Iterator[None]:
         raise (EpochLost if lost else Interrupted)(_said(error)) from error
     except StreamBayesError:
         raise
-    except (
-        Exception
-    ) as error:  # what ended a thread of the client's is raised by whatever is asked of it then
+    except Exception as error:
+        # What ended a thread of the client's is raised by whatever is asked of it then.
         raise failed(connection, error) from error
 
 
@@ -104,9 +103,8 @@ def made(client: Callable[..., T], seconds: float, **settings: Any) -> T:
 
     def network(**inner: Any) -> KafkaNetClient:
         part = KafkaNetClient(**inner)
-        part.cluster.config["allow_auto_create_topics"] = (
-            False  # the client takes this setting, and forgets it
-        )
+        # The client takes this setting, and forgets it.
+        part.cluster.config["allow_auto_create_topics"] = False
         parts.append(part)
         return part
 
