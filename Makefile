@@ -6,13 +6,13 @@ WORKERS ?= auto# processes that share the tests; 0 runs them in this one
 BIN := .venv/bin
 CHECKED := build/checked
 READY := .venv/.ready
-KERNELS := $(wildcard stream_bayes/core/_[!_]*.py stream_bayes/core/_[!_]*.pxd)
+KERNELS := $(sort $(shell find stream_bayes -mindepth 2 -name '_[!_]*.py' -o -mindepth 2 -name '_[!_]*.pxd'))
 # Kernels without a compiled twin, and twins that lost their kernel: time stamps say nothing of either.
 # What they share is compiled too, and has no kernel: Cython writes its source.
 SHARED := $(wildcard stream_bayes/core/_memoryviews.*.so)
 SOURCES := $(filter %.py,$(KERNELS))
 STALE := $(strip $(if $(SHARED),,shared) $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)),,$(source))) \
-	$(foreach twin,$(filter-out $(SHARED),$(wildcard stream_bayes/core/*.so)),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
+	$(foreach twin,$(filter-out $(SHARED),$(shell find stream_bayes -name '*.so')),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
 # The laws run on every build, and so do worked examples and River's checks. test_build.py shows which one that is.
 LAWS := $(wildcard tests/laws tests/core tests/golden) tests/test_river_checks.py tests/test_build.py
 PYTEST := -m pytest --quiet -n $(WORKERS) --dist=loadgroup
@@ -88,7 +88,7 @@ format: $(READY)  ## rewrite the files in the common format
 .PHONY: clean
 clean:  ## remove everything that was built, .venv included
 	rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -f stream_bayes/core/*.so stream_bayes/core/*.c
+	find stream_bayes \( -name '*.so' -o -name '*.c' \) -delete
 	find stream_bayes tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 comma := ,
@@ -102,7 +102,7 @@ $(BIN)/python:
 # The old .so goes first: one that lost its source, or that failed to build, must not be found again.
 # When only kernels changed, compiling in place is enough and needs no network.
 $(READY): pyproject.toml setup.py stream_bayes/_build.py $(KERNELS) $(if $(STALE),stale) | $(BIN)/python
-	@rm -f stream_bayes/core/*.so
+	@find stream_bayes -name '*.so' -delete
 	$(if $(filter-out $(KERNELS) stale,$?),$(install),$(compile))
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""Compiles the kernels, `stream_bayes/core/_*.py`. Everything declarative is in pyproject.toml.
+"""Compile the kernels: every `_name.py` in a folder of the package. Everything declarative is in pyproject.toml.
 
 Two environment variables choose another build:
 
@@ -58,8 +58,9 @@ class BuildKernels(build_ext):
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        # Modification times do not tell a checked object from an unchecked one; building all takes seconds.
-        self.force = True
+        # In place only what has changed is compiled. Elsewhere everything is: modification times do not tell a checked
+        # object from an unchecked one.
+        self.force = self.force or not self.inplace
         self.parallel = self.parallel or os.cpu_count()
 
     def build_extensions(self) -> None:
@@ -75,7 +76,7 @@ class BuildKernels(build_ext):
                 compiler_directives=DIRECTIVES,
                 shared_utility_qualified_name=VIEWS,
                 nthreads=self.parallel if FORKS else 0,
-                force=True,
+                force=self.force,
                 quiet=True,
             )
         except CompileError as error:  # Cython has said what and where; our traceback would bury it
@@ -94,8 +95,8 @@ class BuildKernels(build_ext):
 
 
 def kernels() -> list[Extension]:
-    """One extension for each `core/_name.py`, and the one that all share, of which Cython writes the source."""
-    sources = sorted(Path("stream_bayes/core").glob("_[!_]*.py"))
+    """Return one extension for each `_name.py` in a folder, and the one that all share, whose source Cython writes."""
+    sources = sorted(Path("stream_bayes").glob("*/**/_[!_]*.py"))
     found = [Extension(".".join(source.with_suffix("").parts), [source.as_posix()]) for source in sources]
     return [*found, Extension(VIEWS, [f"{VIEWS.replace('.', '/')}.c"])]
 

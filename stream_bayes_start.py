@@ -126,7 +126,7 @@ def messages(files: list[str]) -> Iterator[tuple[str, bytes]]:
                 if begin[:5] != b"From " and begin[:2] != b"\x1f\x8b":
                     yield file, begin + stream.read()
                     continue
-        from stream_bayes.streams.mailbox import mails
+        from stream_bayes.streams.mail.mailbox import mails
 
         for mail in mails(file):
             yield mail.place, mail.raw

@@ -26,8 +26,8 @@ from river.datasets import synth
 
 import stream_bayes
 from stream_bayes import AODE, TAN, DriftAdaptive, LiveChoice
-from stream_bayes.learners.base import most_probable
-from stream_bayes.learners.watching import DETECTORS
+from stream_bayes.drift.detectors import DETECTORS
+from stream_bayes.learners.classifier.base import most_probable
 from stream_bayes.river_state.catalogue import make_adaptive
 from stream_bayes.testing.concepts import (
     drawn_network,

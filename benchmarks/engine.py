@@ -24,18 +24,18 @@ from river import compose, evaluate, metrics, naive_bayes, preprocessing, stream
 import stream_bayes
 from benchmarks.harness import Case, Contest, Side
 from benchmarks.named import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.contracts.sink import Sink
+from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.iterables import IterableSource
-from stream_bayes.streams.json_sink import JSONLinesSink
-from stream_bayes.streams.progress import Progress
-from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import served
-from stream_bayes.streams.sink import Sink
-from stream_bayes.streams.source import Source
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["cases", "growth", "peaks"]
 

@@ -25,20 +25,20 @@ from river import compose, naive_bayes, preprocessing
 from benchmarks.harness import Case, Contest, Side
 from stream_bayes import NaiveBayes, Nominal, Schema
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.streams.answers import Answers
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.json_decoder import JSONDecoder
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.journal import KafkaJournal
 from stream_bayes.streams.kafka.sink import KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.progress import Progress
-from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import ServedLearner, served
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.models.answers import Answers
+from stream_bayes.streams.models.served import ServedLearner, served
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 from tests.kafka.broker import Broker, NoBroker, jars
 
 __all__ = ["cases"]

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.harness import Case, Contest, Side
 from benchmarks.networks import CLASS, alarm, file_of, questions, with_labels
 from stream_bayes import BayesNet, BayesNetClassifier, CodedColumns, Nominal, Schema
-from stream_bayes.core.inference import Inference
+from stream_bayes.core.inference.inference import Inference
 
 __all__ = ["cases"]
 

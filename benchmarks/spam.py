@@ -33,7 +33,7 @@ from benchmarks.spam_costs import one_threshold
 from benchmarks.spam_filters import Corpus, Order, Run, bogofilters, ours, rivers
 from benchmarks.spam_measures import Measures, measures, over, roca, settled
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.parsing import fast_parser_is_installed
+from stream_bayes.mail.text.parsing import fast_parser_is_installed
 
 __all__ = ["main"]
 

@@ -16,7 +16,8 @@ from unittest.mock import patch
 import numpy as np
 from rich.table import Table
 
-from stream_bayes.mail import EmailTokens, receipts
+from stream_bayes.mail import EmailTokens
+from stream_bayes.mail.filter import receipts
 
 __all__ = ["START", "Falls", "dictionary", "falls", "table_of", "uncapped"]
 

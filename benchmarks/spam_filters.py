@@ -20,7 +20,7 @@ from rich.progress import track
 from river import feature_extraction, naive_bayes
 
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.evidence import TokenEvidence
+from stream_bayes.mail.filter.evidence import TokenEvidence
 
 __all__ = ["Corpus", "Message", "Order", "Run", "bogofilters", "ours", "rivers"]
 

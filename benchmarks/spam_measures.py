@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.spam_costs import cost_of, least_cost
 from benchmarks.spam_filters import Order, Run
-from stream_bayes.core.calibration import Calibration
+from stream_bayes.core.measures.tally import Calibration
 
 __all__ = ["Measures", "measures", "over", "roca", "settled"]
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from benchmarks.harness import Case, Contest, Side
 from benchmarks.networks import CLASS, alarm, file_of
-from stream_bayes.core.family_scores import FamilyScorer
-from stream_bayes.core.hill_climbing import HillClimbing
-from stream_bayes.core.inference import Inference
-from stream_bayes.core.sample import Sample
-from stream_bayes.core.scores import BIC
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.tree_search import chow_liu_tree, tree_augmented
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.scores import BIC
+from stream_bayes.core.search.trees import chow_liu_tree, tree_augmented
 
 __all__ = ["cases"]
 

@@ -1,10 +1,10 @@
 """Labels that come later, or never, or turn out wrong: predictions wait, and are scored and learned with the label."""
 
 from stream_bayes import NaiveBayes
-from stream_bayes.core.event import Event, Kind
-from stream_bayes.core.pending import Pending
-from stream_bayes.streams.served import served
-from stream_bayes.streams.step import Step
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.served import served
 
 HOUR = 3600.0
 pending = Pending(wait_for=24 * HOUR, on_expiry="negative")  # what nobody complains of within a day was fine

@@ -7,13 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stream_bayes import AODE
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.json_sink import JSONLinesSink
-from stream_bayes.streams.served import served
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.records.fields import Fields
 
 
 def write_orders(path: Path, rows: int) -> None:

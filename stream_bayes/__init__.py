@@ -13,27 +13,27 @@ from stream_bayes import _build
 _build.install_finder()
 
 from stream_bayes import errors
-from stream_bayes.columns import CodedColumns
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.formats.bif import read_bif, write_bif
-from stream_bayes.learners.bayes_net import BayesNet
-from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.deciding import DecidingClassifier
-from stream_bayes.learners.decision import Costs, Thresholds
-from stream_bayes.learners.dependence import KDB
+from stream_bayes.learners.costs import Costs, Thresholds
+from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
+from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
 from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
-from stream_bayes.schema import Nominal, Numeric, Schema
 
 if TYPE_CHECKING:
-    from stream_bayes.learners.adaptive import DriftAdaptive
+    from stream_bayes.drift.adaptive import DriftAdaptive
 
 __all__ = [
     "A2DE",
@@ -77,7 +77,7 @@ compiled: bool = _build.is_compiled()
 def __getattr__(name: str) -> Any:
     """`DriftAdaptive`, imported when it is asked for: River's detectors load pandas and scikit-learn, for a second."""
     if name == "DriftAdaptive":
-        from stream_bayes.learners.adaptive import DriftAdaptive
+        from stream_bayes.drift.adaptive import DriftAdaptive
 
         return DriftAdaptive
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
 """Which build of the package this is: its version, and whether the kernels are compiled.
 
-The kernels, `core/_*.py`, are ordinary Python files that Cython compiles. A compiled `.so` hides the `.py`
-beside it from Python's own import, so a finder of our own decides between the two. `STREAM_BAYES_PURE=1` in
-the environment chooses the `.py`, as it does at install.
+The kernels, every `_name.py` in a folder of the package, are Python files that Cython compiles. A compiled `.so`
+hides the `.py` beside it from Python's own import, so a finder of our own decides between the two.
+`STREAM_BAYES_PURE=1` in the environment chooses the `.py`, as it does at install.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 from types import ModuleType
 
 __all__ = ["VERSION", "install_finder", "is_compiled"]
 
 VERSION = "0.1.0"  # the only place: pyproject.toml reads it from here
 
-CORE = "stream_bayes.core"
+PACKAGE = "stream_bayes"
 
 
 def pure_is_wanted() -> bool:
@@ -36,12 +36,12 @@ def pure_is_wanted() -> bool:
 
 
 class KernelFinder(MetaPathFinder):
-    """Finds `stream_bayes.core._*`, and nothing else, in the build that is wanted."""
+    """Finder of the kernels, and of nothing else, in the build that is wanted."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if path is None or not fullname.startswith(f"{CORE}._"):
+        if path is None or not is_kernel(fullname):
             return None
         spec = find_source(fullname, path) if pure_is_wanted() else PathFinder.find_spec(fullname, path)
         if spec is not None and isinstance(spec.loader, SourceFileLoader) and find_spec("cython") is None:
@@ -70,12 +70,21 @@ def install_finder() -> None:
         sys.meta_path.insert(0, KernelFinder())
 
 
+def is_kernel(fullname: str) -> bool:
+    """Return True for `stream_bayes.folder._name`, however deep: a name with one underscore, in a folder."""
+    package, *folders, name = fullname.split(".")
+    return package == PACKAGE and bool(folders) and name.startswith("_") and not name.startswith("__")
+
+
 def is_compiled() -> bool:
-    """Whether every kernel is compiled: those that are loaded, and those that an import would load."""
-    core = find_spec(CORE)
-    folders = core.submodule_search_locations if core is not None else None
-    names = [f"{CORE}.{module.name}" for module in iter_modules(folders) if module.name.startswith("_")]
-    specs = [find_spec(name) for name in names]
+    """Return True if every kernel is compiled: those that are loaded, and those that an import would load."""
+    root = Path(__file__).parent
+    names = {
+        ".".join([PACKAGE, *file.relative_to(root).parent.parts, file.name.partition(".")[0]])
+        for pattern in ("*.py", "*.so", "*.pyd")
+        for file in root.glob(f"*/**/_[!_]{pattern}")
+    }
+    specs = [find_spec(name) for name in sorted(names)]
     return bool(specs) and all(
         spec is not None and isinstance(spec.loader, ExtensionFileLoader) for spec in specs
     )

@@ -1,15 +1,74 @@
-"""Checks of what files and commands make by name, from arguments by name: every catalogue says alike what is wrong."""
+"""What was probably meant by a name that is none.
+
+Classes of other packages by the names they go by here, imported when they are asked for: some load for a second.
+
+Checks of what files and commands make by name, from arguments by name: every catalogue says alike what is wrong.
+"""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.suggestions import closest
 
-__all__ = ["being_made", "check_arguments", "check_there_is"]
+__all__ = ["Imported", "being_made", "check_arguments", "check_there_is", "closest"]
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """A question after a name that may have been meant, or a full stop.
+
+    Examples
+    --------
+    >>> closest("aodee", ["nb", "aode"]), closest("AODE", ["nb", "aode"]), closest("x", ["nb", "aode"])
+    ("; did you mean 'aode'?", "; did you mean 'aode'?", '.')
+    """
+    known = list(names)
+    near = difflib.get_close_matches(name, known, 1)
+    if not near:  # "GaussianNB" for "gaussian-nb", "AODE" for "aode"
+        bare = {_bare(each): each for each in known}
+        near = [bare[each] for each in difflib.get_close_matches(_bare(name), bare, 1)]
+    return f"; did you mean {near[0]!r}?" if near else "."
+
+
+def _bare(name: str) -> str:
+    """A name without what is easily written otherwise: capitals, and what stands between words."""
+    return name.casefold().replace("-", "").replace("_", "")
+
+
+class Imported(Mapping[str, Any]):
+    """A mapping from names to classes, which knows the names without importing anything.
+
+    Parameters
+    ----------
+    paths
+        Where each is: `{name: "module.Class"}`.
+
+    Examples
+    --------
+    >>> peers = Imported({"river-knn": "river.neighbors.KNNClassifier"})
+    >>> list(peers), peers["river-knn"].__name__
+    (['river-knn'], 'KNNClassifier')
+    """
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = paths
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = self._paths[name].rpartition(".")
+        return getattr(import_module(module), attribute)
+
+    def __contains__(self, name: object) -> bool:  # a mapping's own would import it
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
 
 
 def check_there_is(kind: str, name: str, known: Iterable[str]) -> None:

@@ -217,7 +217,7 @@ class Undecodable(StreamBayesError, ValueError):
     Parameters
     ----------
     reason
-        Why, in a word, for counting: one of `stream_bayes.streams.decode.Reason`, or a decoder's own.
+        Why, in a word, for counting: one of `stream_bayes.streams.records.decoders.Reason`, or a decoder's own.
     detail
         Why, for people. It holds nothing of the record but names of fields.
     """

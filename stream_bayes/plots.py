@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_bayes.core.dot import dot_text
-from stream_bayes.core.equivalence import Difference
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import name_order
+from stream_bayes.core.networks.dot import dot_text
+from stream_bayes.core.networks.equivalence import Difference
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage, NotDrawn
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint
 from stream_bayes.streams.evaluation.result import Evaluation

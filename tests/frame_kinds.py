@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-from stream_bayes.schema import Nominal, Numeric, Schema
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 
 SCHEMA = Schema(
     {"colour": Nominal(["red", "green"]), "size": Numeric(), "ripe": Nominal(), "note": Nominal()},

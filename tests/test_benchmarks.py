@@ -58,7 +58,7 @@ def test_what_takes_long_is_measured_once() -> None:
 PEAKS = """
 import sys
 from benchmarks import engine
-from stream_bayes.streams.step import Step
+from stream_bayes.streams.engine.step import Step
 
 hoard, take = [], Step.take
 

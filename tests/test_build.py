@@ -15,15 +15,18 @@ import stream_bayes
 from stream_bayes import _build
 
 PACKAGE = Path(stream_bayes.__file__).parent
-KERNELS = sorted(path.stem for path in (PACKAGE / "core").glob("_[!_]*.py"))
+KERNELS = sorted(
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    for path in PACKAGE.glob("*/**/_[!_]*.py")
+)
 
 # Loads every kernel, and prints what was loaded.
 SHOW_BUILD = """
 import importlib, pathlib, stream_bayes
-core = pathlib.Path(stream_bayes.__file__).parent / "core"
-for source in sorted(core.glob("_[!_]*.py")):
-    module = importlib.import_module("stream_bayes.core." + source.stem)
-    print(source.stem, pathlib.Path(module.__file__).suffix)
+package = pathlib.Path(stream_bayes.__file__).parent
+sources = package.glob("*/**/_[!_]*.py")
+for name in sorted(".".join(path.relative_to(package.parent).with_suffix("").parts) for path in sources):
+    print(name, pathlib.Path(importlib.import_module(name).__file__).suffix)
 print("compiled", stream_bayes.compiled)
 """
 
@@ -40,7 +43,7 @@ def run(code: str, tmp_path: Path, pure: str) -> subprocess.CompletedProcess[str
 
 def test_compiled_says_what_is_loaded() -> None:
     assert KERNELS
-    modules = [importlib.import_module(f"stream_bayes.core.{kernel}") for kernel in KERNELS]
+    modules = [importlib.import_module(kernel) for kernel in KERNELS]
     assert stream_bayes.compiled == all(Path(str(module.__file__)).suffix != ".py" for module in modules)
 
 
@@ -76,7 +79,7 @@ def test_the_compiled_kernels_do_not_need_cython(tmp_path: Path) -> None:
 def test_the_finder_answers_for_kernels_only() -> None:
     finder = _build.KernelFinder()
     path = [str(PACKAGE / "core")]
-    assert finder.find_spec("stream_bayes.core.counts", path) is None
+    assert finder.find_spec("stream_bayes.core.counts.store", path) is None
     assert finder.find_spec("stream_bayes._build", [str(PACKAGE)]) is None
     assert finder.find_spec("stream_bayes.core._no_such_kernel", path) is None
 
@@ -93,6 +96,6 @@ def test_the_version_is_the_installed_one() -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_no_kernel_turns_the_checks_off_itself(kernel: str) -> None:
     """A directive in a source would win over the checked build's, which would then check nothing."""
-    source = (PACKAGE / "core" / f"{kernel}.py").read_text(encoding="utf-8")
+    source = (PACKAGE.parent / f"{kernel.replace('.', '/')}.py").read_text(encoding="utf-8")
     for directive in ("boundscheck", "wraparound", "initializedcheck", "nonecheck"):
         assert directive not in source, f"{kernel}.py sets {directive}; setup.py sets it for all kernels"

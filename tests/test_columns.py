@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.columns import CodedColumns
+from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.frames import iter_dicts
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadLabel, BadValue, SchemaError, UnknownFeature
-from stream_bayes.frames import iter_dicts
-from stream_bayes.schema import Nominal, Numeric, Schema
 from tests.frame_kinds import (
     FRUIT,
     SCHEMA,

@@ -14,8 +14,8 @@ from compose_pydantic import ComposeSpecification
 from pydantic import ValidationError
 
 from stream_bayes.cli.app import app
-from stream_bayes.streams.config import load_config
-from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.pipelines.config import load_config
+from stream_bayes.streams.pipelines.pipeline import build
 
 ROOT = Path(__file__).parents[1]
 DOCKER = ROOT / "docker"

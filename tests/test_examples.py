@@ -63,17 +63,6 @@ def test_the_files_that_the_docs_name_are_there() -> None:
     assert [name for name in named if not (ROOT / "stream_bayes" / name).exists()] == []
 
 
-def test_every_module_stands_in_one_of_the_tables_of_the_architecture() -> None:
-    tables = [
-        line for line in (ROOT / "docs/architecture.md").read_text("utf-8").splitlines() if line[:2] == "| "
-    ]
-    changes = [line.split("|")[1] for line in tables if "`" in line]
-    assert len(changes) == len(set(changes))
-    named = {name.rpartition("/")[2] for line in tables for name in re.findall(r"`([\w/]+\.py)`", line)}
-    modules = {path.name for path in (ROOT / "stream_bayes").rglob("*.py") if path.name[:2] != "__"}
-    assert modules - named == set()
-
-
 def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> None:
     told = run([str(ROOT / "examples/drift.py")])
     right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", told, re.M)}

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_bayes.data.frames import is_frame, iter_dicts, labels_of, like_frame, like_series, read_table
 from stream_bayes.errors import SchemaError
-from stream_bayes.frames import is_frame, iter_dicts, labels_of, like_frame, like_series, read_table
 from tests.frame_kinds import (
     FRUIT,
     SCHEMA,

@@ -15,7 +15,7 @@ from river import dummy, ensemble, naive_bayes
 pytest.importorskip("matplotlib")
 
 from stream_bayes import AODE, BayesNet, NaiveBayes, plots
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage, NotDrawn
 from stream_bayes.streams.evaluation import Evaluation, compare, read_checkpoints
 

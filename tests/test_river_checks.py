@@ -28,7 +28,7 @@ from stream_bayes import (
     NaiveBayes,
     SlidingWindow,
 )
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.mail import EmailTokens, SpamFilter
 from tests.builds import EVERYTHING
 

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadState, BadValue, SchemaError, StreamBayesError
-from stream_bayes.schema import Nominal, Numeric, Schema
 from tests.frame_kinds import (
     FRUIT,
     SCHEMA,
@@ -181,7 +181,7 @@ def test_pickle_bytes_do_not_depend_on_which_strings_are_shared():
 def test_fingerprint_and_pickle_are_the_same_in_every_process():
     code = (
         "import pickle\n"
-        "from stream_bayes.schema import Nominal, Numeric, Schema\n"
+        "from stream_bayes.data.schema import Nominal, Numeric, Schema\n"
         "s = Schema({'naïve': ['x', 2, True, b'z', (1, 'y'), 0.1], 'n': Numeric()}, classes=[True, False])\n"
         "print(s.fingerprint, pickle.dumps(s).hex())"
     )

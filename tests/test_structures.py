@@ -9,9 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from stream_bayes import Numeric, Schema, structures
+from stream_bayes import Numeric, Schema
+from stream_bayes import networks as structures
 from stream_bayes.errors import BadValue, BadWeight, SchemaError
-from stream_bayes.structures import (
+from stream_bayes.networks import (
     PC,
     HillClimbing,
     K2Search,

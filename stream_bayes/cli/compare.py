@@ -14,23 +14,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes import plots
+from stream_bayes.by_name import Imported, closest
 from stream_bayes.cli.contenders import MODELS, PEERS, contenders
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.sources import Delimiter, Ignore, Nominal, Time, source_of
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.data.schema import Schema
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
-from stream_bayes.imported import Imported
-from stream_bayes.learners.adaptive import DriftAdaptive
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.watching import DETECTORS
-from stream_bayes.schema import Schema
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.evaluation.comparing import compare as compare_learners
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.evaluation.comparison import compare as compare_learners
 from stream_bayes.streams.evaluation.result import Evaluation
 from stream_bayes.streams.iterables import IterableSource
-from stream_bayes.streams.source import Record, Source
-from stream_bayes.suggestions import closest
 
 __all__ = ["DATASETS", "compare"]
 

@@ -8,14 +8,12 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.by_name import being_made, check_arguments, check_there_is
+from stream_bayes.by_name import Imported, being_made, check_arguments, check_there_is, closest
 from stream_bayes.cli.streams import learner_arguments
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.imported import Imported
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, make_learner
 from stream_bayes.river_state.catalogue import make_adaptive
-from stream_bayes.schema import Schema
-from stream_bayes.suggestions import closest
 
 __all__ = ["MODELS", "PEERS", "contenders"]
 

@@ -18,7 +18,7 @@ from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.snapshots import Key, key_of, store_of
 from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
 from stream_bayes.river_state.drift_logs import drift_logs
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 
 __all__ = ["drifts"]
 

@@ -9,15 +9,15 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from stream_bayes.by_name import closest
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.cli.snapshots import Key, store_of
 from stream_bayes.errors import BadValue, NoSnapshot, NotSupported
-from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.river_state.drift_logs import present_state
-from stream_bayes.streams.pipeline import read_snapshot
-from stream_bayes.suggestions import closest
+from stream_bayes.streams.pipelines.pipeline import read_snapshot
 
 __all__ = ["explain"]
 

@@ -11,9 +11,9 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
 from stream_bayes.learners.parameters import parameters_of
-from stream_bayes.mail.email_tokens import EmailTokens
-from stream_bayes.mail.filter import SpamFilter
-from stream_bayes.mail.making import FILTER, filter_arguments
+from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.text.email_tokens import EmailTokens
 
 __all__ = ["models"]
 

@@ -13,10 +13,10 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json
 from stream_bayes.cli.sources import Delimiter, File, Time, kind_of
 from stream_bayes.errors import BadConfig, BadValue
-from stream_bayes.streams.config import load_config
-from stream_bayes.streams.csv_types import delimiter_of
+from stream_bayes.streams.files.csv_types import delimiter_of
+from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.replay import Paced
-from stream_bayes.streams.signals import stopping_on_signals
+from stream_bayes.streams.service.signals import stopping_on_signals
 
 __all__ = ["produce"]
 

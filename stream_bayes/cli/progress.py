@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes.cli.printing import print_json, print_table
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.progress import Progress as Reached
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress as Reached
 
 __all__ = ["bar_over", "print_summary", "summary"]
 

@@ -11,7 +11,7 @@ import typer
 from stream_bayes.cli.exits import WRONG_SNAPSHOT, telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.errors import BadState, BadValue, NoSnapshot
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 __all__ = ["snapshots"]
 

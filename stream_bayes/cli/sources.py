@@ -8,18 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes import features
-from stream_bayes.core.event import BadRecord, Event
+from stream_bayes.by_name import closest
+from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.data import features
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
-from stream_bayes.schema import Schema
-from stream_bayes.streams.config import checked
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.csv_types import FIRST_ROWS, delimiter_of, inferred_features, inferred_schema
-from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.json_lines import JSONLinesSource
-from stream_bayes.streams.pipeline import make_source
-from stream_bayes.streams.source import Record, Source
-from stream_bayes.suggestions import closest
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.csv_types import FIRST_ROWS, delimiter_of, inferred_features, inferred_schema
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import make_source
+from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["DATA", "Delimiter", "File", "Ignore", "Nominal", "Target", "Time", "kind_of", "source_of"]
 

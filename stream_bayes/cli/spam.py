@@ -17,12 +17,12 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.learners.catalogue import make_learner
-from stream_bayes.learners.decision import Costs
-from stream_bayes.mail.filter import UNSURE, SpamFilter
-from stream_bayes.streams.mailbox import Mail, mails, size_of
-from stream_bayes.streams.signals import stopping_on_signals
-from stream_bayes.streams.spam_home import SpamHome, id_of_mail
-from stream_bayes.streams.spam_server import SpamServer, judged
+from stream_bayes.learners.costs import Costs
+from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
+from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.mailbox import Mail, mails, size_of
+from stream_bayes.streams.mail.server import SpamServer, judged
+from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes_start import home_of, judge, without_own_fields
 
 __all__ = ["home_at", "judge_here", "say_waiting", "spam"]

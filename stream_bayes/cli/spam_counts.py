@@ -11,7 +11,7 @@ import typer
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.spam import Home, Key, home_at, say_waiting
 from stream_bayes.errors import BadFormat
-from stream_bayes.mail.filter import SpamFilter
+from stream_bayes.mail.filter.filter import SpamFilter
 
 __all__ = ["counting"]
 

@@ -15,17 +15,17 @@ from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.cli.sources import DATA, Delimiter, File, Ignore, Nominal, Target, Time, kind_of, source_of
+from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
-from stream_bayes.learners.watching import DETECTORS
-from stream_bayes.streams.changes import written
-from stream_bayes.streams.config import PipelineConfig, checked, load_config
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields, seconds_from
-from stream_bayes.streams.logs import logging_json
-from stream_bayes.streams.ops import serving
-from stream_bayes.streams.pipeline import build, warm_start
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.settings import written
+from stream_bayes.streams.pipelines.config import PipelineConfig, checked, load_config
+from stream_bayes.streams.pipelines.pipeline import build, warm_start
+from stream_bayes.streams.records.fields import Fields, seconds_from
 from stream_bayes.streams.replay import Paced
-from stream_bayes.streams.signals import stopping_on_signals
+from stream_bayes.streams.service.logs import logging_json
+from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.service.signals import stopping_on_signals
 
 __all__ = ["MAY_CHANGE", "learner_arguments", "replay", "run"]
 

@@ -26,10 +26,10 @@ from typing import Protocol
 
 import numpy as np
 
-from stream_bayes.core.dot import spelled
-from stream_bayes.core.network import TOLERANCE, DiscreteNetwork
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import shown
+from stream_bayes.core.networks.dot import spelled
+from stream_bayes.core.networks.network import TOLERANCE, DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadFormat, BadStructure, BadValue
 from stream_bayes.formats.bif_tables import Distribution, Row, table_of
 from stream_bayes.formats.bif_tokens import Scanner, Token, as_property, as_token, line_and_column
@@ -169,7 +169,7 @@ def bif_text(network: DiscreteNetwork | HandsOver) -> str:
 
     Examples
     --------
-    >>> from stream_bayes.core.structure import Structure
+    >>> from stream_bayes.core.networks.structure import Structure
     >>> print(bif_text(DiscreteNetwork(Structure({"x": []}), {"x": ["<5", "5 or more"]}, {"x": [0.25, 0.75]})))
     network unknown {
     }

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, NoReturn
 
-from stream_bayes.core.values import shown
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadFormat
 
 __all__ = ["Scanner", "Token", "as_property", "as_token", "line_and_column"]

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_bayes.by_name import being_made, check_arguments, check_there_is
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.dependence import KDB
+from stream_bayes.data.schema import Schema
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.state import may_be_within
+from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
-from stream_bayes.learners.saving import may_be_within
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
-from stream_bayes.schema import Schema
 
 __all__ = ["LEARNERS", "arguments_of", "make_learner", "summary_of"]
 

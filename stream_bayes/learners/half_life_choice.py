@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from river import base
 
+from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue
-from stream_bayes.frames import Native
-from stream_bayes.learners.arguments import check_choice, check_number
-from stream_bayes.learners.base import BayesClassifier, X, check_learner, most_probable
+from stream_bayes.learners.classifier.arguments import check_choice, check_number
+from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner, most_probable
+from stream_bayes.learners.classifier.samples import samples_of
 from stream_bayes.learners.naive_bayes import NaiveBayes
-from stream_bayes.learners.one_by_one import samples_of
 
 __all__ = ["HalfLifeChoice", "HalfLifeLeader", "log_loss"]
 

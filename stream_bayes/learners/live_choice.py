@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from stream_bayes.core._average_kernels import AverageReading
-from stream_bayes.core._kernels import Reading
-from stream_bayes.core._triple_kernels import PairAverageReading
-from stream_bayes.core._value_kernels import ValueReading
-from stream_bayes.core.counts import CountStore
-from stream_bayes.core.derived_parents import Dependences, SpanningTree
-from stream_bayes.core.readings import Choice, SuperParent
-from stream_bayes.core.values import name_order
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.readings._a2de import PairAverageReading
+from stream_bayes.core.readings._aode import AverageReading
+from stream_bayes.core.readings._naive_bayes import ValueReading
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.choosing import Choice, SuperParent
+from stream_bayes.core.readings.parents import Dependences, SpanningTree
+from stream_bayes.core.values.values import name_order
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.arguments import check_choice, check_number
-from stream_bayes.learners.base import X
-from stream_bayes.learners.intervals import Cumulants
+from stream_bayes.learners.classifier.arguments import check_choice, check_number
+from stream_bayes.learners.classifier.base import X
+from stream_bayes.learners.classifier.intervals import Cumulants
+from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.one_dependence import check_average
-from stream_bayes.learners.pairs import PairClassifier
-from stream_bayes.schema import Schema
 
 __all__ = ["READINGS", "Leader", "LiveChoice"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from stream_bayes.core._kernels import Reading
-from stream_bayes.core._value_kernels import ValueReading
-from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.counts import CountStore
-from stream_bayes.learners.arguments import check_choice, check_number
-from stream_bayes.learners.named_features import NamedFeatures, row_encoder
-from stream_bayes.schema import Schema
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.readings._naive_bayes import ValueReading
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.data.schema import Schema
+from stream_bayes.learners.classifier.arguments import check_choice, check_number
+from stream_bayes.learners.classifier.named_features import NamedFeatures, row_encoder
 
 __all__ = ["GaussianNB", "NaiveBayes"]
 

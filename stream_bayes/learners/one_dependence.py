@@ -7,17 +7,22 @@ import warnings
 from functools import partial
 from typing import Any
 
-from stream_bayes.core._average_kernels import AverageReading
-from stream_bayes.core._kernels import Reading
-from stream_bayes.core._triple_kernels import PairAverageReading
-from stream_bayes.core.counts import CountStore
-from stream_bayes.core.deriving import require_features
-from stream_bayes.core.readings import SuperParent, WeightedAverage
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.readings._a2de import PairAverageReading
+from stream_bayes.core.readings._aode import AverageReading
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.choosing import SuperParent, WeightedAverage
+from stream_bayes.core.readings.schedule import require_features
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NeverEligible
-from stream_bayes.learners.absent import warn_of_absent
-from stream_bayes.learners.arguments import check_choice, check_count, check_name, check_number
-from stream_bayes.learners.pairs import SuperParentClassifier
-from stream_bayes.schema import Schema
+from stream_bayes.learners.classifier.arguments import (
+    check_choice,
+    check_count,
+    check_name,
+    check_number,
+    warn_of_absent,
+)
+from stream_bayes.learners.classifier.pairs import SuperParentClassifier
 
 __all__ = ["A2DE", "AODE", "SPODE", "average_reading"]
 

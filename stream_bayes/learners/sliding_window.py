@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from stream_bayes.core._kernels import Reading
-from stream_bayes.core._sliding_kernels import SlidingReading
-from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings._sliding import SlidingReading
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners import catalogue  # noqa: F401  # it says which learners may be within another
-from stream_bayes.learners.arguments import check_count
-from stream_bayes.learners.base import BayesClassifier, Promise, X, check_learner
-from stream_bayes.learners.intervals import Cumulants
+from stream_bayes.learners.classifier.arguments import check_count
+from stream_bayes.learners.classifier.base import BayesClassifier, Promise, X, check_learner
+from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.naive_bayes import NaiveBayes
-from stream_bayes.schema import Schema
 
 __all__ = ["SlidingWindow"]
 

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 from river.base import tags
 
-from stream_bayes.core._bag_encoding import BagEncoder
-from stream_bayes.core._bag_kernels import BernoulliReading, ComplementReading, MultinomialReading
-from stream_bayes.core._kernels import Reading
-from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._bags import BagEncoder
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.readings._bags import BernoulliReading, ComplementReading, MultinomialReading
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.data.schema import Numeric
 from stream_bayes.errors import SchemaError, UnknownFeature
-from stream_bayes.learners.arguments import check_number
-from stream_bayes.learners.base import BayesClassifier, X
-from stream_bayes.learners.intervals import Cumulants, log_share, log_shares
-from stream_bayes.schema import Numeric
+from stream_bayes.learners.classifier.arguments import check_number
+from stream_bayes.learners.classifier.base import BayesClassifier, X
+from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_shares
 
 __all__ = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
 

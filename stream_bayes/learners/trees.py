@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from stream_bayes.core._kernels import Reading
-from stream_bayes.core.counts import CountStore
-from stream_bayes.core.derived_parents import GivenParents, SpanningTree
-from stream_bayes.core.deriving import require_features
-from stream_bayes.core.values import canonical
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.parents import GivenParents, SpanningTree
+from stream_bayes.core.readings.schedule import require_features
+from stream_bayes.core.values.values import canonical
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.absent import warn_of_absent
-from stream_bayes.learners.arguments import check_count, check_name
-from stream_bayes.learners.pairs import PairClassifier
-from stream_bayes.schema import Schema
+from stream_bayes.learners.classifier.arguments import check_count, check_name, warn_of_absent
+from stream_bayes.learners.classifier.pairs import PairClassifier
 
 __all__ = ["ODE", "TAN"]
 

@@ -1,8 +1,8 @@
 """Mail: messages to tokens, and the spam filter."""
 
-from stream_bayes.mail.email_tokens import EmailTokens
-from stream_bayes.mail.filter import SpamFilter
-from stream_bayes.mail.limits import Limits
-from stream_bayes.mail.spam_explanation import SpamExplanation
+from stream_bayes.mail.filter.explanation import SpamExplanation
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.text.email_tokens import EmailTokens
+from stream_bayes.mail.text.limits import Limits
 
 __all__ = ["EmailTokens", "Limits", "SpamExplanation", "SpamFilter"]

@@ -11,13 +11,12 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.by_name import being_made, check_arguments, check_there_is
-from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.by_name import Imported, being_made, check_arguments, check_there_is
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue, StreamBayesError
-from stream_bayes.imported import Imported
-from stream_bayes.learners.adaptive import DriftAdaptive
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.watching import DETECTORS
+from stream_bayes.learners.classifier.base import BayesClassifier
 
 __all__ = [
     "TRANSFORMERS",

@@ -10,7 +10,7 @@ from river import drift
 from river.drift import binary
 from river.drift.binary.hddm_w import SampleInfo
 
-from stream_bayes.river_state.kinds import (
+from stream_bayes.river_state.codecs import (
     COUNT,
     FINITE,
     FLAG,
@@ -20,9 +20,9 @@ from stream_bayes.river_state.kinds import (
     Window,
     within,
 )
-from stream_bayes.river_state.natives import ADAPTIVE_WINDOW
+from stream_bayes.river_state.compiled_objects import ADAPTIVE_WINDOW
+from stream_bayes.river_state.location import Place
 from stream_bayes.river_state.parameters import compare_parameters
-from stream_bayes.river_state.place import Place
 from stream_bayes.river_state.registry import (
     OBJECT,
     Codec,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stream_bayes.core.counts_state import refusing_bad_state
-from stream_bayes.learners.adaptive import DriftAdaptive
-from stream_bayes.river_state.kinds import PLAIN, Listed
-from stream_bayes.river_state.place import Place
+from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.river_state.codecs import PLAIN, Listed
+from stream_bayes.river_state.location import Place
 
 __all__ = ["drift_logs", "present_state"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from river import metrics
 
-from stream_bayes.core.values import JSONValue, name_order
-from stream_bayes.river_state.kinds import REAL, Kind, Leaf, Listed, OrderedByName
-from stream_bayes.river_state.natives import CURVE
-from stream_bayes.river_state.place import Place
+from stream_bayes.core.values.values import JSONValue, name_order
+from stream_bayes.river_state.codecs import REAL, Kind, Leaf, Listed, OrderedByName
+from stream_bayes.river_state.compiled_objects import CURVE
+from stream_bayes.river_state.location import Place
 from stream_bayes.river_state.registry import (
     OBJECT,
     OBJECTS,

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from stream_bayes.core.payloads import plain, tagged_payload
-from stream_bayes.core.values import JSONValue, shown
+from stream_bayes.core.values.payloads import plain, tagged_payload
+from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadValue, OtherConfiguration
-from stream_bayes.river_state.kinds import key_order
-from stream_bayes.river_state.place import Place
+from stream_bayes.river_state.codecs import key_order
+from stream_bayes.river_state.location import Place
 
 __all__ = ["ObjectWriter", "compare_parameters", "objects_within", "restore_parameter", "written_parameter"]
 

@@ -20,16 +20,16 @@ from typing import Any, NamedTuple
 
 from river import compose
 
-from stream_bayes.core.counts_state import refusing_bad_state
-from stream_bayes.core.values import shown
+from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, OtherConfiguration
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.deciding import DecidingClassifier
-from stream_bayes.learners.decision import Costs, Thresholds
-from stream_bayes.learners.saving import Content, saved_parameter
-from stream_bayes.river_state import composing, drifting, statistics  # noqa: F401  # they register
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.state import Content, saved_parameter
+from stream_bayes.learners.costs import Costs, Thresholds
+from stream_bayes.learners.deciding_classifier import DecidingClassifier
+from stream_bayes.river_state import composers, drift, statistics  # noqa: F401  # they register
+from stream_bayes.river_state.location import Place
 from stream_bayes.river_state.parameters import compare_parameters, written_parameter
-from stream_bayes.river_state.place import Place
 from stream_bayes.river_state.registry import (
     Codec,
     codec_of,

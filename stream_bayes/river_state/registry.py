@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from stream_bayes.core.values import JSONValue, shown
+from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadValue, OtherConfiguration
-from stream_bayes.river_state.kinds import Kind, Listed
+from stream_bayes.river_state.codecs import Kind, Listed
+from stream_bayes.river_state.location import Place
 from stream_bayes.river_state.parameters import objects_within, restore_parameter, written_parameter
-from stream_bayes.river_state.place import Place
 
 __all__ = [
     "OBJECT",

@@ -10,8 +10,8 @@ from typing import Any
 
 from river import stats, utils
 
-from stream_bayes.core.values import JSONValue, shown
-from stream_bayes.river_state.kinds import (
+from stream_bayes.core.values.values import JSONValue, shown
+from stream_bayes.river_state.codecs import (
     COUNT,
     FLAG,
     PLAIN,
@@ -24,7 +24,7 @@ from stream_bayes.river_state.kinds import (
     OrderedByName,
     Window,
 )
-from stream_bayes.river_state.natives import (
+from stream_bayes.river_state.compiled_objects import (
     EW_MEAN,
     EW_VAR,
     IQR,
@@ -34,7 +34,7 @@ from stream_bayes.river_state.natives import (
     SKEW,
     SORTED_WINDOW,
 )
-from stream_bayes.river_state.place import Place
+from stream_bayes.river_state.location import Place
 from stream_bayes.river_state.registry import OBJECT, register
 
 __all__: list[str] = []

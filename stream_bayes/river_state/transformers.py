@@ -6,7 +6,7 @@ from typing import Any
 
 from river import feature_extraction, preprocessing
 
-from stream_bayes.river_state.kinds import (
+from stream_bayes.river_state.codecs import (
     COUNT,
     MAPPINGS,
     PLAIN,

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
-from stream_bayes.core.event import ONE, SAMPLE, Event, Partition, Position
-from stream_bayes.core.values import shown
+from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Position
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError, Undecodable
-from stream_bayes.streams.bad_records import Reason, bad_record, described, undecodable
-from stream_bayes.streams.fields import Assembler, Fields
-from stream_bayes.streams.source import Record
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.records.bad_records import Reason, bad_record, described, undecodable
+from stream_bayes.streams.records.fields import Assembler, Fields
 
 __all__ = ["Item", "IterableSource"]
 

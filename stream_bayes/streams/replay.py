@@ -6,10 +6,10 @@ import math
 import time
 from collections.abc import Callable, Mapping
 
-from stream_bayes.core.event import Partition, Position
-from stream_bayes.core.values import shown
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.source import HasEnd, KnowsEnds, Record, Source
+from stream_bayes.streams.contracts.source import HasEnd, KnowsEnds, Record, Source
 
 __all__ = ["Paced"]
 
@@ -34,7 +34,7 @@ class Paced:
 
     Examples
     --------
-    >>> from stream_bayes.core.event import Event
+    >>> from stream_bayes.core.events.event import Event
     >>> from stream_bayes.streams.iterables import IterableSource
     >>> moments = IterableSource([Event({}, time=100.0), Event({}, time=160.0)])
     >>> passed = [0.0]

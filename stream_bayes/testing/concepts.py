@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.network import DiscreteNetwork, Table
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import Value
+from stream_bayes.core.networks.network import DiscreteNetwork, Table
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.bayes_net import BayesNet
+from stream_bayes.learners.networks.bayes_net import BayesNet
 
 __all__ = [
     "drawn_network",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.testing.answering import learn_all
 from stream_bayes.testing.comparing import demand, same_bytes, same_knowledge

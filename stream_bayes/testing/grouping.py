@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.learners.base import BayesClassifier, Promise
+from stream_bayes.learners.classifier.base import BayesClassifier, Promise
 from stream_bayes.testing.answering import learn_all
 from stream_bayes.testing.comparing import changes_nothing, demand, same_knowledge
 from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams, coded

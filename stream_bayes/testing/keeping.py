@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from stream_bayes._build import is_compiled
+from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BudgetExceeded, CannotMerge
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.schema import Nominal, Schema
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing.answering import learn_all
 from stream_bayes.testing.comparing import (
     changes_nothing,

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NeverEligible
-from stream_bayes.learners.base import BayesClassifier, Promise
+from stream_bayes.learners.classifier.base import BayesClassifier, Promise
 from stream_bayes.learners.sliding_window import SlidingWindow
-from stream_bayes.schema import Nominal
 from stream_bayes.testing.answering import (
     answers_are_probabilities,
     explanations_add_up,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.learners.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.dependence import KDB
+from stream_bayes.data.schema import Nominal, Numeric, Schema
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
 from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.learners.trees import ODE, TAN
-from stream_bayes.schema import Nominal, Numeric, Schema
 
 __all__ = ["learners"]
 

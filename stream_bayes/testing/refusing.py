@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from river.base import tags
 
-from stream_bayes.core.values import shown
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import (
     BadLabel,
     BadState,
@@ -23,7 +23,7 @@ from stream_bayes.errors import (
     SchemaError,
     UnknownFeature,
 )
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing.answering import learn_all
 from stream_bayes.testing.comparing import Untouched, refuses, same_bytes
 from stream_bayes.testing.streams import Sample, Streams, coded

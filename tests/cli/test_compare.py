@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes, plots
-from stream_bayes.learners.drift_log import DriftLog
+from stream_bayes.drift.log import DriftLog
 from stream_bayes.river_state.pipelines import pipeline_state
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.cli.test_snapshots import run
 
 EVENTS, CHANGES = 1000, 500

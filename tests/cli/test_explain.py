@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.cli.test_snapshots import run
 
 

@@ -6,8 +6,8 @@ import json
 
 import stream_bayes
 from stream_bayes import SlidingWindow
-from stream_bayes.learners.base import BayesClassifier
 from stream_bayes.learners.catalogue import LEARNERS, make_learner
+from stream_bayes.learners.classifier.base import BayesClassifier
 from tests.cli.test_snapshots import run
 
 

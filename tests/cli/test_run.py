@@ -19,9 +19,9 @@ import pytest
 import stream_bayes
 from stream_bayes import NaiveBayes
 from stream_bayes.cli.streams import MAY_CHANGE
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams import pipeline as pipelines
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.pipelines import pipeline as pipelines
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
 

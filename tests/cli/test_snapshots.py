@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 
 def run(*arguments: object) -> Result:

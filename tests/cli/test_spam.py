@@ -10,9 +10,9 @@ import pytest
 
 from stream_bayes.cli.spam import _whole_id
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.decision import Costs
+from stream_bayes.learners.costs import Costs
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.spam_home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from tests.cli.test_snapshots import run
 from tests.mail.making import stream
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import stream_bayes_start as start
 from stream_bayes.errors import InUse, SourceError
-from stream_bayes.streams.spam_home import SpamHome, id_of_mail
-from stream_bayes.streams.spam_server import SpamServer
+from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.server import SpamServer
 from tests.cli.test_snapshots import run
 from tests.cli.test_spam import MESSAGES, write_boxes
 from tests.mail.making import HAM, SPAM, plain, stream

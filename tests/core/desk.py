@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stream_bayes.core.actions import Action, Predict, Refuse, Relearn, Unlearn
-from stream_bayes.core.event import Event, Kind
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.actions import Action, Predict, Refuse, Relearn, Unlearn
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
 
 PREDICTION = {"yes": 0.75, "no": 0.25}
 

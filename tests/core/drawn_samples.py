@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from stream_bayes.core.sample import Sample
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.sample import Sample
 from tests.oracles.structure_scores import Rows
 
 NAMES = ("b", "a", 3, ("x", 1), "ü", True)  # not by name

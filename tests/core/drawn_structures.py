@@ -7,7 +7,7 @@ from typing import Any
 import networkx as nx
 from hypothesis import strategies as st
 
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
 
 NAMES: list[Any] = ["b", "a", 7, ("pair", 1), b"bytes", "naïve", False, 2.5]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 from tests.oracles.enumeration import Enumeration
 
 NAMES = ("b", "a", 3, ("x", 1), "ü", True)  # hypothesis picks which of them depend on which

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from stream_bayes import BernoulliNB, MultinomialNB, NaiveBayes
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts.store import CountStore
 
 Sample = tuple[dict[str, Any], Any, float]
 

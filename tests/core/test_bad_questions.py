@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.core._conditionals import Findings
-from stream_bayes.core.coded_network import CodedNetwork
-from stream_bayes.core.exact import Exact
-from stream_bayes.core.inference import Inference
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.inference._conditionals import Findings
+from stream_bayes.core.inference.coded_network import CodedNetwork
+from stream_bayes.core.inference.exact import Exact
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     BadStructure,
     BadValue,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.blocks import MOST_BLOCKS, Blocks, Resampling
-from stream_bayes.core.losses import Losses
+from stream_bayes.core.measures.bootstrap import MOST_BLOCKS, Blocks, Resampling
+from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadValue
 from tests.core.scored_streams import random_events, scored
 

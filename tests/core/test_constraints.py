@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.constraints import PC, g_test
-from stream_bayes.core.sample import Sample
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.pc import PC, g_test
+from stream_bayes.core.search.sample import Sample
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 from tests.builds import EVERYTHING
 from tests.core.drawn_samples import Drawn, drawn_samples, plain_sample

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.core.actions import Action, Learn, Predict, Relearn, Unlearn
-from stream_bayes.core.event import Event, Kind
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.actions import Action, Learn, Predict, Relearn, Unlearn
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
 from tests.core.desk import Desk
 
 # --- corrections ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.values import OTHER
+from stream_bayes.core.values.values import OTHER
 from stream_bayes.errors import BadWeight, KindChanged, NotLearned
 from tests.core.stores import (
     MANY,

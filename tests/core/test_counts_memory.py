@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import stream_bayes
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BudgetExceeded
 from tests.core.stores import (
     MANY,

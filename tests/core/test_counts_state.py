@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from stream_bayes.core.counts import CountStore
-from stream_bayes.core.values import packed, unpacked
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.values.values import packed, unpacked
 from stream_bayes.errors import BadState
 from tests.core.stores import (
     MANY,

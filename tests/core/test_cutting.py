@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.cutting import METHODS, bin_names, outer_edges
+from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
 
 numbers = st.one_of(
     st.integers(-6, 6).map(float),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.elimination import clique_tree
-from stream_bayes.core.junction_tree import Question, cells_needed, plan_for, tree_for
+from stream_bayes.core.inference.elimination import clique_tree
+from stream_bayes.core.inference.junction_tree import Question, cells_needed, plan_for, tree_for
 
 
 @st.composite

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import GaussianNB, MultinomialNB, NaiveBayes, Nominal, Numeric, Schema
-from stream_bayes.core.values import OTHER
+from stream_bayes.core.values.values import OTHER
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, UnknownFeature
 
 

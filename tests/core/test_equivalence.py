@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.equivalence import Difference, EquivalenceClass
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadStructure
 from tests.builds import EVERYTHING
 

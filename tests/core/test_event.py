@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from stream_bayes.core.event import CORRECTION, LABEL, SAMPLE, TOMBSTONE, Event, Kind, Partition
+from stream_bayes.core.events.event import CORRECTION, LABEL, SAMPLE, TOMBSTONE, Event, Kind, Partition
 
 
 def test_an_event_is_a_sample_of_weight_one_unless_it_says_otherwise():

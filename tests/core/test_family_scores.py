@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core import family_scores
-from stream_bayes.core.family_scores import FamilyScorer
-from stream_bayes.core.sample import Sample
-from stream_bayes.core.scores import BIC, K2, BDeu, LogLikelihood, Score
+from stream_bayes.core.search import family_scores
+from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.scores import BIC, K2, BDeu, LogLikelihood, Score
 from tests.core.drawn_samples import Drawn, drawn_samples, sample_of
 from tests.oracles.structure_scores import family_score
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.inference import Inference
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import ImpossibleEvidence
 from tests.core.random_networks import evidence_on, networks
 from tests.oracles.enumeration import log_of

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts import CountStore
-from stream_bayes.core.deriving import Named
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.readings.schedule import Named
 from tests.builds import EVERYTHING
 from tests.core.stores import MANY, Sample, fractions, learned, rows_store, samples, whole
 from tests.oracles.aode import OneDependenceOracle

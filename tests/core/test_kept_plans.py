@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from stream_bayes.core.exact import KEPT_TREES, Exact
-from stream_bayes.core.inference import Inference
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.inference.exact import KEPT_TREES, Exact
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     BadStructure,
     BadValue,

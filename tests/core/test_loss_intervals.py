@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_bayes.core.losses import Losses
+from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadValue
 from tests.core.scored_streams import (
     LEAST,

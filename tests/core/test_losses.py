@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import stream_bayes
-from stream_bayes.core.losses import Losses
-from stream_bayes.core.values import OTHER
+from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.values.values import OTHER
 from tests.core.scored_streams import (
     LEAST,
     agree,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import NaiveBayes
-from stream_bayes.core.losses import Losses
+from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadLabel, BadValue, BadWeight
 from tests.core.scored_streams import (
     NAMES,

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.losses import Losses
+from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadState, BadValue
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 from tests.core.scored_streams import (
     agree,
     frozen,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.core.network import DiscreteNetwork, first_bad_row
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.network import DiscreteNetwork, first_bad_row
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadStructure, BadValue
 
 STRUCTURE = Structure({"b": [], "a": [], "c": ["b", "a"]})

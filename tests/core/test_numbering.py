@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.numbering import MOST_SPARE, numbered
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.search.sample import MOST_SPARE, Sample, numbered
 from tests.core.drawn_samples import Drawn, drawn_samples
 
 

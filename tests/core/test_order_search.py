@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.order_search import K2Search
-from stream_bayes.core.sample import Sample
-from stream_bayes.core.scores import BIC, K2, BDeu, Score
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.k2 import K2Search
+from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.scores import BIC, K2, BDeu, Score
 from stream_bayes.errors import BadStructure, BadValue
 from tests.core.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.structure_scores import family_score, structure_score

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core import family_tables
-from stream_bayes.core.family_tables import count_families
-from stream_bayes.core.numbering import numbered
-from stream_bayes.core.packing import MOST_ALONE, MOST_TOGETHER, PackedColumns
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.search import family_scores as family_tables
+from stream_bayes.core.search.family_scores import count_families
+from stream_bayes.core.search.sample import MOST_ALONE, MOST_TOGETHER, PackedColumns, Sample, numbered
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 4, 9, 40, 255, 300]), min_size=2, max_size=7)
 

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import stream_bayes
-from stream_bayes.core._layout import Layout
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts._layout import Layout
+from stream_bayes.core.counts.store import CountStore
 from stream_bayes.errors import BadState, BudgetExceeded
 from tests.core.stores import (
     MANY,

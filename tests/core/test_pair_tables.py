@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core import pair_tables as module
-from stream_bayes.core.pair_tables import pair_information, pair_tables
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.search import pair_tables as module
+from stream_bayes.core.search.pair_tables import pair_information, pair_tables
+from stream_bayes.core.search.sample import Sample
 from tests.core.drawn_samples import Drawn, drawn_samples
 from tests.oracles.independence import information, strata
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import stream_bayes
-from stream_bayes.core.patterns import Pattern
+from stream_bayes.core.search.patterns import Pattern
 
 Edges = frozenset[tuple[int, int]]
 

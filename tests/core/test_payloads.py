@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.payloads import MAX_DEPTH, plain, tagged_payload, untagged_payload
+from stream_bayes.core.values.payloads import MAX_DEPTH, plain, tagged_payload, untagged_payload
 from stream_bayes.errors import BadState, BadValue
 
 scalars = st.one_of(

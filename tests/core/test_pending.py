@@ -9,10 +9,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stream_bayes.core.actions import Learn, Predict, Reason, Refuse
-from stream_bayes.core.event import Event, Kind, Partition
-from stream_bayes.core.pending import Pending
-from stream_bayes.core.stream_time import EventCount, StreamTime
+from stream_bayes.core.events.actions import Learn, Predict, Reason, Refuse
+from stream_bayes.core.events.event import Event, Kind, Partition
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.errors import BadLabel, BadValue
 from tests.core.desk import Desk
 

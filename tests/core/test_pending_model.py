@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from stream_bayes.core.actions import Action, Learn, Predict, Refuse, Unlearn
-from stream_bayes.core.event import Event, Kind
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.actions import Action, Learn, Predict, Refuse, Unlearn
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
 from tests.core.desk import PREDICTION, Desk
 from tests.oracles.pending import Notes
 

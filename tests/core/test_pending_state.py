@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.actions import Learn, Predict
-from stream_bayes.core.event import Event, Kind, Partition
-from stream_bayes.core.payloads import MAX_DEPTH
-from stream_bayes.core.pending import Pending
-from stream_bayes.core.stream_time import EventCount
+from stream_bayes.core.events.actions import Learn, Predict
+from stream_bayes.core.events.event import Event, Kind, Partition
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.time import EventCount
+from stream_bayes.core.values.payloads import MAX_DEPTH
 from stream_bayes.errors import BadState
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 
 
 def filled(**options: Any) -> Pending:

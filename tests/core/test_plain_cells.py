@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core._plain_cells import PlainCells, rows_of_columns
+from stream_bayes.streams.files._csv_rows import PlainCells, rows_of_columns
 
 CELL = st.text(alphabet=st.sampled_from("abé€🌧\x00 \x85"), max_size=9)
 ANYTHING = st.text(alphabet=st.sampled_from('ab,;"\r\né'), max_size=30).map(str.encode)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.ranking import BINS, ExactRanking, ScoreHistogram, bins_of, cells_of
+from stream_bayes.core.measures.ranking import BINS, ExactRanking, ScoreHistogram, bins_of, cells_of
 
 halvings = st.integers(0, 80).map(lambda n: 2.0**-n)
 scores = st.one_of(

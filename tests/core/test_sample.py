@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from stream_bayes.core.sample import Sample
+from stream_bayes.core.search.sample import Sample
 from stream_bayes.errors import BadValue, UnknownFeature
 from tests.core.drawn_samples import Drawn, drawn_samples
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from stream_bayes.core.inference import Inference
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.sampling import chain_estimate, weighted_estimate
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.inference.sampling import chain_estimate, weighted_estimate
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 
 METHODS = ("likelihood-weighting", "gibbs")
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.family_scores import FamilyScorer
-from stream_bayes.core.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.errors import BadValue
 from tests.core.drawn_samples import Drawn, drawn_samples
 from tests.oracles.structure_scores import family_score, structure_score

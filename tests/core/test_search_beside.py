@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import stream_bayes
-from stream_bayes.core import _search
-from stream_bayes.core.packing import PackedColumns
+from stream_bayes.core.search import _counting as _search
+from stream_bayes.core.search.sample import PackedColumns
 
 ROWS = 200_000
 SIZES = np.full(8, 3, np.longlong)

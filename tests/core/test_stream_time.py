@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.event import Event
-from stream_bayes.core.stream_time import EventCount, StreamTime
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.errors import BadState, BadValue
 
 times = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True), st.integers(-10, 10))

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stream_bayes.core.equivalence import Difference
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import OTHER
+from stream_bayes.core.networks.equivalence import Difference
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import OTHER
 from stream_bayes.errors import BadState, BadStructure, MissingPackage, UnknownFeature
 from tests.core.drawn_structures import as_networkx, structures
 
@@ -293,7 +293,7 @@ def test_without_networkx_its_graphs_are_read_and_asking_for_one_says_what_to_in
 
 
 def test_structures_do_not_import_networkx():
-    code = "import sys, stream_bayes.core.structure; sys.exit('networkx' in sys.modules)"
+    code = "import sys, stream_bayes.core.networks.structure; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

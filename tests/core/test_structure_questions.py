@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import name_order
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import BadStructure
 from tests.core.drawn_structures import as_networkx, structures
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes import AODE, BernoulliNB, MultinomialNB, NaiveBayes
-from stream_bayes.core._layout import Layout
-from stream_bayes.core._pair_counts import PairCounts
-from stream_bayes.core.counts import CountStore
+from stream_bayes.core.counts._layout import Layout
+from stream_bayes.core.counts._pairs import PairCounts
+from stream_bayes.core.counts.store import CountStore
 
 
 def store(order: int = 1, **settings: Any) -> CountStore:

@@ -10,11 +10,11 @@ import networkx as nx
 import pytest
 from hypothesis import given
 
-from stream_bayes.core.family_scores import FamilyScorer
-from stream_bayes.core.sample import Sample
-from stream_bayes.core.scores import LogLikelihood
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.tree_search import chow_liu_tree, tree_augmented
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.scores import LogLikelihood
+from stream_bayes.core.search.trees import chow_liu_tree, tree_augmented
 from stream_bayes.errors import BadStructure, UnknownFeature
 from tests.core.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.independence import information

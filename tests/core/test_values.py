@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core import values as module
-from stream_bayes.core.values import (
+from stream_bayes.core.values import values as module
+from stream_bayes.core.values.values import (
     canonical,
     canonical_label,
     is_missing,
@@ -209,7 +209,7 @@ def test_missing_is_none_nan_and_what_pandas_calls_so():
 
 
 def test_values_import_without_pandas():
-    code = "import sys, stream_bayes.core.values; sys.exit('pandas' in sys.modules)"
+    code = "import sys, stream_bayes.core.values.values; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -370,7 +370,7 @@ def test_name_order_is_transitive(a, b, c):
 
 def test_name_order_does_not_depend_on_the_hash_seed():
     code = (
-        "from stream_bayes.core.values import name_order\n"
+        "from stream_bayes.core.values.values import name_order\n"
         "print(sorted({'b', 'a', 1, 2.5, b'z', ('a', 1), ('a', 'b')}, key=name_order))"
     )
     outputs = {

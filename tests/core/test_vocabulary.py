@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core._bag_encoding import BagEncoder
-from stream_bayes.core._vocabulary import Vocabulary
+from stream_bayes.core.encoding._bags import BagEncoder
+from stream_bayes.core.encoding._vocabulary import Vocabulary
 
 UNSEEN = -2
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_bayes
-from stream_bayes.core._binning import Bins
-from stream_bayes.core._encoding import RowEncoder
-from stream_bayes.core._rows import Row
-from stream_bayes.core._vocabulary import Vocabulary
-from stream_bayes.core.counts import CountStore
-from stream_bayes.core.window import Window
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.counts.window import Window
+from stream_bayes.core.encoding._bins import Bins
+from stream_bayes.core.encoding._features import RowEncoder
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import BadState, BudgetExceeded, CannotMerge, NotLearned
 
 EXAMPLES = 100 if stream_bayes.compiled else 20

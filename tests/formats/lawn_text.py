@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 
 LAWN = """\
 network lawn {

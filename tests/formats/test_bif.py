@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadFormat
 from stream_bayes.formats.bif import bif_text, parse_bif, read_bif, write_bif
 from tests.formats.lawn_text import EXPECTED, LAWN, ROWS, lawn_with, one_variable

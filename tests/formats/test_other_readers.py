@@ -9,8 +9,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from stream_bayes.core.network import DiscreteNetwork
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.formats.bif import write_bif
 
 # Each prints, for each number of each table: the variable, the labels of its family, the number.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream_bayes.core.structure import Structure
-from stream_bayes.core.values import Value
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import Value
 
 # P(x1) P(x2) P(x3 | x1) P(x4 | x1, x2) P(x5 | x2)
 FIVE = Structure({"x1": [], "x2": [], "x3": ["x1"], "x4": ["x1", "x2"], "x5": ["x2"]})

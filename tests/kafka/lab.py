@@ -17,20 +17,20 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from stream_bayes import NaiveBayes
-from stream_bayes.core.event import TOMBSTONE, Event, Kind, Partition
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.event import TOMBSTONE, Event, Kind, Partition
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BrokerAway
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.kafka.bounded import bounded
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import Interrupted
-from stream_bayes.streams.ops import Metrics
-from stream_bayes.streams.served import served
-from stream_bayes.streams.source import Record
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.kafka.time_limits import bounded
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.service.ops import Metrics
 from tests.kafka.processes import Process
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 from tests.kafka.worker import make_engine

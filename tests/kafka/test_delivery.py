@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from stream_bayes import NaiveBayes
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BrokerError
-from stream_bayes.streams.config import checked
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka import source as source_module
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
-from stream_bayes.streams.kafka.transport import Interrupted
-from stream_bayes.streams.pipeline import build
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 

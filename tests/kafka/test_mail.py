@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.learners.classifier.state import checksum, text_of
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.config import parse_config
-from stream_bayes.streams.pipeline import build
-from stream_bayes.streams.served_filter import ServedFilter
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.spam import ServedFilter
+from stream_bayes.streams.pipelines.config import parse_config
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.lab import Lab
 from tests.mail.making import stream
 

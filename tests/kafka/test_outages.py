@@ -15,13 +15,13 @@ import pytest
 from kafka import TopicPartition
 from kafka.admin import ConfigResource
 
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BrokerError, SourceError
 from stream_bayes.streams.kafka import source as source_module
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
-from stream_bayes.streams.kafka.hanging import end_what_hangs, hangs
-from stream_bayes.streams.kafka.transport import Interrupted
+from stream_bayes.streams.kafka.transactions import end_what_hangs, hangs
 from tests.kafka.broker import Broker
 from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from stream_bayes.errors import Fenced
-from stream_bayes.streams.progress import Progress
+from stream_bayes.streams.engine.progress import Progress
 from tests.kafka.lab import Pipeline, days
 from tests.kafka.waiting import until
 

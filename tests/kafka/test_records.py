@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.core.event import Partition
-from stream_bayes.streams.config import checked
-from stream_bayes.streams.pipeline import build
+from stream_bayes.core.events.event import Partition
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.lab import Lab, Pipeline, counted, days
 from tests.kafka.waiting import until
 

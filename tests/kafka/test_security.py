@@ -10,10 +10,10 @@ import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
 from stream_bayes.errors import BrokerAway, BrokerError
-from stream_bayes.streams.config import checked
-from stream_bayes.streams.engine import Engine
+from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
-from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.lab import Lab, days, fenced
 from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
 from tests.kafka.waiting import TO_BEGIN, until, within

@@ -12,7 +12,7 @@ import pytest
 from kafka import TopicPartition
 from kafka.structs import OffsetAndMetadata
 
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection

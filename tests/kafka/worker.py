@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes import NaiveBayes
-from stream_bayes.core.event import Kind
-from stream_bayes.core.pending import Pending
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.json_decoder import JSONDecoder
+from stream_bayes.core.events.event import Kind
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.delivery import AtLeastOnce
 from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import served
-from stream_bayes.streams.signals import stopping_on_signals
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.service.signals import stopping_on_signals
 from tests.kafka.waiting import TO_BEGIN
 
 POINTS = ("sends", "journal", "offsets", "commit", "committed", "snapshot", "saved")

@@ -13,7 +13,7 @@ import pytest
 
 import stream_bayes
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing.comparing import same_bytes
 from stream_bayes.testing.listing import learners
 

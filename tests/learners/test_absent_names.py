@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import ODE, SPODE, TAN
-from stream_bayes.core.deriving import LONG
+from stream_bayes.core.readings.schedule import LONG
 from stream_bayes.errors import NeverMet
 
 EVENTS = [

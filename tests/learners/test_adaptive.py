@@ -25,12 +25,12 @@ from stream_bayes import (
     NaiveBayes,
     SlidingWindow,
 )
-from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.drift.detectors import since_change
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
 from stream_bayes.learners.half_life_choice import log_loss
-from stream_bayes.learners.watching import since_change
 from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
-from stream_bayes.streams.served import served
+from stream_bayes.streams.models.served import served
 from stream_bayes.testing.concepts import (
     drawn_network,
     stream_of,

@@ -19,9 +19,9 @@ from stream_bayes import (
     Schema,
     Structure,
 )
-from stream_bayes.core import _family_counts
-from stream_bayes.core.class_of_network import ClassOfNetwork
-from stream_bayes.core.graphs import needed_families
+from stream_bayes.core.counts import _families as _family_counts
+from stream_bayes.core.live_networks.class_reading import ClassOfNetwork
+from stream_bayes.core.networks.graphs import needed_families
 from stream_bayes.errors import (
     BudgetExceeded,
     StreamBayesError,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Schema, Structure, read_bif, write_bif
-from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import (
     BadState,
     BadStructure,

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
-from stream_bayes.learners.decision import Costs, Thresholds
+from stream_bayes.learners.costs import Costs, Thresholds
 
 LABELS = ["a", 2, True, ("t", 1), "ü", b"bytes", None]  # True is 1 to Python, and 2 is neither
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import KDB, TAN, NaiveBayes
-from stream_bayes.core.derived_parents import Dependences, SpanningTree
+from stream_bayes.core.readings.parents import Dependences, SpanningTree
 from stream_bayes.errors import BadState
 from stream_bayes.testing.comparing import same_bytes
 from tests.learners.leaning import Event, leaning_events

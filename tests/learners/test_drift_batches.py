@@ -10,9 +10,9 @@ from river import compose
 from river.drift import binary
 
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, HalfLifeChoice, NaiveBayes, SlidingWindow
-from stream_bayes.core.hill_climbing import HillClimbing
+from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.classifier.base import BayesClassifier
 from tests.learners.drifting_streams import Scripted, bytes_of
 from tests.learners.forms import FORMS, IN_EACH_FORM, NAMES, SCHEMA, named_rows
 

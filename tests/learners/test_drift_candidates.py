@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes
-from stream_bayes.learners.candidates import basis_of
+from stream_bayes.drift.candidates import basis_of
 from stream_bayes.testing.concepts import drawn_network
 from tests.learners.drifting_streams import TARGET, Scripted, Stream, again, drifting, losses, told
 

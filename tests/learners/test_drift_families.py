@@ -10,10 +10,10 @@ import pytest
 from river.drift import binary
 
 from stream_bayes import AODE, KDB, SPODE, TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes, SlidingWindow
-from stream_bayes.core.structure import Structure
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.drift.families import family_signals
+from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.families import family_signals
-from stream_bayes.learners.recent_events import RecentEvents
 from stream_bayes.testing.concepts import drawn_network
 from tests.learners.drifting_streams import TARGET, Stream, again, bytes_of, drifting, losses, told
 

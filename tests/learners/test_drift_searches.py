@@ -24,8 +24,8 @@ from stream_bayes import (
     NaiveBayes,
     SlidingWindow,
 )
-from stream_bayes.core.hill_climbing import HillClimbing
-from stream_bayes.learners.candidates import basis_of
+from stream_bayes.core.search.hill_climbing import HillClimbing
+from stream_bayes.drift.candidates import basis_of
 from stream_bayes.testing.concepts import drawn_network
 from tests.learners.drifting_streams import TARGET, Scripted, Stream, again, bytes_of, drifting, losses, told
 

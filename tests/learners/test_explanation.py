@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
 from stream_bayes.errors import BadLabel
-from stream_bayes.learners.explanation import Explanation
+from stream_bayes.learners.classifier.explanation import Explanation
 
 nominal = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["u", "v", "w", True, None]), max_size=4)
 numeric = st.dictionaries(st.sampled_from("mno"), st.integers(-50, 50), max_size=3)

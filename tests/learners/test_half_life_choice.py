@@ -13,7 +13,7 @@ from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
 from stream_bayes.learners.half_life_choice import LEAST
 from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
-from stream_bayes.streams.served import served
+from stream_bayes.streams.models.served import served
 
 Event = tuple[dict[str, str], int]
 HALF_LIVES = (None, 200.0, 20.0)

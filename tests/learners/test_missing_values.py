@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Numeric, Schema, Structure
-from stream_bayes.core.em import StepwiseCounts, WindowCounts
+from stream_bayes.core.live_networks.em import StepwiseCounts, WindowCounts
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotSupported
 
 EXAMPLES = 20 if stream_bayes.compiled else 4

@@ -23,7 +23,7 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.errors import BadState, StreamBayesError
-from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.learners.classifier.state import checksum, text_of
 from tests.resealing import resealed
 
 NAMED: list[tuple[dict[Any, Any], Any, float]] = [

@@ -26,8 +26,8 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotLearned
-from stream_bayes.learners.base import BayesClassifier
-from stream_bayes.streams.served import served
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.streams.models.served import served
 from stream_bayes.testing.comparing import state_bytes
 from tests.resealing import resealed
 

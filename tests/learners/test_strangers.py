@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import BernoulliNB
 from stream_bayes.errors import CannotMerge, NeverEligible
-from stream_bayes.learners.base import BayesClassifier
+from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing.comparing import changes_nothing
 from stream_bayes.testing.listing import SETTINGS
 

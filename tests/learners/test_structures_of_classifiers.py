@@ -16,7 +16,7 @@ from stream_bayes import (
     read_bif,
     write_bif,
 )
-from stream_bayes.core.class_of_network import ClassOfNetwork
+from stream_bayes.core.live_networks.class_reading import ClassOfNetwork
 from stream_bayes.errors import (
     BadStructure,
     BadValue,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.mail import EmailTokens, SpamFilter
-from stream_bayes.mail.parsing import fast_parser_is_installed
+from stream_bayes.mail.text.parsing import fast_parser_is_installed
 from tests.mail.making import headers, nested, plain
 
 PARSERS = ["standard", *(["fast"] if fast_parser_is_installed() else [])]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadState
-from stream_bayes.mail.calibrating import WINDOW, Calibration
+from stream_bayes.mail.filter.calibration import WINDOW, Calibration
 
 scores = st.floats(-60, 60, allow_nan=False)
 

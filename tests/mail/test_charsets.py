@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.charsets import decode_text, decoded_header, python_charset
+from stream_bayes.mail.text.charsets import decode_text, decoded_header, python_charset
 
 NAMES = sorted({*encodings.aliases.aliases, *encodings.aliases.aliases.values()})
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.evidence import TokenEvidence
-from stream_bayes.mail.receipts import Receipt
+from stream_bayes.mail.filter.evidence import TokenEvidence
+from stream_bayes.mail.filter.receipts import Receipt
 
 Bags = list[tuple[list[str], int]]
 bags = st.lists(

@@ -11,9 +11,9 @@ import pytest
 
 from stream_bayes import Costs
 from stream_bayes.errors import BadState, BadValue
-from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.learners.classifier.state import checksum, text_of
 from stream_bayes.mail import Limits, SpamFilter
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 from tests.mail.making import stream
 from tests.resealing import resealed
 

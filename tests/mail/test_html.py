@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail import html
-from stream_bayes.mail.html import (
+from stream_bayes.mail.text import html
+from stream_bayes.mail.text.html import (
     markup_of,
     selectolax_is_installed,
     text_by_expressions,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadValue, MissingPackage
-from stream_bayes.mail import parsing
-from stream_bayes.mail.parsing import (
+from stream_bayes.mail.text import parsing
+from stream_bayes.mail.text.parsing import (
     canonical_base64,
     canonical_quoted,
     decoder,

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from stream_bayes.mail import SpamFilter, receipts
-from stream_bayes.mail.limits import Limits
+from stream_bayes.mail import SpamFilter
+from stream_bayes.mail.filter import receipts
+from stream_bayes.mail.text.limits import Limits
 
 HAM_WORDS = 6_000
 MESSAGES = 2_500

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from stream_bayes.mail.limits import Limits
-from stream_bayes.mail.scanning import Outline, outline
+from stream_bayes.mail.text.limits import Limits
+from stream_bayes.mail.text.scanning import Outline, outline
 from tests.mail.making import encoded, headers, multipart, nested, plain
 
 LIMITS = Limits()

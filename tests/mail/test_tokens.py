@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from river import compose
 
 from stream_bayes import BernoulliNB, MultinomialNB
-from stream_bayes.core._words import words_of
 from stream_bayes.errors import BadValue
 from stream_bayes.mail import EmailTokens, Limits
+from stream_bayes.mail.text._words import words_of
 from tests.mail.making import encoded, headers, multipart, plain, stream
 
 TOKENS = EmailTokens()

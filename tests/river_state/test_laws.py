@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_bayes.river_state.location import Place
 from stream_bayes.river_state.pipelines import (
     check_saveable,
     configuration_digest,
@@ -19,9 +20,8 @@ from stream_bayes.river_state.pipelines import (
     restore_pipeline,
     settle,
 )
-from stream_bayes.river_state.place import Place
 from stream_bayes.river_state.registry import codec_of, registered
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 from tests.river_state.driving import same
 from tests.river_state.listing import Case, cases
 

@@ -12,7 +12,7 @@ from river import base, compose, drift, feature_extraction, metrics, naive_bayes
 
 from stream_bayes import DecidingClassifier, GaussianNB, NaiveBayes, Thresholds
 from stream_bayes.errors import BadState, BadValue, CannotSave, OtherConfiguration
-from stream_bayes.river_state import natives
+from stream_bayes.river_state import compiled_objects as natives
 from stream_bayes.river_state.pipelines import check_saveable, pipeline_state, register, restore_pipeline
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BadSnapshot
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 
 LITTLE = 2**20  # bytes
 KEY = b"sixteen bytes, or more"

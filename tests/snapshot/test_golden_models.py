@@ -12,10 +12,10 @@ import pytest
 from river import compose, drift, metrics, preprocessing, stats, utils
 
 from stream_bayes import NaiveBayes, Nominal, Numeric, Schema, Thresholds
-from stream_bayes.core.event import Partition
-from stream_bayes.learners.deciding import DecidingClassifier
+from stream_bayes.core.events.event import Partition
+from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.river_state.pipelines import configuration_digest, pipeline_state, restore_pipeline, settle
-from stream_bayes.snapshot import Snapshot
+from stream_bayes.snapshots.snapshot import Snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "snapshot-1-models.zip"
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadSnapshot
-from stream_bayes.sections import MOST_DEPTH
-from stream_bayes.snapshot import Snapshot, describe, head_size
+from stream_bayes.snapshots.sections import MOST_DEPTH
+from stream_bayes.snapshots.snapshot import Snapshot, describe, head_size
 from tests.snapshot.forging import META, accepts, example, forged, npy, refused, text_of, zipped
 
 FILE = example().to_bytes()

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadSnapshot
-from stream_bayes.snapshot import Snapshot, describe
+from stream_bayes.snapshots.snapshot import Snapshot, describe
 from tests.snapshot.forging import KEY, LITTLE, accepts, example, forged, refused, text_of, zipped
 
 FILE = example().to_bytes()

@@ -19,13 +19,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from stream_bayes import NaiveBayes, archive
-from stream_bayes.core import payloads
-from stream_bayes.core import values as values_module
-from stream_bayes.core.event import Partition
+from stream_bayes import NaiveBayes
+from stream_bayes.core.events.event import Partition
+from stream_bayes.core.values import payloads
+from stream_bayes.core.values import values as values_module
 from stream_bayes.errors import BadSnapshot, BadValue, SnapshotNotWritten
-from stream_bayes.sections import MOST_DEPTH
-from stream_bayes.snapshot import Snapshot, describe, head_size
+from stream_bayes.snapshots import archive
+from stream_bayes.snapshots.sections import MOST_DEPTH
+from stream_bayes.snapshots.snapshot import Snapshot, describe, head_size
 from stream_bayes.testing import learners
 from stream_bayes.testing.comparing import same_bytes
 from stream_bayes.testing.streams import Streams

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from stream_bayes.core.event import Partition
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.core.events.event import Partition
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 
 def counted(number: int) -> Snapshot:

@@ -8,10 +8,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stream_bayes.core.event import BadRecord, Event
+from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.errors import Exhausted
-from stream_bayes.streams.file_source import FileSource
-from stream_bayes.streams.source import Record, Source
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.source import FileSource
 
 __all__ = ["continued", "csv_text", "events", "polled", "whole"]
 

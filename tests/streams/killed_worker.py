@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from stream_bayes import AODE
-from stream_bayes.core.pending import Pending
-from stream_bayes.streams.csv_sink import CSVSink
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.file_sink import FileSink
-from stream_bayes.streams.file_source import FileSource
-from stream_bayes.streams.json_decoder import JSONDecoder
-from stream_bayes.streams.json_lines import JSONLinesSource
-from stream_bayes.streams.json_sink import JSONLinesSink
-from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import ServedLearner
-from stream_bayes.streams.sink import DeadLetter, Output
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.streams.contracts.sink import DeadLetter, Output
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_sink import CSVSink
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.sink import FileSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.files.source import FileSource
+from stream_bayes.streams.models.served import ServedLearner
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 
 
 class Killed(ServedLearner):

@@ -7,9 +7,9 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import Exhausted
-from stream_bayes.streams.source import Record
+from stream_bayes.streams.contracts.source import Record
 
 
 class Listening(base.Classifier):

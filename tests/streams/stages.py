@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import Exhausted
-from stream_bayes.streams.sink import Result
-from stream_bayes.streams.source import Record
+from stream_bayes.streams.contracts.sink import Result
+from stream_bayes.streams.contracts.source import Record
 
 STREAM = Partition("stream")
 

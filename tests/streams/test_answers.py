@@ -22,15 +22,15 @@ from stream_bayes import (
     Numeric,
     Schema,
 )
-from stream_bayes.core.event import BadRecord, Event
+from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.base import most_probable
-from stream_bayes.learners.taking import take_samples
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.answers import AnswerColumns
-from stream_bayes.streams.served import served
-from stream_bayes.streams.source import Record
-from stream_bayes.streams.step import Step
+from stream_bayes.learners.classifier.base import most_probable
+from stream_bayes.learners.classifier.samples import take_samples
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.answers import AnswerColumns
+from stream_bayes.streams.models.served import served
 
 SCHEMA = Schema({"sky": Nominal(), "wind": Numeric()}, classes=["sun", "rain", "fog"])
 BUDGET = 1500  # bytes, which the values below outgrow

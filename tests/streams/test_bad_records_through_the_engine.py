@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes.streams.config import parse_config
-from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.pipelines.config import parse_config
+from stream_bayes.streams.pipelines.pipeline import build
 
 PIPELINE = """
 name = "days"

@@ -8,7 +8,7 @@ import pytest
 
 from stream_bayes import Nominal, Numeric
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.config import load_config, parse_config
+from stream_bayes.streams.pipelines.config import load_config, parse_config
 
 SOURCE = 'source = { kind = "csv", path = "a.csv", target = "y" }\n'
 MODEL = 'model = { kind = "nb" }\n'

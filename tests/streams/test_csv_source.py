@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.event import BadRecord, Event, Kind, Partition
+from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import Exhausted, SchemaError, SourceError
-from stream_bayes.schema import Nominal, Numeric, Schema
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.csv_types import inferred_schema
-from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.csv_types import inferred_schema
+from stream_bayes.streams.records.fields import Fields
 from tests.streams.files import continued, csv_text, events, whole
 
 RAIN = Fields(target="rain")

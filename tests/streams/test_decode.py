@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.event import BadRecord, Event, Kind, Partition
+from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
+from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import BadValue, SchemaError, Undecodable
-from stream_bayes.schema import Nominal, Numeric, Schema
-from stream_bayes.streams.decode import (
+from stream_bayes.streams.records.decoders import (
     ConfluentJSONDecoder,
     Decoder,
     Fields,

@@ -10,11 +10,11 @@ import pytest
 from river import preprocessing
 
 from stream_bayes import DriftAdaptive, GaussianNB, NaiveBayes
-from stream_bayes.core.event import Event, Kind
-from stream_bayes.core.pending import Pending
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.served import served
-from stream_bayes.streams.step import Step
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.served import served
 
 CHANGES = 500
 EVENTS = 1000

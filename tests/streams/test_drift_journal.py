@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes
-from stream_bayes.core.event import Event, Partition, Position, Slice
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.journal import Kept
-from stream_bayes.streams.json_sink import JSONLinesSink
-from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import served
-from stream_bayes.streams.sink import Result
-from stream_bayes.streams.source import Record
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.core.events.event import Event, Partition, Position, Slice
+from stream_bayes.streams.contracts.journal import Kept
+from stream_bayes.streams.contracts.sink import Result
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.served import served
 from tests.streams.stages import STREAM, ListSource
 
 EVENTS, CHANGES = 900, 500

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.streams.drift_worker import model
 
 WORKER = Path(__file__).with_name("drift_worker.py")

@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 
 from stream_bayes import TAN, NaiveBayes
-from stream_bayes.core.event import BadRecord, Event
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadSnapshot, NotOwner, SourceError
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.csv_sink import CSVSink
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.json_sink import JSONLinesSink
-from stream_bayes.streams.progress import Progress
-from stream_bayes.streams.saving import Schedule
-from stream_bayes.streams.served import served
-from stream_bayes.streams.sink import DeadLetter, Result
-from stream_bayes.streams.source import Record
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.sink import DeadLetter, Result
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_sink import CSVSink
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.served import served
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
 from tests.streams.stages import STREAM, ListSink, ListSource
 from tests.streams.test_step import bytes_of, days, held, label, taken

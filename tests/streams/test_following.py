@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import SourceError
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.json_lines import JSONLinesSource
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.json_lines import JSONLinesSource
 from tests.streams.files import events, polled
 
 

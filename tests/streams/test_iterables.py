@@ -11,10 +11,10 @@ import pytest
 from river.datasets import Phishing
 from river.datasets.synth import SEA
 
-from stream_bayes.core.event import BadRecord, Event, Partition
+from stream_bayes.core.events.event import BadRecord, Event, Partition
 from stream_bayes.errors import BadValue, Exhausted, SourceError
-from stream_bayes.streams.fields import Fields
 from stream_bayes.streams.iterables import IterableSource
+from stream_bayes.streams.records.fields import Fields
 from tests.streams.files import continued, events, whole
 
 PAIRS = [({"n": number}, number % 2) for number in range(10)]

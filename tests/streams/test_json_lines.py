@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.event import BadRecord, Event
-from stream_bayes.streams.decode import Fields, JSONDecoder, RawDecoder
-from stream_bayes.streams.json_lines import JSONLinesSource
+from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.records.decoders import Fields, JSONDecoder, RawDecoder
 from tests.streams.files import continued, events, whole
 
 OBJECTS = st.dictionaries(

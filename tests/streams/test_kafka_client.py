@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from kafka.errors import KafkaTimeoutError, LogTruncationError, NodeNotReadyError
 
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.kafka import confluent_client, python_client
-from stream_bayes.streams.kafka.bounded import GRACE_SECONDS, bounded
+from stream_bayes.streams.kafka.client import ClientFailed, Interrupted
 from stream_bayes.streams.kafka.clients import make_reader, make_writer
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import ClientFailed, Interrupted
+from stream_bayes.streams.kafka.time_limits import GRACE_SECONDS, bounded
 from tests.kafka.waiting import until
 
 DAYS = Partition("days")

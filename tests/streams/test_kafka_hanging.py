@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.streams.kafka import transactions as transactions_module
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.hanging import LOOKS, hangs
-from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.kafka.transport import Interrupted
+from stream_bayes.streams.kafka.transactions import CHECKS, Transactions, hangs
 
 JOURNAL = Partition("days.journal")
 PLACES = [JOURNAL, Partition("rain", 0), Partition("rain", 1)]
@@ -98,7 +97,7 @@ def test_where_nothing_is_open_nothing_is_ended(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_transaction_that_is_being_decided_is_waited_for() -> None:
-    cluster: Any = FakeCluster([JOURNAL], decided_after=LOOKS // 2)
+    cluster: Any = FakeCluster([JOURNAL], decided_after=CHECKS // 2)
     assert not hangs(cluster, JOURNAL, lambda seconds: None)
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
-from stream_bayes.streams.fields import Fields
-from stream_bayes.streams.json_decoder import JSONDecoder
 from stream_bayes.streams.kafka import slices as slices_module
 from stream_bayes.streams.kafka import source as source_module
+from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message, Reader
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.lasting import LastingReader
+from stream_bayes.streams.kafka.reconnecting import LastingReader
 from stream_bayes.streams.kafka.slices import SliceReader
 from stream_bayes.streams.kafka.source import KafkaSource
-from stream_bayes.streams.kafka.transport import ClientFailed, Interrupted, Message, Reader
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
 
 ONE, OTHER = Partition("days", 0), Partition("days", 1)
 

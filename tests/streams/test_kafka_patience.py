@@ -14,14 +14,14 @@ from kafka.errors import (
 )
 from kafka.structs import OffsetAndMetadata
 
-from stream_bayes.core.event import Partition
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BrokerAway, BrokerError, SinkError
 from stream_bayes.streams.kafka import cluster as cluster_module
 from stream_bayes.streams.kafka import transactions as transactions_module
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.kafka.transport import Interrupted
 
 CONNECTION = Connection(servers=("nobody:9092",))
 DAYS = Partition("days")

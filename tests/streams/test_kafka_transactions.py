@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.streams.kafka import transactions as transactions_module
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.entries import Entry
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.kafka.transport import Interrupted
 
 JOURNAL = Partition("days.journal")
 DAYS = Partition("days")

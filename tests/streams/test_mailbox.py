@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import SourceError
-from stream_bayes.streams import mailbox as reading
-from stream_bayes.streams.mailbox import mails, size_of
+from stream_bayes.streams.mail import mailbox as reading
+from stream_bayes.streams.mail.mailbox import mails, size_of
 
 LINES = st.lists(
     st.sampled_from(["From here on", ">From there", "text", "", "From: no", ">>From"]), max_size=6

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import Schema, features
-from stream_bayes.core.event import BadRecord, Partition
+from stream_bayes import Schema
+from stream_bayes.core.events.event import BadRecord, Partition
+from stream_bayes.data import features
 from stream_bayes.errors import SourceError
-from stream_bayes.streams.csv_columns import Columns
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.records.fields import Fields
 from tests.streams.files import whole
 
 

@@ -18,19 +18,19 @@ from typing import Any, ClassVar
 import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes
-from stream_bayes.core.event import Event
+from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.config import checked
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.iterables import IterableSource
-from stream_bayes.streams.logs import logging_json
-from stream_bayes.streams.ops import serving
-from stream_bayes.streams.progress import Progress
-from stream_bayes.streams.served import served
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.service.logs import logging_json
+from stream_bayes.streams.service.ops import serving
 from tests.ports import free_ports
 
 

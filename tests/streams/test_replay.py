@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.event import Event, Partition
+from stream_bayes.core.events.event import Event, Partition
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.fields import Fields
+from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.iterables import IterableSource
+from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.replay import Paced
 
 HERE = Partition("items")

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadValue, NotOwner, SnapshotNotWritten
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.saving import Schedule, SnapshotWriter
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import Crash, FaultyStore
 from tests.streams.counting import counted, kept, newest, owned
 

@@ -9,11 +9,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from stream_bayes import TAN, DriftAdaptive
-from stream_bayes.core.event import Event
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.background import Background
-from stream_bayes.streams.served_river import ServedAdaptive
-from stream_bayes.streams.step import Step
+from stream_bayes.core.events.event import Event
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.background import Background
+from stream_bayes.streams.models.river import ServedAdaptive
 from tests.streams.test_drift_kills import events
 
 DELAY = 80

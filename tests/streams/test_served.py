@@ -8,14 +8,14 @@ import pytest
 from river import compose, feature_extraction, linear_model, preprocessing
 
 from stream_bayes import Costs, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes
-from stream_bayes.core.event import Event, Kind
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadValue, CannotSave
-from stream_bayes.streams.engine import Engine
-from stream_bayes.streams.served import served
-from stream_bayes.streams.served_river import ServedRiver
-from stream_bayes.streams.step import Step
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.river import ServedRiver
+from stream_bayes.streams.models.served import served
 from tests.streams.stages import ListSink, ListSource
 from tests.streams.test_step import bytes_of
 

@@ -10,7 +10,7 @@ import pytest
 
 PROGRAM = """
 import signal
-from stream_bayes.streams.signals import stopping_on_signals
+from stream_bayes.streams.service.signals import stopping_on_signals
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs in the background ignore it
 with stopping_on_signals(lambda: print("asked", flush=True)):
     for _ in range(2):

@@ -12,16 +12,16 @@ import pytest
 
 from stream_bayes.errors import BadLabel, BadState, NoSnapshot, SnapshotNotWritten
 from stream_bayes.mail import SpamFilter
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.spam_home import SpamHome
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.mail.home import SpamHome
 
 ROOT = Path(__file__).parents[2]
 TEACHER = """
 import sys
 from pathlib import Path
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.spam_home import SpamHome
+from stream_bayes.streams.mail.home import SpamHome
 home, name, rounds = SpamHome(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.core.event import Event, Kind, Partition
+from stream_bayes.core.events.event import Event, Kind, Partition
 from stream_bayes.errors import BadConfig, BadState, BadValue, NotLearned, NotSupported
-from stream_bayes.learners.saving import checksum, text_of
+from stream_bayes.learners.classifier.state import checksum, text_of
 from stream_bayes.mail import EmailTokens, SpamFilter
-from stream_bayes.mail.making import make_filter
-from stream_bayes.streams.config import load_config, parse_config
-from stream_bayes.streams.engine import Engine
+from stream_bayes.mail.filter.arguments import make_filter
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.source import KafkaSource
-from stream_bayes.streams.mail_decoder import MailDecoder
-from stream_bayes.streams.pipeline import build
-from stream_bayes.streams.served import served
-from stream_bayes.streams.served_filter import ServedFilter
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.mail.decoder import MailDecoder
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.models.spam import ServedFilter
+from stream_bayes.streams.pipelines.config import load_config, parse_config
+from stream_bayes.streams.pipelines.pipeline import build
 from tests.mail.making import stream
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "spam_kafka.toml"

@@ -20,15 +20,15 @@ from stream_bayes import (
     Schema,
     SlidingWindow,
 )
-from stream_bayes.core.event import BadRecord, Event, Kind
-from stream_bayes.core.losses import Losses
-from stream_bayes.core.pending import Pending
+from stream_bayes.core.events.event import BadRecord, Event, Kind
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadState, StreamBayesError, TooManyDeadLetters
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.correcting import relabel
-from stream_bayes.streams.served import served
-from stream_bayes.streams.source import Record
-from stream_bayes.streams.step import Step
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.corrections import relabel
+from stream_bayes.streams.models.served import served
 from stream_bayes.testing.comparing import state_bytes
 
 

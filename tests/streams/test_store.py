@@ -16,9 +16,9 @@ from stream_bayes.errors import (
     BrokenSnapshotWarning,
     NoSnapshot,
 )
-from stream_bayes.snapshot import Snapshot
-from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.snapshot.forging import KEY, forged
 from tests.streams.counting import counted, kept, names_in, newest, number_of, owned
 

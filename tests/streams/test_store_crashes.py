@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from stream_bayes.errors import NoSnapshot
-from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
 from tests.streams.counting import Unsynced, counted, kept, names_in, newest, owned
 

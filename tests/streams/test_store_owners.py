@@ -21,9 +21,9 @@ from stream_bayes.errors import (
     NotOwner,
     SnapshotNotWritten,
 )
-from stream_bayes.streams import store as store_module
-from stream_bayes.streams.file_system import FileSystem
-from stream_bayes.streams.store import SnapshotStore
+from stream_bayes.streams.files import snapshot_store as store_module
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import FaultyStore
 from tests.streams.counting import counted, kept, names_in, newest, number_of, owned
 
@@ -194,7 +194,7 @@ def test_a_lock_is_waited_for(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom stream_bayes.streams.store import SnapshotStore\n"
+        "import sys, time\nfrom stream_bayes.streams.files.snapshot_store import SnapshotStore\n"
         "store = SnapshotStore(sys.argv[1])\nstore.take_over()\n"
         "with store._locked():\n    print('held', flush=True)\n    time.sleep(60)\n"
     )

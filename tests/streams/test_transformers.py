@@ -10,8 +10,8 @@ import pytest
 from stream_bayes.errors import BadConfig, BadSnapshot
 from stream_bayes.river_state.catalogue import TRANSFORMERS
 from stream_bayes.river_state.registry import registered
-from stream_bayes.streams.config import parse_config
-from stream_bayes.streams.pipeline import build
+from stream_bayes.streams.pipelines.config import parse_config
+from stream_bayes.streams.pipelines.pipeline import build
 
 PIPELINE = """
 name = "heights"

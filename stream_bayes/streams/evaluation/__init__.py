@@ -10,7 +10,7 @@
 """
 
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
-from stream_bayes.streams.evaluation.comparing import compare
+from stream_bayes.streams.evaluation.comparison import compare
 from stream_bayes.streams.evaluation.result import Evaluation
 
 __all__ = ["Checkpoint", "Evaluation", "compare", "read_checkpoints", "write_checkpoints"]

@@ -16,8 +16,8 @@ from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
-from stream_bayes.core.blocks import MEANS, Estimate, Resampling
-from stream_bayes.core.losses import Losses
+from stream_bayes.core.measures.bootstrap import MEANS, Estimate, Resampling
+from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, write_checkpoints
 

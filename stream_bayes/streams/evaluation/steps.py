@@ -21,12 +21,12 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from stream_bayes.core.actions import Action, Learn, Predict, Refuse
-from stream_bayes.core.event import BadRecord, Event
-from stream_bayes.core.pending import Pending
-from stream_bayes.core.stream_time import StreamTime
+from stream_bayes.core.events.actions import Action, Learn, Predict, Refuse
+from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.time import StreamTime
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.source import Source
+from stream_bayes.streams.contracts.source import Source
 
 __all__ = [
     *("FORGET", "LEARN", "PREDICT", "PREDICT_AND_LEARN"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stream_bayes.errors import MissingPackage
+from stream_bayes.streams.kafka.client import Reader, Writer
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import Reader, Writer
 
 __all__ = ["make_reader", "make_writer"]
 

@@ -13,13 +13,13 @@ from kafka import errors as kafka_errors
 from kafka.admin import OffsetSpec, TransactionState
 from kafka.structs import OffsetAndMetadata
 
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.by_name import closest
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
-from stream_bayes.streams.kafka.bounded import GRACE_SECONDS, bounded
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.python_client import asking, made, refused, unreachable
-from stream_bayes.streams.kafka.transport import Interrupted
-from stream_bayes.suggestions import closest
+from stream_bayes.streams.kafka.time_limits import GRACE_SECONDS, bounded
 
 __all__ = ["Cluster", "Topic"]
 

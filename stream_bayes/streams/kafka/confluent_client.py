@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError, SinkError, StreamBayesError
-from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, OWN_SECONDS, bounded
+from stream_bayes.streams.kafka.client import EpochLost, Interrupted, Message, Send
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.python_client import failed, gone, refused
-from stream_bayes.streams.kafka.transport import EpochLost, Interrupted, Message, Send
+from stream_bayes.streams.kafka.time_limits import CLOSE_SECONDS, GRACE_SECONDS, OWN_SECONDS, bounded
 
 __all__ = ["ConfluentReader", "ConfluentWriter"]
 

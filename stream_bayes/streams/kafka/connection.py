@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_bayes.core.values import shown
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
 __all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Hidden"]

@@ -14,19 +14,19 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
-from stream_bayes.streams.kafka.clients import make_writer
-from stream_bayes.streams.kafka.cluster import Cluster
-from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import (
+from stream_bayes.streams.contracts.sink import positions_after
+from stream_bayes.streams.kafka.client import (
     MOST_BYTES,
     TRANSACTION_SECONDS,
     Interrupted,
     Send,
     Writer,
 )
-from stream_bayes.streams.sink import positions_after
+from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.connection import Connection
 
 __all__ = ["AtLeastOnce", "Delivery"]
 

@@ -17,13 +17,13 @@ from functools import partial
 
 import msgspec
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, CannotResume
+from stream_bayes.streams.kafka.client import Interrupted, Message, Reader
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
-from stream_bayes.streams.kafka.lasting import LastingReader
+from stream_bayes.streams.kafka.reconnecting import LastingReader
 from stream_bayes.streams.kafka.slices import advanced
-from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
 
 __all__ = ["FORMAT", "Entry", "committed_in", "entries_from"]
 

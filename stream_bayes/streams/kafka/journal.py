@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
-from stream_bayes.streams.incidents import GAP, RESENT
-from stream_bayes.streams.journal import Kept
+from stream_bayes.streams.contracts.journal import Kept
+from stream_bayes.streams.contracts.source import GAP, RESENT, Record
+from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery
 from stream_bayes.streams.kafka.entries import Entry, committed_in, entries_from
-from stream_bayes.streams.kafka.lasting import LastingReader
+from stream_bayes.streams.kafka.reconnecting import LastingReader
 from stream_bayes.streams.kafka.slices import SliceReader, striped
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.kafka.start import (
@@ -29,8 +30,6 @@ from stream_bayes.streams.kafka.start import (
     resumed,
 )
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.kafka.transport import Interrupted
-from stream_bayes.streams.source import Record
 
 __all__ = ["KafkaJournal", "KafkaLog"]
 

@@ -11,22 +11,22 @@ from typing import Any, NamedTuple
 import msgspec
 from kafka.partitioner.default import murmur2
 
-from stream_bayes.core.event import Event, Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.data.features import Numeric
 from stream_bayes.errors import Exhausted, SchemaError, Undecodable
-from stream_bayes.features import Numeric
-from stream_bayes.streams.bad_records import Reason, bad_record, undecodable
-from stream_bayes.streams.csv_cells import number
-from stream_bayes.streams.csv_source import CSVSource
-from stream_bayes.streams.csv_types import FIRST_ROWS, inferred_features
-from stream_bayes.streams.decoder import RawDecoder
-from stream_bayes.streams.fields import Fields, seconds_from
-from stream_bayes.streams.json_lines import JSONLinesSource
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.csv_cells import number
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.csv_types import FIRST_ROWS, inferred_features
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS, Send
 from stream_bayes.streams.kafka.clients import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.sink import key_bytes
-from stream_bayes.streams.kafka.transport import MOST_BYTES, TRANSACTION_SECONDS, Send
-from stream_bayes.streams.source import Record, Source
+from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.decoder import RawDecoder
+from stream_bayes.streams.records.fields import Fields, seconds_from
 
 __all__ = ["Contents", "Produced", "csv_contents", "json_contents", "produce"]
 

@@ -14,11 +14,11 @@ from kafka import errors as kafka_errors
 from kafka.net.compat import KafkaNetClient
 from kafka.structs import OffsetAndMetadata
 
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerAway, BrokerError, SinkError, SourceError, StreamBayesError
-from stream_bayes.streams.kafka.bounded import CLOSE_SECONDS, GRACE_SECONDS, OWN_SECONDS, bounded
+from stream_bayes.streams.kafka.client import ClientFailed, EpochLost, Interrupted, Message, Send
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transport import ClientFailed, EpochLost, Interrupted, Message, Send
+from stream_bayes.streams.kafka.time_limits import CLOSE_SECONDS, GRACE_SECONDS, OWN_SECONDS, bounded
 
 __all__ = [
     "PythonReader",

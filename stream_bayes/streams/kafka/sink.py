@@ -8,14 +8,14 @@ from functools import lru_cache
 
 import msgspec
 
-from stream_bayes.core.event import Slice
+from stream_bayes.core.events.event import Slice
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.incidents import OVERSIZE
-from stream_bayes.streams.json_sink import json_bytes
+from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result
+from stream_bayes.streams.contracts.source import OVERSIZE
+from stream_bayes.streams.files.json_sink import json_bytes
+from stream_bayes.streams.kafka.client import Header
 from stream_bayes.streams.kafka.delivery import Delivery
 from stream_bayes.streams.kafka.transactions import Transactions
-from stream_bayes.streams.kafka.transport import Header
-from stream_bayes.streams.sink import DeadLetter, Output, Result
 
 __all__ = ["TOO_LARGE", "KafkaDeadLetters", "KafkaSink"]
 

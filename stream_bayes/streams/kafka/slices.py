@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from stream_bayes.core.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
-from stream_bayes.streams.kafka.transport import Interrupted, Message, Reader
+from stream_bayes.streams.kafka.client import Interrupted, Message, Reader
 
 __all__ = ["SliceReader", "striped"]
 

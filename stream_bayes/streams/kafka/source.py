@@ -8,17 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from stream_bayes.core.event import ONE, TOMBSTONE, Event, Partition, Position
-from stream_bayes.core.values import shown
+from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, SourceError
-from stream_bayes.streams.decoder import Decoder
-from stream_bayes.streams.incidents import RESEEKS
+from stream_bayes.streams.contracts.source import RESEEKS, Record
+from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message, Reader
 from stream_bayes.streams.kafka.clients import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.lasting import LastingReader
-from stream_bayes.streams.kafka.transport import ClientFailed, Interrupted, Message, Reader
-from stream_bayes.streams.source import Record
+from stream_bayes.streams.kafka.reconnecting import LastingReader
+from stream_bayes.streams.records.decoder import Decoder
 
 __all__ = ["START", "KafkaSource", "Labels"]
 

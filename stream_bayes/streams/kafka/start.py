@@ -14,9 +14,9 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from stream_bayes.core.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import CannotResume
-from stream_bayes.streams.journal import Kept
+from stream_bayes.streams.contracts.journal import Kept
 
 __all__ = [
     "Found",

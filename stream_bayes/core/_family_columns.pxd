@@ -1,2 +1,0 @@
-from stream_bayes.core._family_counts cimport FamilyTables
-from stream_bayes.core._layout cimport Layout

@@ -1,0 +1,1 @@
+"""Weighted counts: a commutative group that adds, takes back, merges, fades and saves."""

@@ -1,0 +1,451 @@
+"""Weights of families, a variable with its parents, and the loops that add one event to them, or take it back.
+
+    weight[value of the first parent, ..., of the last parent, own value, class]       each axis with room to grow
+
+A family with parents whose table would have more than `MOST_CELLS` cells, room to grow apart, holds only the
+configurations of parents that hold samples (`_configurations`). An event that lacks a member of a family is not counted
+there. Where there is no class, as in a network, there is one, and every event is of it.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from stream_bayes.core.counts._configurations import bytes_of
+
+if not cython.compiled:
+    from stream_bayes.core.counts._configurations import Configurations, room_of
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.values._cells import samples_of, take
+
+MOST_CELLS = 65536  # half a megabyte
+ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+
+
+@cython.cclass
+class FamilyTables:
+    """Weights of (parents' values, value, class) for some families.
+
+    Parameters
+    ----------
+    families
+        `(child, parents)` by slots, the parents ascending.
+    used
+        How many codes each slot has.
+    labels
+        How many classes there are, the innermost dimension.
+    exact
+        Whether samples and weights are the same numbers, and one array.
+    """
+
+    def __init__(self, families, used, labels: cython.Py_ssize_t, exact: cython.bint):
+        self.families = [(int(child), tuple(parents)) for child, parents in families]
+        self.exact = exact
+        self.since = np.zeros(len(self.families), np.longlong)  # the clock of the first event that is counted
+        members = [(*parents, child) for child, parents in self.families]
+        self.member = np.array([slot for slots in members for slot in slots], np.longlong)
+        self.end = np.cumsum([0, *map(len, members)], dtype=np.longlong)
+        self.wanted = np.zeros(max(map(len, members), default=1), np.int32)
+        room, classes = tight(used, labels)
+        self.lay_out(room, classes, self.whole_ones(room, classes))
+
+    def lay_out(self, room, classes: cython.Py_ssize_t, whole_ones: list):
+        """Begin with empty tables that have so much room, those of all cells and the others."""
+        self.classes = classes
+        self.room = room
+        self.code = np.full(len(room), -1, np.int32)
+        self.stride = np.zeros(len(self.member), np.longlong)
+        self.base = np.zeros(len(self.families), np.longlong)
+        self.hashed = []
+        cells: cython.longlong = 0
+        step: cython.longlong
+        f: cython.Py_ssize_t
+        m: cython.Py_ssize_t
+        for f, (child, parents) in enumerate(self.families):
+            if not whole_ones[f]:
+                self.base[f] = -1
+                self.stride[self.end[f + 1] - 1] = classes
+                self.hashed.append(Configurations(len(parents), int(room[child]) * classes, self.exact))
+                continue
+            self.base[f] = cells
+            cells += cells_of(room, classes, child, parents)
+            self.hashed.append(None)
+            step = classes
+            for m in range(self.end[f + 1] - 1, self.end[f] - 1, -1):
+                self.stride[m] = step
+                step *= self.room[self.member[m]]
+        self.weight = np.zeros(cells)
+        self.samples = self.weight if self.exact else np.zeros(cells)
+
+    # -- one event ----------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def put_down(self, row: Row):
+        """Note the code of each entry; features met after the families were chosen are in none."""
+        k: cython.Py_ssize_t
+        for k in range(row.entries):
+            if row.feature[k] < self.code.shape[0]:
+                self.code[row.feature[k]] = row.code[k]
+
+    @cython.cfunc
+    def take_up(self, row: Row):
+        """Note no codes any more."""
+        k: cython.Py_ssize_t
+        for k in range(row.entries):
+            if row.feature[k] < self.code.shape[0]:
+                self.code[row.feature[k]] = -1
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def cell(self, f: cython.Py_ssize_t) -> cython.longlong:
+        """How far from the family's beginning, or from its configuration's, the first class of the codes noted stands;
+        -1 where one is missing.
+        """
+        m: cython.Py_ssize_t
+        code: cython.int
+        cell: cython.longlong = 0
+        for m in range(self.end[f], self.end[f + 1]):
+            code = self.code[self.member[m]]
+            if code < 0:
+                return -1
+            cell += code * self.stride[m]
+        return cell
+
+    @cython.cfunc
+    def configuration(self, f: cython.Py_ssize_t):
+        """Write the codes noted of a family's parents side by side."""
+        m: cython.Py_ssize_t
+        for m in range(self.end[f], self.end[f + 1] - 1):
+            self.wanted[m - self.end[f]] = self.code[self.member[m]]
+
+    @cython.ccall
+    def add(self, row: Row, unit: cython.double):
+        """Count an event in every family."""
+        f: cython.Py_ssize_t
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            self.add_noted(f, row.label, row.weight * unit, row.weight)
+        self.take_up(row)
+
+    @cython.ccall
+    def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
+        """Count an event in the families chosen, a mask over them."""
+        f: cython.Py_ssize_t
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            if chosen[f]:
+                self.add_noted(f, row.label, row.weight * unit, row.weight)
+        self.take_up(row)
+
+    @cython.cfunc
+    def add_noted(
+        self, f: cython.Py_ssize_t, label: cython.Py_ssize_t, amount: cython.double, weight: cython.double
+    ):
+        cell: cython.longlong = self.cell(f)
+        if cell < 0 or weight == 0.0:
+            return
+        if self.base[f] >= 0:
+            cell += self.base[f] + label
+            self.weight[cell] += amount
+            if not self.exact:
+                self.samples[cell] += samples_of(weight)
+            return
+        self.configuration(f)
+        held: Configurations = self.hashed[f]
+        cell += held.meet(self.wanted) * held.width + label
+        held.weight[cell] += amount
+        if not self.exact:
+            held.samples[cell] += samples_of(weight)
+
+    @cython.ccall
+    def lacks(self, row: Row, unit: cython.double, clock: cython.longlong) -> cython.longlong:
+        """The first family that counts what was learned at a time and does not hold this event, or -1."""
+        f: cython.Py_ssize_t
+        found: cython.longlong = -1
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            if clock >= self.since[f] and not self.has(f, row, unit):
+                found = f
+                break
+        self.take_up(row)
+        return found
+
+    @cython.cfunc
+    def has(self, f: cython.Py_ssize_t, row: Row, unit: cython.double) -> cython.bint:
+        """Whether a family holds as much of the codes noted, or lacks one of its members in them."""
+        cell: cython.longlong = self.cell(f)
+        weight: cython.double[::1] = self.weight
+        samples: cython.double[::1] = self.samples
+        if cell < 0:
+            return True
+        if self.base[f] >= 0:
+            cell += self.base[f]
+        else:
+            self.configuration(f)
+            held: Configurations = self.hashed[f]
+            place: cython.longlong = held.find(self.wanted)
+            if place < 0:
+                return False
+            cell += place * held.width
+            weight = held.weight
+            samples = held.samples
+        cell += row.label
+        if samples[cell] < samples_of(row.weight) and samples[cell] != 1.0:
+            return False
+        return weight[cell] * (1.0 + ROUNDING) >= row.weight * unit
+
+    @cython.ccall
+    def forget(self, row: Row, unit: cython.double, clock: cython.longlong, least: cython.double):
+        """Take an event of that time back from the families that count it, which must hold it."""
+        f: cython.Py_ssize_t
+        cell: cython.longlong
+        place: cython.longlong
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            cell = self.cell(f) if clock >= self.since[f] else -1
+            if cell < 0:
+                continue
+            if self.base[f] >= 0:
+                cell += self.base[f] + row.label
+                take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
+            else:
+                self.configuration(f)
+                held: Configurations = self.hashed[f]
+                place = held.meet(self.wanted)
+                cell += place * held.width + row.label
+                take(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
+                held.drop_empty(place)
+        self.take_up(row)
+
+    # -- room -------------------------------------------------------------------------------------------------------
+
+    def whole_ones(self, room, classes):
+        """Which families have a table of all their cells where there is no more room than needed."""
+        return [
+            not parents or cells_of(room, classes, child, parents) <= MOST_CELLS
+            for child, parents in self.families
+        ]
+
+    def room_for(self, used, labels, spare: cython.bint):
+        """The room of each slot and for classes once there are so many codes: just that, or, to spare, as much as there
+        is, and a quarter more than what did not fit.
+        """
+        room, classes = tight(used, labels)
+        if not spare:
+            return room, classes
+        known = len(self.room)
+        fits = room[:known] <= np.asarray(self.room)
+        room[:known] = np.where(fits, np.asarray(self.room), room[:known] + room[:known] // 4 + 1)
+        return room, self.classes if classes <= self.classes else classes + classes // 4
+
+    def is_laid_out(self, room, classes, whole_ones):
+        """Whether the tables are laid out with that room."""
+        return (
+            classes == self.classes
+            and np.array_equal(room[: len(self.room)], self.room)
+            and whole_ones == [held is None for held in self.hashed]
+        )
+
+    def grow(self, used, labels, spare: cython.bint):
+        """Let the tables have room for so many codes of each slot, and so many classes."""
+        room, classes = self.room_for(used, labels, spare)
+        whole_ones = self.whole_ones(*tight(used, labels))
+        if self.is_laid_out(room, classes, whole_ones):
+            self.room = room
+            self.code = np.full(len(room), -1, np.int32)
+            return
+        held = [self.rows_of(f) for f in range(len(self.families))]
+        self.lay_out(room, classes, whole_ones)
+        for f, rows in enumerate(held):
+            self.put_rows(f, *rows)
+
+    def bytes_each(self, used, labels, columns, spare: cython.bint = False, coming=None):
+        """What each family takes once there are so many codes, and so many configurations more of each are `coming`;
+        `columns` is 2 with samples beside the weights. Without room to spare that depends on what is held alone.
+        """
+        room, classes = self.room_for(used, labels, spare)
+        whole_ones = self.whole_ones(*tight(used, labels))
+        stays = spare and self.is_laid_out(room, classes, whole_ones)
+        needed = []
+        for f, (child, parents) in enumerate(self.families):
+            if whole_ones[f]:
+                needed.append(8 * columns * cells_of(room, classes, child, parents))
+                continue
+            held = self.hashed[f]
+            rows = (len(self.rows_of(f)[0]) if held is None else held.rows) + (
+                0 if coming is None else coming[f]
+            )
+            rows = room_of(rows)
+            if stays:
+                rows = max(rows, held.room)
+            needed.append(bytes_of(rows, int(room[child]) * classes, len(parents), columns))
+        return needed
+
+    @cython.ccall
+    def brings(self, row: Row) -> cython.bint:
+        """Whether an event brings a configuration that needs more room than its family's take."""
+        f: cython.Py_ssize_t
+        found: cython.bint = False
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            if self.base[f] < 0 and self.cell(f) >= 0:
+                held: Configurations = self.hashed[f]
+                self.configuration(f)
+                if held.find(self.wanted) < 0 and held.rows == room_of(held.rows):
+                    found = True
+                    break
+        self.take_up(row)
+        return found
+
+    def brought(self, row: Row):
+        """How many configurations an event brings to each family, where these hold what was met."""
+        f: cython.Py_ssize_t
+        coming = [0] * len(self.families)
+        self.put_down(row)
+        for f in range(self.base.shape[0]):
+            if self.cell(f) < 0:
+                continue
+            coming[f] = 1
+            if self.base[f] < 0:
+                held: Configurations = self.hashed[f]
+                self.configuration(f)
+                coming[f] = int(held.find(self.wanted) < 0)
+        self.take_up(row)
+        return coming
+
+    def most_brought(self, used, rows):
+        """How many configurations so many events bring to each family at most."""
+        coming = []
+        for f, (_, parents) in enumerate(self.families):
+            most = 1
+            for slot in parents:
+                most *= max(int(used[slot]), 1)
+            known = 0 if self.hashed[f] is None else self.hashed[f].rows
+            coming.append(max(min(rows, most - known), 0))
+        return coming
+
+    @property
+    def memory_bytes(self):
+        """The bytes of the tables."""
+        need = 8 * len(self.weight) * (1 if self.exact else 2)
+        return need + sum(held.memory_bytes for held in self.hashed if held is not None)
+
+    # -- all of it ----------------------------------------------------------------------------------------------------
+
+    def rows_of(self, f):
+        """The configurations of a family that hold samples, in the order of their codes: the parents' codes, and
+        weights and samples as [configuration, value, class].
+        """
+        child, parents = self.families[f]
+        shape = (-1, int(self.room[child]), self.classes)
+        held = self.hashed[f]
+        if held is None:
+            cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
+            weight = np.asarray(self.weight)[cells].reshape(shape)
+            samples = np.asarray(self.samples)[cells].reshape(shape)
+            places = np.flatnonzero(samples.any(axis=(1, 2)))
+            rooms = tuple(int(self.room[slot]) for slot in parents)
+            codes = np.array(np.unravel_index(places, rooms) if parents else np.zeros((0, len(places)))).T
+        else:
+            weight = np.asarray(held.weight)[: held.rows * held.width].reshape(shape)
+            samples = np.asarray(held.samples)[: held.rows * held.width].reshape(shape)
+            codes = np.asarray(held.codes)[: held.rows * held.parents].reshape(-1, held.parents)
+            order = np.lexsort(codes.T[::-1])
+            held_ones = samples.any(axis=(1, 2))
+            places = order[np.asarray(held_ones)[order]]
+            codes = codes[places]
+        return (
+            np.ascontiguousarray(codes, np.int32).reshape(len(places), len(parents)),
+            weight[places],
+            samples[places],
+        )
+
+    def weights_under(self, f: cython.Py_ssize_t, wanted: cython.int[::1], label: cython.Py_ssize_t = 0):
+        """A family's weights by value under one configuration of its parents' codes, in a class."""
+        child, parents = self.families[f]
+        places = slice(label, int(self.room[child]) * self.classes, self.classes)
+        cell: cython.longlong = self.base[f]
+        m: cython.Py_ssize_t
+        if cell < 0:
+            held: Configurations = self.hashed[f]
+            row: cython.longlong = held.find(wanted)
+            if row < 0:
+                return np.zeros(int(self.room[child]))
+            return np.asarray(held.weight)[row * held.width : (row + 1) * held.width][places]
+        for m in range(len(parents)):
+            cell += wanted[m] * self.stride[self.end[f] + m]
+        return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][places]
+
+    def put_rows(self, f, codes, weight, samples):
+        """Add to a family what `rows_of` tells of one. Each configuration stands there once; what has room there, and
+        none here, is empty.
+        """
+        child, parents = self.families[f]
+        values, classes = min(weight.shape[1], int(self.room[child])), min(weight.shape[2], self.classes)
+        shape = (-1, int(self.room[child]), self.classes)
+        held = self.hashed[f]
+        if held is None:
+            cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
+            rooms = tuple(int(self.room[slot]) for slot in parents)
+            places = (
+                np.ravel_multi_index(tuple(codes.T), rooms) if parents else np.zeros(len(codes), np.int64)
+            )
+            own, counted = np.asarray(self.weight)[cells], np.asarray(self.samples)[cells]
+        else:
+            places = np.array([held.meet(np.array(row, np.int32)) for row in codes], np.int64)
+            own, counted = np.asarray(held.weight), np.asarray(held.samples)
+        own.reshape(shape)[places, :values, :classes] += weight[:, :values, :classes]
+        if not self.exact:
+            counted.reshape(shape)[places, :values, :classes] += samples[:, :values, :classes]
+
+    def touching(self, chosen):
+        """Which families have a member among the slots chosen, both as masks."""
+        touched = [any(chosen[slot] for slot in (child, *parents)) for child, parents in self.families]
+        return np.array(touched, np.uint8)
+
+    def clear(self, chosen):
+        """Hold nothing in families that have a member among the slots chosen, a mask."""
+        for f in np.flatnonzero(self.touching(chosen)).tolist():
+            child, parents = self.families[f]
+            if self.hashed[f] is not None:
+                width = int(self.room[child]) * self.classes
+                self.hashed[f] = Configurations(len(parents), width, self.exact)
+                continue
+            cells = slice(self.base[f], self.base[f] + cells_of(self.room, self.classes, child, parents))
+            np.asarray(self.weight)[cells] = 0.0
+            np.asarray(self.samples)[cells] = 0.0
+
+    def scale(self, factor: cython.double):
+        """Multiply every weight."""
+        weights = [self.weight, *(held.weight for held in self.hashed if held is not None)]
+        for weight in weights:
+            values = np.asarray(weight)
+            values *= factor
+
+    def leave_exact(self):
+        """From now on samples are counted beside the weights."""
+        if not self.exact:
+            return
+        self.exact = False
+        self.samples = np.array(self.weight)
+        for held in self.hashed:
+            if held is not None:
+                held.leave_exact()
+
+
+def tight(used, labels):
+    """The least room for so many codes of each slot, and so many classes."""
+    return np.maximum(np.asarray(used, np.longlong), 1), max(int(labels), 1)
+
+
+def cells_of(room, classes, child, parents):
+    """How many cells a whole table has."""
+    cells = int(room[child]) * int(classes)
+    for slot in parents:
+        cells *= int(room[slot])
+    return cells

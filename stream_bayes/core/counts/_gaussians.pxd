@@ -1,0 +1,15 @@
+from stream_bayes.core.values._cells cimport samples_of, take
+from stream_bayes.core.encoding._rows cimport Row
+
+cdef class Gaussians:
+    cdef public Py_ssize_t classes
+    cdef public Py_ssize_t features
+    cdef public bint exact
+    cdef public double[::1] weight
+    cdef public double[::1] samples
+    cdef public double[::1] mean
+    cdef public double[::1] m2
+    cdef public double[::1] peak
+    cdef add(self, Row row, double unit)
+    cdef long long missing_number(self, Row row, double unit, double heaviest)
+    cdef forget(self, Row row, double unit, double least)

@@ -1,0 +1,107 @@
+"""Running Gaussians, a cell for each numeric feature and class: weight, mean, sum of squared deviations, and peak:
+the largest magnitude held, which rounding is measured by.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.values._cells import samples_of, take
+
+TINIEST = cython.declare(cython.double, 1e-290)  # below, squares lose their digits
+ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+
+
+@cython.cclass
+class Gaussians:
+    """Running weight, mean and sum of squared deviations of each (feature, class)."""
+
+    def __init__(self, features: cython.Py_ssize_t, classes: cython.Py_ssize_t, exact: cython.bint):
+        self.classes = classes
+        self.features = features
+        self.exact = exact
+        self.weight = np.zeros(features * classes)
+        self.samples = self.weight if exact else np.zeros(features * classes)
+        self.mean = np.zeros(features * classes)
+        self.m2 = np.zeros(features * classes)
+        self.peak = np.zeros(features * classes)
+
+    @cython.cfunc
+    def add(self, row: Row, unit: cython.double):
+        # West's update: weights are repeat counts, whole or not. The product below never falls under 0 by rounding.
+        amount: cython.double = row.weight * unit
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        away: cython.double
+        share: cython.double
+        for k in range(row.numbers):
+            cell = row.numeric_feature[k] * self.classes + row.label
+            self.weight[cell] += amount
+            if not self.exact:
+                self.samples[cell] += samples_of(row.weight)
+            share = amount / self.weight[cell]
+            away = row.number[k] - self.mean[cell]
+            self.mean[cell] += away * share
+            self.m2[cell] += amount * away * away * (1.0 - share)
+            if abs(row.number[k]) > self.peak[cell]:
+                self.peak[cell] = abs(row.number[k])
+
+    @cython.cfunc
+    def missing_number(self, row: Row, unit: cython.double, heaviest: cython.double) -> cython.longlong:
+        """The first number of the row that the class cannot have learned, or -1."""
+        # Rounding leaves of mean and deviations an error relative to the largest number that was ever held, the
+        # peak, and to the heaviest that the class ever was; only what that cannot explain was never learned.
+        amount: cython.double = row.weight * unit
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        left: cython.double
+        away: cython.double
+        slack: cython.double
+        least: cython.double = 0.0 if self.exact else ROUNDING * heaviest
+        for k in range(row.numbers):
+            cell = row.numeric_feature[k] * self.classes + row.label
+            if self.samples[cell] < samples_of(row.weight) and self.samples[cell] != 1.0:
+                return k
+            if self.weight[cell] + least < amount or abs(row.number[k]) > self.peak[cell]:
+                return k
+            left = self.weight[cell] - amount
+            away = row.number[k] - self.mean[cell]
+            slack = self.peak[cell] * self.peak[cell] * max(heaviest, unit) * ROUNDING + TINIEST
+            if left <= least and self.samples[cell] <= samples_of(row.weight):
+                if amount * away * away > slack:
+                    return k  # the last sample, and it is not the mean
+            elif left > 0.0 and self.m2[cell] - amount * away * away * (self.weight[cell] / left) < -slack:
+                return k
+        return -1
+
+    @cython.cfunc
+    def forget(self, row: Row, unit: cython.double, least: cython.double):
+        amount: cython.double = row.weight * unit
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        away: cython.double
+        mean: cython.double
+        for k in range(row.numbers):
+            cell = row.numeric_feature[k] * self.classes + row.label
+            take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
+            if self.samples[cell] <= 0.0:
+                self.peak[cell] = 0.0
+            if (
+                self.weight[cell] <= 0.0
+            ):  # nothing is left, or nothing that a double could hold beside what was taken
+                self.mean[cell] = 0.0
+                self.m2[cell] = 0.0
+                continue
+            away = row.number[k] - self.mean[cell]
+            mean = self.mean[cell] - away * (amount / self.weight[cell])
+            self.m2[cell] -= amount * away * (row.number[k] - mean)
+            self.mean[cell] = mean
+            if self.m2[cell] < 0.0 or self.samples[cell] == 1.0:
+                self.m2[cell] = 0.0

@@ -1,0 +1,155 @@
+"""Where everything counted stands: positions, cells of pairs, cells of triples.
+
+positions   feature 0: room for its values | feature 1 ... | feature 2 ...
+pairs       a row for each position p, a cell in it for each position q of an earlier feature: a triangle, so
+that a pair of values has one cell, and a prediction walks along rows
+triples     a row for each position p, a cell in it for each pair of earlier features: a tetrahedron
+
+Copying tables without their spare room, in one pass.
+
+A stream waits for this, so nothing is written but the copy itself: no index of all pairs, and no first copy from which
+a second one leaves the spare classes out.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+
+@cython.cclass
+class Layout:
+    """Where the values of each feature stand: a run of positions a feature, with room to grow.
+
+    Parameters
+    ----------
+    used
+        How many codes each feature has.
+    room
+        How many positions each feature gets, at least `used`.
+    declared
+        How many of a feature's first codes were declared.
+    classes
+        The room for classes, the innermost dimension of every table.
+    """
+
+    def __init__(self, used, room, declared, classes: cython.Py_ssize_t):
+        self.classes = classes
+        self.features = len(used)
+        self.used = np.asarray(used, np.longlong)
+        self.room = np.asarray(room, np.longlong)
+        self.declared = np.asarray(declared, np.longlong)
+        rooms = np.asarray(self.room)
+        self.start = np.cumsum(rooms, dtype=np.longlong) - rooms
+        self.positions = int(rooms.sum())
+        self.owner = np.repeat(np.arange(self.features, dtype=np.longlong), rooms)
+        blocks = rooms * np.asarray(self.start)
+        self.pair_start = np.cumsum(blocks, dtype=np.longlong) - blocks
+        self.pairs = int(blocks.sum())
+        blocks = rooms * np.asarray(self.pair_start)
+        self.triple_start = np.cumsum(blocks, dtype=np.longlong) - blocks
+        self.triples = int(blocks.sum())
+
+    def positions_of(self, counts):
+        """The positions of the first `counts[f]` codes of each feature f, in order."""
+        counts = np.asarray(counts, np.longlong)
+        starts = np.asarray(self.start)[: len(counts)]
+        inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        return (np.repeat(starts, counts) + inside).astype(np.longlong)
+
+    def pairs_of(self, counts):
+        """The cells of all pairs among the first `counts[f]` codes of each feature f, in an order that does not
+        depend on the room.
+        """
+        return self.rows_of(counts, self.pair_start, self.start, self.positions_of(counts))
+
+    def triples_of(self, counts):
+        """The cells of all triples among the first `counts[f]` codes of each feature f, in such an order too."""
+        return self.rows_of(counts, self.triple_start, self.pair_start, self.pairs_of(counts))
+
+    def pairs_with(self, chosen):
+        """Which cells of pairs have a value of one of the features chosen, a mask over slots."""
+        return self.rows_with(chosen, self.start, np.asarray(chosen)[np.asarray(self.owner)])
+
+    def triples_with(self, chosen):
+        """Which cells of triples have a value of one of the features chosen."""
+        return self.rows_with(chosen, self.pair_start, self.pairs_with(chosen))
+
+    def rows_with(self, chosen, width, inner):
+        """The mask over rows of cells, from the mask `inner` over what a row goes through."""
+        parts = [np.zeros(0, bool)]
+        for f in range(self.features):
+            row = np.ones(width[f], bool) if chosen[f] else inner[: width[f]]
+            parts.append(np.tile(row, self.room[f]))
+        return np.concatenate(parts)
+
+    def rows_of(self, counts, first, width, inner):
+        """The cells in the rows of the codes: those cells `inner` of a row that belong to earlier features."""
+        cells = [np.zeros(0, np.longlong)]
+        for f in range(len(counts)):
+            lines = first[f] + np.arange(counts[f], dtype=np.longlong) * width[f]
+            # A row is as wide as everything before the feature, and `inner` ascends.
+            earlier = inner[: np.searchsorted(inner, width[f])]
+            cells.append((lines[:, None] + earlier).reshape(-1))
+        return np.concatenate(cells)
+
+    @cython.ccall
+    def pair(self, high: cython.longlong, low: cython.longlong) -> cython.longlong:
+        """The number of the cell of two positions, the higher one first."""
+        owner: cython.longlong = self.owner[high]
+        return self.pair_start[owner] + (high - self.start[owner]) * self.start[owner] + low
+
+    @cython.cfunc
+    def triple(self, high: cython.longlong, middle: cython.longlong, low: cython.longlong) -> cython.longlong:
+        """The number of the cell of three positions, highest first."""
+        owner: cython.longlong = self.owner[high]
+        line: cython.longlong = self.triple_start[owner] + (high - self.start[owner]) * self.pair_start[owner]
+        return line + self.pair(middle, low)
+
+
+@cython.ccall
+def gather(
+    table: cython.double[::1],
+    cells: cython.longlong[::1],
+    classes: cython.Py_ssize_t,
+    out: cython.double[:, ::1],
+):
+    """The first classes of the cells of a table, as many as `out` is wide."""
+    labels: cython.Py_ssize_t = out.shape[1]
+    row: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    y: cython.Py_ssize_t
+    for row in range(cells.shape[0]):
+        cell = cells[row] * classes
+        for y in range(labels):
+            out[row, y] = table[cell + y]
+
+
+@cython.ccall
+def gather_pairs(
+    table: cython.double[::1], layout: Layout, counts: cython.longlong[::1], out: cython.double[:, ::1]
+):
+    """The same of all pairs among the first codes of each feature, in the order of `Layout.pairs_of`."""
+    labels: cython.Py_ssize_t = out.shape[1]
+    classes: cython.Py_ssize_t = layout.classes
+    high: cython.Py_ssize_t
+    low: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    y: cython.Py_ssize_t
+    line: cython.longlong
+    row: cython.Py_ssize_t = 0
+    for high in range(counts.shape[0]):
+        for code in range(counts[high]):
+            line = layout.pair_start[high] + code * layout.start[high]
+            for low in range(high):
+                cell = (line + layout.start[low]) * classes
+                for _ in range(counts[low]):
+                    for y in range(labels):
+                        out[row, y] = table[cell + y]
+                    cell += classes
+                    row += 1

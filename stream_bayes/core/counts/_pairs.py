@@ -1,0 +1,332 @@
+"""Weights of pairs of values by class, and the loops that add one event to them, or take it back.
+
+    weight[cell of position p and position q of an earlier feature, class]       the triangle of `_layout`
+    beside[position, other feature, class]                                       once an event lacked a feature
+
+`beside` is how much of a value's weight came together with the other feature, whatever its value: what conditional
+probabilities are divided by. As long as every event has had every feature that is the value's own weight, and there
+is no such table.
+
+Weights of triples of values by class, and the loops that add one event to them, or take it back.
+
+weight[cell of three positions of different features, class]       the tetrahedron of `_layout`
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.encoding._rows import Row
+
+NO_TABLE: Any = None  # a type checker must know that an array may take its place
+
+
+@cython.cclass
+class PairCounts:
+    """Weights of (class, value, value of an earlier feature)."""
+
+    def __init__(self, layout: Layout):
+        self.layout = layout
+        self.weight = np.zeros(layout.pairs * layout.classes)
+        self.beside = NO_TABLE
+        self.place = np.zeros(layout.features, np.longlong)
+
+    @cython.cfunc
+    def put_down(self, row: Row):
+        """Note the position of each entry."""
+        layout: Layout = self.layout
+        k: cython.Py_ssize_t
+        for k in range(row.entries):
+            self.place[k] = layout.start[row.feature[k]] + row.code[k]
+
+    @cython.cfunc
+    def add(self, row: Row, amount: cython.double):
+        layout: Layout = self.layout
+        stride: cython.longlong = layout.classes
+        weight: cython.double[::1] = self.weight
+        place: cython.longlong[::1] = self.place
+        k: cython.Py_ssize_t
+        earlier: cython.Py_ssize_t
+        line: cython.longlong
+        self.put_down(row)
+        for k in range(1, row.entries):
+            line = layout.pair(place[k], 0) * stride + row.label
+            for earlier in range(k):
+                weight[line + place[earlier] * stride] += amount
+        if self.beside is not None:
+            for k in range(row.entries):
+                for earlier in range(k):
+                    self.beside[self.beside_cell(place[k], row.feature[earlier]) + row.label] += amount
+                    self.beside[self.beside_cell(place[earlier], row.feature[k]) + row.label] += amount
+
+    def clear(self, chosen):
+        """Hold no pairs of the features chosen, a mask over slots."""
+        layout: Layout = self.layout
+        self.weight = without(self.weight, layout, layout.pairs_of(layout.used), layout.pairs_with(chosen))
+
+    @cython.cfunc
+    def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
+        """Add the pairs that have one of the features chosen."""
+        layout: Layout = self.layout
+        k: cython.Py_ssize_t
+        earlier: cython.Py_ssize_t
+        self.put_down(row)
+        for k in range(1, row.entries):
+            for earlier in range(k):
+                if chosen[row.feature[k]] or chosen[row.feature[earlier]]:
+                    self.weight[
+                        layout.pair(self.place[k], self.place[earlier]) * layout.classes + row.label
+                    ] += amount
+
+    @cython.cfunc
+    def forget(self, row: Row, amount: cython.double, least: cython.double):
+        layout: Layout = self.layout
+        place: cython.longlong[::1] = self.place
+        k: cython.Py_ssize_t
+        earlier: cython.Py_ssize_t
+        self.put_down(row)
+        for k in range(1, row.entries):
+            for earlier in range(k):
+                lower(
+                    self.weight,
+                    layout.pair(place[k], place[earlier]) * layout.classes + row.label,
+                    amount,
+                    least,
+                )
+        if self.beside is not None:
+            for k in range(row.entries):
+                for earlier in range(k):
+                    lower(
+                        self.beside,
+                        self.beside_cell(place[k], row.feature[earlier]) + row.label,
+                        amount,
+                        least,
+                    )
+                    lower(
+                        self.beside,
+                        self.beside_cell(place[earlier], row.feature[k]) + row.label,
+                        amount,
+                        least,
+                    )
+
+    @cython.cfunc
+    def beside_cell(self, position: cython.longlong, feature: cython.longlong) -> cython.longlong:
+        """Where the first class of a value beside a feature stands."""
+        return (position * self.layout.features + feature) * self.layout.classes
+
+    def count_beside(self):
+        """Find out from the pairs how much of each value came together with each feature."""
+        layout: Layout = self.layout
+        stride: cython.Py_ssize_t = layout.classes
+        self.beside = np.zeros(layout.positions * layout.features * stride)
+        f: cython.Py_ssize_t
+        high: cython.longlong
+        low: cython.longlong
+        y: cython.Py_ssize_t
+        amount: cython.double
+        for f in range(layout.features):
+            for high in range(layout.start[f], layout.start[f] + layout.used[f]):
+                for low in range(layout.start[f]):
+                    for y in range(stride):
+                        amount = self.weight[layout.pair(high, low) * stride + y]
+                        self.beside[self.beside_cell(high, layout.owner[low]) + y] += amount
+                        self.beside[self.beside_cell(low, f) + y] += amount
+
+    @cython.cfunc
+    def clear_position(self, position: cython.longlong, label: cython.Py_ssize_t):
+        """Nothing of this class holds the value any more: no pair with it does."""
+        layout: Layout = self.layout
+        stride: cython.Py_ssize_t = layout.classes
+        own: cython.longlong = layout.owner[position]
+        f: cython.Py_ssize_t
+        q: cython.longlong
+        for q in range(layout.start[own]):
+            self.weight[layout.pair(position, q) * stride + label] = 0.0
+        for f in range(own + 1, layout.features):
+            for q in range(layout.start[f], layout.start[f] + layout.used[f]):
+                self.weight[layout.pair(q, position) * stride + label] = 0.0
+        if self.beside is not None:
+            for f in range(layout.features):
+                self.beside[self.beside_cell(position, f) + label] = 0.0
+
+    def pour(self, other: PairCounts, targets, classes, factor: cython.double):
+        """Add another table, whose positions and classes are called `targets` and `classes` here."""
+        here: Layout = self.layout
+        there: Layout = other.layout
+        to: cython.longlong[::1] = targets
+        label: cython.longlong[::1] = classes
+        f: cython.Py_ssize_t
+        g: cython.Py_ssize_t
+        p: cython.longlong
+        q: cython.longlong
+        y: cython.Py_ssize_t
+        source: cython.longlong
+        cell: cython.longlong
+        for f in range(there.features):
+            for p in range(there.start[f], there.start[f] + there.used[f]):
+                for g in range(f):
+                    for q in range(there.start[g], there.start[g] + there.used[g]):
+                        source = there.pair(p, q) * there.classes
+                        cell = here.pair(max(to[p], to[q]), min(to[p], to[q])) * here.classes
+                        for y in range(label.shape[0]):
+                            self.weight[cell + label[y]] += factor * other.weight[source + y]
+
+
+def without(weight, layout: Layout, used, dropped):
+    """A table in which the rows of the mask `dropped` hold nothing; only those in `used` ever held anything.
+
+    A new one: what is never written to takes no memory, nor time, and most of a table of triples never is.
+    """
+    old = np.asarray(weight).reshape(-1, layout.classes)
+    fresh = np.zeros(old.size)
+    kept = used[~dropped[used]]
+    fresh.reshape(-1, layout.classes)[kept] = old[kept]
+    return fresh
+
+
+@cython.cfunc
+def lower(
+    weight: cython.double[::1],
+    cell: cython.longlong,
+    amount: cython.double,
+    least: cython.double,
+):
+    """Take an amount from a cell; what is then less than rounding leaves is nothing."""
+    weight[cell] -= amount
+    if weight[cell] < least:
+        weight[cell] = 0.0
+
+
+@cython.cclass
+class TripleCounts:
+    """Weights of (class, value, value of an earlier feature, value of a still earlier one)."""
+
+    def __init__(self, layout: Layout):
+        self.layout = layout
+        self.weight = np.zeros(layout.triples * layout.classes)
+        self.cells = np.zeros(0, np.longlong)
+        self.place, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
+
+    @cython.cfunc
+    def cells_of(self, row: Row) -> cython.Py_ssize_t:
+        """Note the cell of each triple of entries; how many there are."""
+        layout: Layout = self.layout
+        n: cython.Py_ssize_t = row.entries
+        count: cython.Py_ssize_t = n * (n - 1) * (n - 2) // 6
+        at: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        if self.cells.shape[0] < count:
+            self.cells = np.zeros(count, np.longlong)
+        if self.place.shape[0] < n:
+            self.place, self.line = np.zeros(2 * n, np.longlong), np.zeros(2 * n, np.longlong)
+        cells: cython.longlong[::1] = self.cells
+        place: cython.longlong[::1] = self.place
+        own: cython.longlong
+        line: cython.longlong
+        for k in range(n):
+            place[k] = layout.start[row.feature[k]] + row.code[k]
+            self.line[k] = layout.pair(place[k], 0)
+        for k in range(2, n):
+            own = layout.triple(place[k], place[0], 0) - self.line[0]
+            for j in range(1, k):
+                line = (own + self.line[j]) * layout.classes + row.label
+                for i in range(j):
+                    cells[at] = line + place[i] * layout.classes
+                    at += 1
+        return count
+
+    @cython.cfunc
+    def add(self, row: Row, amount: cython.double):
+        k: cython.Py_ssize_t
+        for k in range(self.cells_of(row)):
+            self.weight[self.cells[k]] += amount
+
+    def clear(self, chosen):
+        """Hold no triples of the features chosen, a mask over slots."""
+        layout: Layout = self.layout
+        self.weight = without(
+            self.weight, layout, layout.triples_of(layout.used), layout.triples_with(chosen)
+        )
+
+    @cython.cfunc
+    def add_chosen(self, row: Row, amount: cython.double, chosen: cython.uchar[::1]):
+        """Add the triples that have one of the features chosen."""
+        at: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        self.cells_of(row)
+        for k in range(2, row.entries):
+            for j in range(1, k):
+                for i in range(j):
+                    if chosen[row.feature[k]] or chosen[row.feature[j]] or chosen[row.feature[i]]:
+                        self.weight[self.cells[at]] += amount
+                    at += 1
+
+    @cython.cfunc
+    def forget(self, row: Row, amount: cython.double, least: cython.double):
+        k: cython.Py_ssize_t
+        for k in range(self.cells_of(row)):
+            lower(self.weight, self.cells[k], amount, least)
+
+    @cython.cfunc
+    def clear_position(self, position: cython.longlong, label: cython.Py_ssize_t):
+        """Nothing of this class holds the value any more: no triple with it does."""
+        layout: Layout = self.layout
+        grid = np.asarray(self.weight).reshape(-1, layout.classes)[:, label]
+        starts: list = [int(layout.start[f]) for f in range(layout.features)] + [int(layout.positions)]
+        own: cython.longlong = layout.owner[position]
+        first: cython.longlong = (
+            layout.triple_start[own] + (position - layout.start[own]) * layout.pair_start[own]
+        )
+        grid[first : first + layout.pair_start[own]] = 0.0
+        p: cython.longlong
+        q: cython.longlong
+        for p in range(starts[own + 1], layout.positions):
+            # Pairs of the position with what is before it, then of what is between it and p with the position.
+            first = layout.triple(p, position, 0)
+            grid[first : first + layout.start[own]] = 0.0
+            for q in range(starts[own + 1], layout.start[layout.owner[p]]):
+                grid[layout.triple(p, q, position)] = 0.0
+
+    def pour(self, other: TripleCounts, targets, classes, factor: cython.double):
+        """Add another table, whose positions and classes are called `targets` and `classes` here."""
+        here: Layout = self.layout
+        there: Layout = other.layout
+        to: cython.longlong[::1] = targets
+        label: cython.longlong[::1] = classes
+        used: cython.longlong[::1] = there.positions_of(there.used)
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        high: cython.longlong
+        middle: cython.longlong
+        low: cython.longlong
+        source: cython.longlong
+        cell: cython.longlong
+        for a in range(used.shape[0]):
+            for b in range(a):
+                if there.owner[used[b]] == there.owner[used[a]]:
+                    break
+                for c in range(b):
+                    if there.owner[used[c]] == there.owner[used[b]]:
+                        break
+                    source = there.triple(used[a], used[b], used[c]) * there.classes
+                    high = max(to[used[a]], to[used[b]], to[used[c]])
+                    low = min(to[used[a]], to[used[b]], to[used[c]])
+                    middle = to[used[a]] + to[used[b]] + to[used[c]] - high - low
+                    cell = here.triple(high, middle, low) * here.classes
+                    for y in range(label.shape[0]):
+                        self.weight[cell + label[y]] += factor * other.weight[source + y]

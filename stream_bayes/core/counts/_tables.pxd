@@ -1,0 +1,39 @@
+from stream_bayes.core.encoding._bins cimport Bins
+from stream_bayes.core.values._cells cimport samples_of, take
+from stream_bayes.core.counts._families cimport FamilyTables
+from stream_bayes.core.counts._gaussians cimport Gaussians
+from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.counts._pairs cimport PairCounts
+from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.counts._pairs cimport TripleCounts
+from stream_bayes.core.counts._values cimport ValueCounts
+from stream_bayes.core.counts._window cimport Ring
+
+cdef class Tables:
+    cdef public double half_life
+    cdef public long long clock
+    cdef public long long origin
+    cdef public double unit
+    cdef public bint exact
+    cdef public Py_ssize_t labels
+    cdef public double[::1] class_weight
+    cdef public double[::1] class_samples
+    cdef public double[::1] class_peak
+    cdef public ValueCounts values
+    cdef public PairCounts pairs
+    cdef public TripleCounts triples
+    cdef public Gaussians gaussians
+    cdef public Bins bins
+    cdef public object discretizer
+    cdef public FamilyTables families
+    cdef public Ring window
+    cpdef tick(self, long long events)
+    cpdef add(self, Row row)
+    cpdef put(self, Row row, double unit)
+    cdef put_values(self, Row row, double unit)
+    cdef raise_peak(self, Row row)
+    cdef put_singles(self, Row row, double unit)
+    cpdef bint is_complete(self)
+    cpdef long long forget(self, Row row, double unit, long long at)
+    cpdef double unit_at(self, long long clock)
+    cpdef leave_exact(self)

@@ -1,0 +1,289 @@
+"""How many words were seen in how many messages, kept up to date one word at a time.
+
+Weights of values by class, and the loops that add one event to them, or take it back.
+
+weight[position, class]      present[feature, class]      classes innermost
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.encoding._prefetch import soon
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.values._cells import samples_of, take
+
+
+@cython.cclass
+class CountHistogram:
+    """Per class, how many words have been seen in how many messages: a list of buckets, sorted by count.
+
+    A word moves to the neighbouring bucket when it is counted once more, so an update costs a step, not a
+    search. With it, the evidence of all absent words is one term a bucket instead of one a word.
+    """
+
+    def __init__(self, classes: cython.Py_ssize_t, cells: cython.Py_ssize_t):
+        self.classes = classes
+        self.node_of = np.full(cells, -1, np.int32)
+        self.head = np.full(classes, -1, np.int32)
+        self.words = np.zeros(classes, np.longlong)
+        self.count = np.zeros(16)
+        self.later = np.zeros(16, np.int32)
+        self.earlier = np.zeros(16, np.int32)
+        self.number = np.zeros(16, np.int32)
+        self.unused = -1
+        self.fresh = np.zeros(classes, np.uint8)
+        self.absent = np.zeros(classes)
+        self.free_from(0)
+
+    def free_from(self, first: cython.Py_ssize_t):
+        """Chain the nodes from `first` on into the list of unused ones."""
+        node: cython.Py_ssize_t
+        for node in range(self.later.shape[0] - 1, first - 1, -1):
+            self.later[node] = self.unused
+            self.unused = cython.cast(cython.int, node)
+
+    @cython.cfunc
+    def new_node(
+        self, count: cython.double, before: cython.int, after: cython.int, label: cython.Py_ssize_t
+    ) -> cython.int:
+        if self.unused < 0:
+            size = self.later.shape[0]
+            self.count = np.resize(self.count, 2 * size)
+            self.later = np.resize(self.later, 2 * size)
+            self.earlier = np.resize(self.earlier, 2 * size)
+            self.number = np.resize(self.number, 2 * size)
+            self.free_from(size)
+        node: cython.int = self.unused
+        self.unused = self.later[node]
+        self.count[node] = count
+        self.number[node] = 0
+        self.earlier[node] = before
+        self.later[node] = after
+        if before >= 0:
+            self.later[before] = node
+        else:
+            self.head[label] = node
+        if after >= 0:
+            self.earlier[after] = node
+        return node
+
+    @cython.cfunc
+    def leave(self, node: cython.int, label: cython.Py_ssize_t):
+        """One word fewer in a bucket; an empty bucket is unlinked."""
+        self.number[node] -= 1
+        if self.number[node] > 0:
+            return
+        before: cython.int = self.earlier[node]
+        after: cython.int = self.later[node]
+        if before >= 0:
+            self.later[before] = after
+        else:
+            self.head[label] = after
+        if after >= 0:
+            self.earlier[after] = before
+        self.later[node] = self.unused
+        self.unused = node
+
+    @cython.cfunc
+    def move(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t, count: cython.double):
+        """The word of this cell has now been seen `count` times in the class."""
+        before: cython.int
+        after: cython.int
+        node: cython.int = -1
+        old: cython.int = self.node_of[cell]
+        self.fresh[label] = False
+        if old < 0 and count <= 0.0:
+            return
+        if old < 0:
+            self.words[label] += 1
+            before, after = -1, self.head[label]
+        elif count >= self.count[old]:
+            before, after = old, self.later[old]
+        else:
+            before, after = self.earlier[old], old
+        if count <= 0.0:
+            self.words[label] -= 1
+            self.node_of[cell] = -1
+            self.leave(old, label)
+            return
+        while after >= 0 and self.count[after] < count:
+            before, after = after, self.later[after]
+        while before >= 0 and self.count[before] > count:
+            before, after = self.earlier[before], before
+        if after >= 0 and self.count[after] == count:
+            node = after
+        elif before >= 0 and self.count[before] == count:
+            node = before
+        else:
+            node = self.new_node(count, before, after, label)
+        self.number[node] += 1
+        self.node_of[cell] = node
+        if old >= 0:
+            self.leave(old, label)
+
+    def load(self, weight: cython.double[::1]):
+        """Build the buckets from a whole table of weights, cell by cell, classes innermost."""
+        label: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        order: cython.longlong[::1]
+        for label in range(self.classes):
+            column = np.asarray(weight)[label :: self.classes]
+            held = np.flatnonzero(column)
+            # The largest first: each then goes straight to the head of the list.
+            order = held[np.argsort(-column[held], kind="stable")].astype(np.longlong)
+            for cell in range(order.shape[0]):
+                place: cython.Py_ssize_t = order[cell] * self.classes + label
+                self.move(place, label, weight[place])
+
+
+@cython.cclass
+class ValueCounts:
+    """Weights of (class, value), and of (class, feature present), with the number of values that hold samples."""
+
+    def __init__(self, layout: Layout, exact: cython.bint):
+        cells = layout.positions * layout.classes
+        self.layout = layout
+        self.exact = exact
+        self.weight = np.zeros(cells)
+        self.samples = self.weight if exact else np.zeros(cells)
+        self.present = np.zeros(layout.features * layout.classes)
+        self.present_samples = self.present if exact else np.zeros(layout.features * layout.classes)
+        self.held = np.zeros(layout.positions, np.uint8)
+        self.distinct = np.zeros(layout.features, np.longlong)
+        self.histogram = None
+        self.recount()
+
+    def recount(self):
+        """Find out anew which values hold samples, after the tables were filled from elsewhere."""
+        layout: Layout = self.layout
+        held = np.asarray(self.held)
+        # Samples are never negative, so a sum of 0 is nothing but zeros; and a product is faster than `any`.
+        held[:] = (
+            np.asarray(self.samples).reshape(layout.positions, layout.classes) @ np.ones(layout.classes) > 0
+        )
+        held[layout.positions_of(layout.declared)] = 1
+        self.distinct = np.diff(np.concatenate([[0], np.cumsum(held, dtype=np.longlong)])[self.bounds()])
+
+    def bounds(self):
+        """Where each feature's run begins, and where the last one ends."""
+        return np.append(np.asarray(self.layout.start), self.layout.positions)
+
+    def rebuild_histogram(self):
+        """Sort the words into buckets anew."""
+        histogram = CountHistogram(self.layout.classes, self.layout.positions * self.layout.classes)
+        histogram.load(self.weight)
+        self.histogram = histogram
+
+    @cython.cfunc
+    def foresee(self, row: Row, label: cython.Py_ssize_t):
+        """Ask for the cells of all values of a row at once; of many words, each is on a cache line of its own."""
+        if not cython.compiled:
+            return
+        layout: Layout = self.layout
+        stride: cython.Py_ssize_t = layout.classes
+        k: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        for k in range(row.entries):
+            position = layout.start[row.feature[k]] + row.code[k]
+            soon(cython.address(self.weight[position * stride + label]))
+
+    @cython.cfunc
+    def add(self, row: Row, unit: cython.double):
+        layout: Layout = self.layout
+        stride: cython.Py_ssize_t = layout.classes
+        y: cython.Py_ssize_t = row.label
+        k: cython.Py_ssize_t
+        f: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        amount: cython.double
+        self.foresee(row, y)
+        for k in range(row.entries):
+            f = row.feature[k]
+            position = layout.start[f] + row.code[k]
+            cell = position * stride + y
+            amount = row.amount[k] * row.weight
+            self.weight[cell] += amount * unit
+            self.present[f * stride + y] += amount * unit
+            if not self.exact:
+                self.samples[cell] += samples_of(amount)
+                self.present_samples[f * stride + y] += samples_of(amount)
+            if not self.held[position]:
+                self.held[position] = True
+                self.distinct[f] += 1
+        if self.histogram is not None:
+            sort_words(self, row)
+
+    def clear(self, chosen):
+        """Hold nothing of the features chosen, a mask over slots."""
+        layout: Layout = self.layout
+        places = np.asarray(chosen)[np.asarray(layout.owner)]
+        np.asarray(self.weight).reshape(-1, layout.classes)[places] = 0.0
+        np.asarray(self.samples).reshape(-1, layout.classes)[places] = 0.0
+        np.asarray(self.present).reshape(-1, layout.classes)[np.asarray(chosen)] = 0.0
+        np.asarray(self.present_samples).reshape(-1, layout.classes)[np.asarray(chosen)] = 0.0
+
+    @cython.cfunc
+    def missing_entry(self, row: Row, unit: cython.double, least: cython.double) -> cython.longlong:
+        """The first entry of the row that was never learned in this class, or -1; less than `least` is rounding."""
+        layout: Layout = self.layout
+        k: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        amount: cython.double
+        for k in range(row.entries):
+            cell = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
+            amount = row.amount[k] * row.weight
+            if self.samples[cell] < samples_of(amount) and self.samples[cell] != 1.0:
+                return k
+            if self.weight[cell] + least < amount * unit:
+                return k
+        return -1
+
+    @cython.cfunc
+    def forget(self, row: Row, unit: cython.double, least: cython.double):
+        layout: Layout = self.layout
+        stride: cython.Py_ssize_t = layout.classes
+        y: cython.Py_ssize_t = row.label
+        k: cython.Py_ssize_t
+        f: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        amount: cython.double
+        for k in range(row.entries):
+            f = row.feature[k]
+            position = layout.start[f] + row.code[k]
+            cell = position * stride + y
+            amount = row.amount[k] * row.weight
+            take(self.weight, self.samples, cell, amount, unit, least, self.exact)
+            take(self.present, self.present_samples, f * stride + y, amount, unit, least, self.exact)
+            if self.samples[cell] == 0.0 and row.code[k] >= layout.declared[f]:
+                for c in range(stride):
+                    if self.samples[position * stride + c] > 0.0:
+                        break
+                else:
+                    self.held[position] = False
+                    self.distinct[f] -= 1
+        if self.histogram is not None:
+            sort_words(self, row)
+
+
+@cython.cfunc
+def sort_words(values: ValueCounts, row: Row):
+    """Put the words of a row where their counts belong in the histogram of its class."""
+    layout: Layout = values.layout
+    histogram: CountHistogram = values.histogram
+    k: cython.Py_ssize_t
+    cell: cython.Py_ssize_t
+    for k in range(row.entries):
+        cell = (layout.start[row.feature[k]] + row.code[k]) * layout.classes + row.label
+        histogram.move(cell, row.label, values.weight[cell])
+    histogram.fresh[row.label] = False

@@ -1,0 +1,214 @@
+"""The ring behind a window: the newest encoded events, a column a feature, and the loops that fill and read it.
+
+    codes    column of feature 0: [ event | event | ... ] | column of feature 1 ... | room for more     -1: missing
+    numbers  column of feature 3: [ event | event | ... ] | ...                                        NaN: missing
+    label, weight, clock          [ event | event | ... ]
+
+Once every place is taken, the next event takes the oldest one's. A number is kept as it came and not as its bin, so
+that what is read back has the cuts as they are by then. An event that was taken back stays in its place with weight 0.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.values._cells import is_whole
+
+MISSING = cython.declare(cython.int, -1)
+CACHE_LINE = 64  # bytes
+
+
+def width_of(size, item_bytes):
+    """How long a column of so many items is: an odd number of cache lines, so that the places next to be filled, one
+    in each column, do not share the few places in the cache that a multiple of its size would leave them.
+    """
+    items = CACHE_LINE // item_bytes
+    return (-(-size // items) | 1) * items
+
+
+@cython.cclass
+class Ring:
+    """The newest `size` events as columns of codes and numbers.
+
+    `code_column` and `number_column` say in which column a slot's codes or numbers stand, -1 where it has none.
+    """
+
+    def __init__(self, size: cython.Py_ssize_t):
+        self.size = size
+        self.held = 0  # how many events there are
+        self.next = 0  # where the next one goes
+        self.code_column = np.zeros(0, np.longlong)
+        self.number_column = np.zeros(0, np.longlong)
+        self.codes = np.zeros((0, width_of(size, 4)), np.int32)
+        self.numbers = np.zeros((0, width_of(size, 8)))
+        self.label = np.zeros(size, np.int32)
+        self.weight = np.zeros(size)
+        self.clock = np.zeros(size, np.longlong)
+
+    def lay_out(self, code_column, number_column, codes: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
+        """Have so many columns, and say which slot has which; what is there keeps its column.
+
+        Events kept from before a feature was met lack it.
+        """
+        self.code_column = np.asarray(code_column, np.longlong)
+        self.number_column = np.asarray(number_column, np.longlong)
+        known: cython.Py_ssize_t = self.codes.shape[0]
+        if codes > known:
+            grown = np.zeros((codes, self.codes.shape[1]), np.int32)
+            grown[:known] = self.codes
+            grown[known:] = MISSING
+            self.codes = grown
+        elif codes < known:
+            self.codes = np.array(self.codes[:codes])
+        known = self.numbers.shape[0]
+        if numbers > known:
+            grown = np.zeros((numbers, self.numbers.shape[1]))
+            grown[:known] = self.numbers
+            grown[known:] = np.nan
+            self.numbers = grown
+        elif numbers < known:
+            self.numbers = np.array(self.numbers[:numbers])
+
+    @cython.ccall
+    def push(self, row: Row, clock: cython.longlong):
+        """Keep an event; all its slots have columns. Once the ring is full, the oldest event goes."""
+        k: cython.Py_ssize_t
+        column: cython.longlong
+        at: cython.Py_ssize_t = self.next
+        for k in range(self.codes.shape[0]):
+            self.codes[k, at] = MISSING
+        for k in range(self.numbers.shape[0]):
+            self.numbers[k, at] = float("nan")
+        for k in range(row.entries):
+            column = self.code_column[row.feature[k]]
+            if column >= 0:
+                self.codes[column, at] = row.code[k]
+        for k in range(row.numbers):
+            self.numbers[self.number_column[row.numeric_feature[k]], at] = row.number[k]
+        self.label[at] = row.label
+        self.weight[at] = row.weight
+        self.clock[at] = clock
+        self.next = at + 1 if at + 1 < self.size else 0
+        if self.held < self.size:
+            self.held += 1
+
+    @cython.cfunc
+    def place(self, index: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Where the event stands that has so many older ones before it."""
+        at: cython.Py_ssize_t = self.next - self.held + index
+        return at + self.size if at < 0 else at
+
+    @cython.ccall
+    def load(self, index: cython.Py_ssize_t, row: Row):
+        """Copy an event into a row, numbers as such; the oldest is number 0."""
+        f: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        code: cython.int
+        number: cython.double
+        at: cython.Py_ssize_t = self.place(index)
+        row.reserve(self.code_column.shape[0] + self.number_column.shape[0], self.number_column.shape[0])
+        for f in range(self.code_column.shape[0]):
+            if self.code_column[f] >= 0:
+                code = self.codes[self.code_column[f], at]
+                if code >= 0:
+                    row.feature[n] = f
+                    row.code[n] = code
+                    n += 1
+        row.entries = n
+        n = 0
+        for f in range(self.number_column.shape[0]):
+            if self.number_column[f] >= 0:
+                number = self.numbers[self.number_column[f], at]
+                if number == number:
+                    row.numeric_feature[n] = f
+                    row.number[n] = number
+                    n += 1
+        row.numbers = n
+        row.label = self.label[at]
+        row.weight = self.weight[at]
+        row.whole = is_whole(row.weight)
+        row.soft = False
+
+    @cython.ccall
+    def clock_of(self, index: cython.Py_ssize_t) -> cython.longlong:
+        """When an event was learned; the oldest is number 0."""
+        return self.clock[self.place(index)]
+
+    @cython.ccall
+    def find(self, row: Row) -> cython.Py_ssize_t:
+        """The number of the newest event equal to a row, -1 where there is none. Numbers count, their bins do not."""
+        index: cython.Py_ssize_t
+        for index in range(self.held - 1, -1, -1):
+            if self.equals(index, row):
+                return index
+        return -1
+
+    @cython.ccall
+    def find_at(self, clock: cython.longlong) -> cython.Py_ssize_t:
+        """The number of the event learned at that time, -1 where there is none. Clocks ascend."""
+        low: cython.Py_ssize_t = 0
+        high: cython.Py_ssize_t = self.held
+        middle: cython.Py_ssize_t
+        while low < high:
+            middle = (low + high) // 2
+            if self.clock[self.place(middle)] < clock:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self.held and self.clock[self.place(low)] == clock else -1
+
+    @cython.ccall
+    def equals(self, index: cython.Py_ssize_t, row: Row) -> cython.bint:
+        """Whether an event is what a row says, and was not taken back."""
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t = self.place(index)
+        column: cython.longlong
+        present: cython.Py_ssize_t = 0
+        if self.label[at] != row.label or self.weight[at] != row.weight or row.weight == 0.0:
+            return False
+        for k in range(row.entries):
+            column = self.column_of(self.code_column, row.feature[k])
+            if column >= 0:
+                if self.codes[column, at] != row.code[k]:
+                    return False
+                present += 1
+        for k in range(row.numbers):
+            column = self.column_of(self.number_column, row.numeric_feature[k])
+            if column < 0 or self.numbers[column, at] != row.number[k]:
+                return False
+            present += 1
+        for k in range(self.codes.shape[0]):
+            present -= self.codes[k, at] >= 0
+        for k in range(self.numbers.shape[0]):
+            present -= self.numbers[k, at] == self.numbers[k, at]
+        return present == 0
+
+    @cython.cfunc
+    def column_of(self, columns: cython.longlong[::1], slot: cython.Py_ssize_t) -> cython.longlong:
+        return columns[slot] if slot < columns.shape[0] else -1
+
+    @cython.ccall
+    def take_back(self, index: cython.Py_ssize_t):
+        """Let an event weigh nothing."""
+        self.weight[self.place(index)] = 0.0
+
+    @cython.ccall
+    def drop_oldest(self):
+        """Let the oldest event go."""
+        self.held -= 1
+
+    def in_order(self, columns):
+        """A copy of columns, events from the oldest to the newest."""
+        columns = np.asarray(columns)
+        start: cython.Py_ssize_t = self.place(0)
+        stop: cython.Py_ssize_t = start + self.held
+        if stop <= self.size:
+            return np.array(columns[..., start:stop], order="C")
+        return np.concatenate([columns[..., start : self.size], columns[..., : stop - self.size]], axis=-1)

@@ -1,0 +1,387 @@
+"""The online discretizer: cut points for numeric features, set from the events seen so far.
+
+Until a feature has its cut points its numbers wait: the class and the other features of their events are counted at
+once. When the cuts are set, the waiting numbers are counted, each in the bin it falls into. That is done again at
+twice, four times, ... as many numbers, for as long as the events that hold them are still kept; so the counts are
+always those of every event, as if the present cuts had been known from the beginning, and whatever was learned can be
+unlearned. Afterwards the cuts stay. Each feature has a schedule of its own, from its first number on, whenever in the
+stream that comes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
+from stream_bayes.core.encoding._features import Encoder, Feature
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.values.checks import expect
+from stream_bayes.errors import CannotMerge, NotLearned
+
+__all__ = ["MOST_BINS", "Discretizer"]
+
+Numbers = NDArray[np.float64]
+
+MOST_BINS = 20
+
+
+class Kept(NamedTuple):
+    """An event that is kept to be counted again: its entries without those of binned features, and its numbers."""
+
+    label: int
+    weight: float
+    clock: int
+    features: tuple[int, ...]
+    codes: tuple[int, ...]
+    slots: tuple[int, ...]
+    numbers: tuple[float, ...]
+
+
+class Discretizer:
+    """Sets the cut points of a store's numeric features.
+
+    Parameters
+    ----------
+    tables, encoder
+        The store's; the encoder's `bins` hold the cuts.
+    method
+        `"quantile"`, `"equal-width"` or `"mdl"`.
+    bins
+        The number of bins; None: 1.5 times the cube root of the numbers, at least 5 and at most 20.
+    after
+        After so many numbers of a feature its cuts are set first.
+    window
+        Cuts are set again at twice as many numbers, and so on, up to so many; events are kept until then.
+    declared
+        The cuts of features whose cuts are given, by name.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        encoder: Encoder,
+        method: str,
+        bins: int | None,
+        after: int,
+        window: int,
+        declared: Mapping[Any, Sequence[float]],
+    ) -> None:
+        self.tables = tables
+        self.encoder = encoder
+        self.bins: Any = tables.bins  # a store that makes a discretizer has Bins
+        self.method = method
+        self.wanted = bins
+        self.after = after
+        self.window = window
+        self.kept: list[Kept] = []
+        self.declared = declared
+        self.fixed = {encoder.features[name].slot for name in declared}
+        self.learned: dict[int, int] = {}  # how many numbers of a feature came while its cuts were open
+        # By slot, for features whose cuts are open: at how many numbers they are set.
+        self.due: dict[int, int] = {}
+        self.slides = False  # whether what is held is exactly what a window holds
+        self._row = Row()
+        self._met = 0  # features of the encoder that were looked at
+
+    def begin(self) -> None:
+        """Set the cuts that were declared, and open those of the other features."""
+        for name, cuts in self.declared.items():
+            self.set_cuts(self.encoder.features[name].slot, cuts, None)
+        self.tables.values.recount()
+        self.meet()
+
+    def meet(self) -> None:
+        """Open the cuts of features that are new to the encoder."""
+        for feature in self.unmet():
+            if feature.slot not in self.bins.cuts:
+                self.learned[feature.slot], self.due[feature.slot] = 0, self.after
+        self._met = len(self.encoder.nominal)
+        self._listen()
+
+    def unmet(self) -> list[Feature]:
+        """The features with numbers that are new to the encoder."""
+        return [feature for feature in self.encoder.nominal[self._met :] if feature.measured]
+
+    def _listen(self) -> None:
+        """Let the tables tell of numbers for as long as there are cuts to be set."""
+        self.tables.discretizer = self if self.due else None
+
+    def keep(self, row: Any) -> None:
+        """Take note of an event that was just learned; it may be the one after which cuts are set."""
+        waiting = self._waiting(row)
+        if not waiting:
+            return
+        self.kept.append(self._kept(row, int(self.tables.clock)))
+        for slot in waiting:
+            self.learned[slot] += 1
+        self.cut([slot for slot in waiting if self.learned[slot] >= self.due[slot]])
+
+    def _waiting(self, row: Any) -> list[int]:
+        """The slots of a row's numbers whose cuts are open."""
+        slots = np.asarray(row.numeric_feature)[: row.numbers].tolist()
+        return [slot for slot in slots if slot in self.due]
+
+    def _kept(self, row: Any, clock: int) -> Kept:
+        bare = self._row
+        self.bins.strip(row, bare)
+        n, m = bare.entries, bare.numbers
+        return Kept(
+            int(bare.label),
+            float(bare.weight),
+            clock,
+            tuple(np.asarray(bare.feature)[:n].tolist()),
+            tuple(np.asarray(bare.code)[:n].tolist()),
+            tuple(np.asarray(bare.numeric_feature)[:m].tolist()),
+            tuple(np.asarray(bare.number)[:m].tolist()),
+        )
+
+    def find(self, row: Any, at: int | None) -> int:
+        """The place of an event to be unlearned among those kept: the newest of equal ones, or the one of a time; -1
+        where the cuts of all its numbers stay.
+        """
+        if not self._waiting(row):
+            return -1
+        sought = self._kept(row, -1)
+        places = range(len(self.kept))
+        # What is taken back by its time is mostly old.
+        for place in reversed(places) if at is None else places:
+            kept = self.kept[place]
+            if kept[:2] == sought[:2] and kept[3:] == sought[3:] and at in (None, kept.clock):
+                return place
+        raise NotLearned("cannot unlearn a sample with these numbers: no such sample is held")
+
+    def cut(self, slots: Sequence[int]) -> None:
+        """Set the cuts of some features, and count the numbers that they have in the events kept anew."""
+        if not slots:
+            return
+        tables = self.tables
+        chosen = np.zeros(tables.values.layout.features, np.uint8)
+        chosen[list(slots)] = True
+        kept = [event for event in self.kept if any(chosen[slot] for slot in event.slots)]
+        rows = [self._numbers_of(event) for event in kept]
+        labels = np.array([event.label for event in kept], np.int32)
+        weights = np.array([event.weight for event in kept])
+        tables.clear(chosen.astype(bool), tables.window is not None and not self.slides)
+        for slot in slots:
+            having = np.array([slot in row for row in rows], bool)
+            values = np.array([row[slot] for row in rows if slot in row])
+            self.set_cuts(slot, *self._cuts(self.learned[slot], values, weights[having], labels[having]))
+        for event in kept:
+            tables.put_chosen(self._resolved(event), tables.unit_at(event.clock), chosen)
+        tables.mend()
+        for slot in slots:
+            self.due[slot] *= 2
+            if self.due[slot] > self.window:
+                del self.due[slot]
+        self._let_go()
+
+    def settle(self) -> None:
+        """Keep the cuts that are set as they are from now on; those of features that have none yet stay open."""
+        for slot in self.bins.cuts:
+            self.due.pop(slot, None)
+        self._let_go()
+
+    def settled(self) -> set[int]:
+        """The slots of the features whose cuts are set for good."""
+        return self.fixed | {slot for slot in self.bins.cuts if slot not in self.due}
+
+    def _let_go(self) -> None:
+        """Forget the events in which no number's cuts are open any more."""
+        self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]
+        self._listen()
+
+    @staticmethod
+    def _numbers_of(kept: Kept) -> dict[int, float]:
+        return dict(zip(kept.slots, kept.numbers, strict=True))
+
+    def _cuts(
+        self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]
+    ) -> tuple[list[float], tuple[float, float] | None]:
+        """A feature's cuts, and where its end bins end."""
+        wanted = self.wanted
+        if wanted is None:
+            wanted = min(max(round(1.5 * learned ** (1.0 / 3.0)), 5), MOST_BINS)
+        cuts = METHODS[self.method](values, weights, labels, wanted)
+        if len(cuts) + 1 >= len(np.unique(values)):
+            return cuts, None  # a bin for each value: there is nothing between them
+        return cuts, outer_edges(values, cuts)
+
+    def set_cuts(self, slot: int, cuts: Sequence[float], edges: tuple[float, float] | None) -> None:
+        """Give a feature its cuts. Nothing may be counted of it at that time."""
+        vocabulary = self.encoder.nominal[slot].vocabulary
+        vocabulary.restore(bin_names(cuts))
+        vocabulary.declared = len(cuts) + 1
+        self.bins.set(slot, cuts, edges)
+        layout = self.tables.values.layout
+        layout.used[slot] = layout.declared[slot] = len(cuts) + 1
+
+    def _resolved(self, kept: Kept) -> Row:
+        """An event kept as a row, its numbers in the bins as these are now."""
+        row = self._row
+        n, m = len(kept.features), len(kept.slots)
+        row.reserve(n + m, m)
+        row.feature[:n], row.code[:n] = np.array(kept.features, np.int32), np.array(kept.codes, np.int32)
+        row.numeric_feature[:m] = np.array(kept.slots, np.int32)
+        row.number[:m] = np.array(kept.numbers)
+        row.entries, row.numbers = n, m
+        row.label, row.weight = kept.label, kept.weight
+        row.whole = kept.weight == math.floor(kept.weight)
+        self.bins.resolve(row)
+        return row
+
+    def check_merge(self, other: Discretizer) -> None:
+        """Refuse to merge with other cuts."""
+        for feature in self.encoder.nominal:
+            theirs = other.encoder.features.get(feature.name)
+            if not feature.measured or theirs is None or not theirs.measured:
+                continue
+            cuts = self.bins.cuts.get(feature.slot), other.bins.cuts.get(theirs.slot)
+            if cuts[0] != cuts[1] and self._has_learned(feature.slot) and other._has_learned(theirs.slot):
+                shown = ["none yet" if known is None else list(known) for known in cuts]
+                raise CannotMerge(
+                    f"feature {feature.name!r} has the cut points {shown[0]} in one learner and {shown[1]} in the "
+                    "other; declare them in a schema, Numeric(cuts=[...]), so that learners can be merged"
+                )
+
+    def _has_learned(self, slot: int) -> bool:
+        return slot in self.bins.cuts or self.learned[slot] > 0
+
+    def adopt(self, other: Discretizer) -> None:
+        """Take over the other's cuts for features that have none here."""
+        for slot, cuts in other.bins.cuts.items():
+            own = self.encoder.features[other.encoder.nominal[slot].name].slot
+            if own not in self.bins.cuts:
+                self.set_cuts(own, cuts, other.bins.edges[slot])
+                self.learned[own], self.due[own] = 0, 0
+        self.tables.values.recount()
+
+    def join(self, other: Discretizer) -> None:
+        """Keep what the other keeps, too, under the codes here; cuts may be due now.
+
+        A feature that has its cuts for good there has them for good here.
+        """
+        self.kept += [self._translated(event, other.encoder) for event in other.kept]
+        for slot, learned in other.learned.items():
+            own = self.encoder.features[other.encoder.nominal[slot].name].slot
+            if own not in self.due:
+                continue
+            self.learned[own] += learned
+            if slot in other.due:
+                self.due[own] = max(self.due[own], other.due[slot])
+            else:
+                del self.due[own]
+        self._let_go()
+        while late := [slot for slot, due in self.due.items() if self.learned[slot] >= due]:
+            self.cut(sorted(late))
+
+    def _translated(self, kept: Kept, theirs: Encoder) -> Kept:
+        features = [theirs.nominal[slot] for slot in kept.features]
+        own = [self.encoder.features[feature.name] for feature in features]
+        codes = [
+            mine.vocabulary.find(feature.vocabulary.values[code])
+            for mine, feature, code in zip(own, features, kept.codes, strict=True)
+        ]
+        entries = sorted((mine.slot, code) for mine, code in zip(own, codes, strict=True))
+        numbers = sorted(
+            (self.encoder.features[theirs.nominal[slot].name].slot, number)
+            for slot, number in zip(kept.slots, kept.numbers, strict=True)
+        )
+        return Kept(
+            self.encoder.labels.find(theirs.labels.values[kept.label]),
+            kept.weight,
+            kept.clock,
+            tuple(slot for slot, _ in entries),
+            tuple(code for _, code in entries),
+            tuple(slot for slot, _ in numbers),
+            tuple(number for _, number in numbers),
+        )
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """The cuts, and the events kept, as JSON values."""
+        cuts = [[slot, list(self.bins.cuts[slot]), self.bins.edges[slot]] for slot in sorted(self.bins.cuts)]
+        return {
+            "open": [[slot, self.learned[slot], self.due[slot]] for slot in sorted(self.due)],
+            "cuts": [[slot, known, None if edges is None else list(edges)] for slot, known, edges in cuts],
+            "kept": [
+                [kept.label, kept.weight, kept.clock, list(kept.features), list(kept.codes), list(kept.slots),
+                 list(kept.numbers)]
+                for kept in self.kept
+            ],
+        }  # fmt: skip
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Take over a state, once the names are known and before the tables are made; what does not fit is refused."""
+        measured = {feature.slot for feature in self.encoder.nominal if feature.measured}
+        for slot, cuts, edges in saved["cuts"]:
+            expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
+            expect(edges is None or (_finite(edges) and len(edges) == 2), "the edges of its bins are none")
+            vocabulary = self.encoder.nominal[slot].vocabulary
+            expect(vocabulary.values == bin_names(cuts), "its bins are not those of its cuts")
+            expect(
+                slot not in self.fixed or self.bins.cuts[slot] == tuple(cuts), "its cuts are not the declared"
+            )
+            vocabulary.declared = len(cuts) + 1
+            self.bins.set(slot, [float(cut) for cut in cuts], None if edges is None else tuple(edges))
+        for slot in measured - set(self.bins.cuts):
+            expect(not self.encoder.nominal[slot].vocabulary.values, "a feature without cuts has bins")
+        self._load_open(saved["open"], measured - self.fixed)
+        self.kept = [self._checked(*record) for record in saved["kept"]]
+        expect(
+            all(any(slot in self.due for slot in event.slots) for event in self.kept),
+            "it keeps what it does not need",
+        )
+        self._listen()
+
+    def _load_open(self, saved: Sequence[Sequence[Any]], may_be: set[int]) -> None:
+        """Which features' cuts are open, how many of their numbers came, and when they are set next."""
+        self.learned, self.due = dict.fromkeys(may_be, 0), {}
+        for slot, learned, due in saved:
+            expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")
+            for count in (learned, due):
+                expect(type(count) is int and 0 <= count < 2**62, "a number of numbers is no count")
+            expect(learned < due, "cuts are open that are due")
+            self.learned[slot], self.due[slot] = learned, due
+        expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")
+        self._met = len(self.encoder.nominal)
+
+    def _checked(
+        self, label: Any, weight: Any, clock: Any, features: Any, codes: Any, slots: Any, numbers: Any
+    ) -> Kept:
+        nominal = self.encoder.nominal
+        expect(type(label) is int and 0 <= label < len(self.encoder.labels), "an event kept has no label")
+        expect(type(weight) in (int, float) and 0 < weight <= 2.0**53, "an event kept has no weight")
+        expect(type(clock) is int and 0 <= clock <= 2**62, "an event kept has no time")
+        expect(len(features) == len(codes) and len(slots) == len(numbers), "an event kept is cut short")
+        for slot, code in zip(features, codes, strict=True):
+            expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
+            expect(not nominal[slot].measured, "an event kept has a bin in place of a number")
+            expect(
+                type(code) is int and 0 <= code < len(nominal[slot].vocabulary), "an event kept has no value"
+            )
+        for slot in slots:
+            expect(type(slot) is int and 0 <= slot < len(nominal), "an event kept has an unknown feature")
+            expect(nominal[slot].measured, "an event kept has a number for a nominal feature")
+        expect(_rise(features) and _rise(slots) and _finite(numbers), "an event kept is out of order")
+        numbers = tuple(float(number) for number in numbers)
+        return Kept(label, float(weight), clock, tuple(features), tuple(codes), tuple(slots), numbers)
+
+
+def _finite(numbers: Any) -> bool:
+    return all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+
+
+def _rise(numbers: Any) -> bool:
+    return all(low < high for low, high in pairwise(numbers))
+
+
+def _ascend(cuts: Any) -> bool:
+    return _finite(cuts) and _rise(cuts)

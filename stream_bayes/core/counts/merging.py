@@ -1,0 +1,172 @@
+"""Adding what one store holds to another: names first, then tables, whose codes are translated by name.
+
+Equal codes of two stores mean nothing; only names do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts.families import pour
+from stream_bayes.core.counts.state import MOMENTS, grid, vocabularies
+from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.errors import CannotMerge
+
+__all__ = ["know_names", "merge_names", "merge_tables"]
+
+Array = NDArray[Any]
+
+
+def merge_names(mine: Encoder, theirs: Encoder) -> None:
+    """Give everything that another encoder names a code here: all of it, or, raising `CannotMerge`, nothing."""
+    mine.rollback()
+    try:
+        for y in theirs.labels.values:
+            mine.name_label(y)
+        for feature in theirs.features.values():
+            own = mine.name_feature(feature.name, feature.measured)
+            if own.measured != feature.measured:
+                raise CannotMerge(
+                    f"feature {feature.name!r} is nominal in one learner and numeric in the other"
+                )
+        for feature in theirs.nominal:
+            if feature.measured:
+                continue  # its bins are those of its cuts
+            own = mine.features[feature.name].vocabulary
+            _merge_vocabulary(f"feature {feature.name!r}", own, feature.vocabulary, mine.created)
+    except BaseException:
+        mine.rollback()
+        raise
+
+
+def know_names(mine: Encoder, theirs: Encoder) -> None:
+    """Give everything that another encoder names the code it has there; what is named here has the same code there.
+
+    Values past a limit share the code that they share there. The caller makes room.
+    """
+    mine.rollback()
+    for y in theirs.labels.values[len(mine.labels) :]:
+        mine.name_label(y)
+    for feature in list(theirs.features.values())[len(mine.features) :]:
+        mine.name_feature(feature.name, feature.measured)
+    for own, other in zip(mine.nominal, theirs.nominal, strict=False):
+        for value in [] if other.measured else other.vocabulary.values[len(own.vocabulary) :]:
+            own.vocabulary.add(value)
+            mine.created.append(own.vocabulary)
+
+
+def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables) -> None:
+    """Add another store's tables to tables that have room for all it names. The older of two fading ones is aged."""
+    if not theirs.exact:
+        mine.leave_exact()
+    mine.tick(max(0, theirs.clock - mine.clock))
+    factor = 1.0
+    if mine.half_life:
+        mine.rescale()
+        recent = mine.clock - theirs.origin < 1000 * mine.half_life  # what is older weighs nothing
+        factor = 1.0 / theirs.unit_at(mine.clock) if recent else 0.0
+    labels = np.array([encoder.labels.lookup(y) for y in other.labels.values], np.longlong)
+    _add(mine.class_weight, theirs.class_weight, 1, labels, factor=factor)
+    peaks = np.asarray(mine.class_peak)
+    peaks[labels] = np.maximum(peaks[labels], factor * np.asarray(theirs.class_peak)[: len(labels)])
+    _merge_values(encoder, mine, other, theirs, labels, factor)
+    _merge_numbers(encoder, mine, other, theirs, labels, factor)
+    if mine.families is not None and theirs.families is not None:
+        pour(encoder, mine.families, other, theirs.families, factor)
+    mine.raise_peaks()
+
+
+def _merge_values(
+    encoder: Encoder, tables: Tables, other: Encoder, their_tables: Tables, labels: Array, factor: float
+) -> None:
+    mine, theirs = tables.values, their_tables.values
+    runs = [encoder.features[feature.name].slot for feature in other.nominal]
+    targets = np.zeros(theirs.layout.positions, np.longlong)
+    positions = theirs.layout.positions_of(np.asarray(theirs.layout.used)[: len(runs)])
+    own = vocabularies(encoder)
+    targets[positions] = np.fromiter(
+        (
+            mine.layout.start[run] + own[run].find(value)
+            for run, vocabulary in zip(runs, vocabularies(other), strict=True)
+            for value in vocabulary.values
+        ),
+        np.longlong,
+        len(positions),
+    )
+    here, there = mine.layout.classes, theirs.layout.classes
+    rows = np.array(runs, np.longlong)
+    _add(mine.weight, theirs.weight, here, labels, there, targets[positions], positions, factor)
+    _add(mine.present, theirs.present, here, labels, there, rows, slice(len(rows)), factor)
+    if not mine.exact:
+        _add(mine.samples, theirs.samples, here, labels, there, targets[positions], positions)
+        _add(mine.present_samples, theirs.present_samples, here, labels, there, rows, slice(len(rows)))
+        _add(tables.class_samples, their_tables.class_samples, 1, labels)
+    if tables.pairs is not None:
+        tables.pairs.pour(their_tables.pairs, targets, labels, factor)
+    if tables.triples is not None:
+        tables.triples.pour(their_tables.triples, targets, labels, factor)
+    tables.mend()
+
+
+def _merge_numbers(
+    encoder: Encoder, tables: Tables, other: Encoder, their_tables: Tables, labels: Array, factor: float
+) -> None:
+    mine, theirs = tables.gaussians, their_tables.gaussians
+    if not other.numeric:
+        return
+    rows = np.array([encoder.features[feature.name].slot for feature in other.numeric])
+    cells = np.ix_(rows, labels)
+    known = len(other.numeric)
+    there = {name: grid(getattr(theirs, name), theirs.classes)[:known, : len(labels)] for name in MOMENTS}
+    here = {name: grid(getattr(mine, name), mine.classes) for name in MOMENTS}
+    weight = here["weight"][cells] + factor * there["weight"]
+    share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
+    away = there["mean"] - here["mean"][cells]
+    # Chan, Golub and LeVeque: the means part by `away`, which adds to the squared deviations.
+    here["peak"][cells] = np.maximum(here["peak"][cells], there["peak"])
+    here["m2"][cells] += factor * there["m2"] + here["weight"][cells] * share * away * away
+    here["mean"][cells] += away * share
+    if not mine.exact:
+        here["samples"][cells] += there["samples"]
+    here["weight"][cells] = weight
+
+
+def _add(
+    mine: Any,
+    theirs: Any,
+    here: int,
+    labels: Array,
+    there: int = 1,
+    rows: Any = slice(None),
+    their_rows: Any = slice(None),
+    factor: float = 1.0,
+) -> None:
+    """Add one table to another, rows and classes translated. With a stride of 1 the table is one row of classes."""
+    own = np.asarray(mine)
+    if here == 1:
+        own[labels] += factor * np.asarray(theirs)[: len(labels)]
+        return
+    source = grid(theirs, there)[their_rows][:, : len(labels)]
+    grid(own, here)[np.ix_(rows, labels)] += factor * source
+
+
+def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: list[Any]) -> None:
+    """Give each value of another vocabulary a code here. Where values would share one, the order of events decided
+    which, so there is no merging.
+    """
+    if mine.limit is not None:
+        union = len({*mine.values, *theirs.values})
+        if mine.other >= 0 or theirs.other >= 0 or union > mine.limit:
+            raise CannotMerge(
+                f"{what} has passed max_values={mine.limit}, or would by merging: which values share <other> depends "
+                "on the order of events, so these learners cannot be merged"
+            )
+    for value in theirs.values:
+        if value not in mine:
+            mine.add(value)
+            created.append(mine)

@@ -1,0 +1,97 @@
+"""From codes back to names: what tables hold, and what of a sample they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts.state import grid
+from stream_bayes.core.encoding._features import Encoder
+
+__all__ = ["name_of_failed", "weights_by_name"]
+
+
+def weights_by_name(encoder: Encoder, tables: Tables) -> dict[tuple[Any, ...], Any]:
+    """Every weight above 0 under its names, in fresh samples, as `CountStore.by_name` tells."""
+    labels = encoder.labels.values
+    unit = tables.unit
+    named: dict[tuple[Any, ...], Any] = {}
+    for code, label in enumerate(labels):
+        if tables.class_samples[code] > 0:
+            named[(label,)] = tables.class_weight[code] / unit
+    layout = tables.values.layout
+    weight = grid(tables.values.weight, layout.classes)
+    places = []
+    for run, feature in enumerate(encoder.nominal):
+        for code, value in enumerate(feature.vocabulary.values):
+            position = layout.start[run] + code
+            places.append((feature.name, value))
+            for y in np.flatnonzero(weight[position]):
+                named[(*places[-1], labels[y])] = float(weight[position, y]) / unit
+    used = [len(feature.vocabulary) for feature in encoder.nominal]
+    if tables.pairs is not None:
+        cells = zip(layout.pairs_of(used), _together(used, 2), strict=True)
+        _name_cells(grid(tables.pairs.weight, layout.classes), cells, unit, named, places, labels)
+    if tables.triples is not None:
+        cells = zip(layout.triples_of(used), _together(used, 3), strict=True)
+        _name_cells(grid(tables.triples.weight, layout.classes), cells, unit, named, places, labels)
+    numbers = tables.gaussians
+    for feature in encoder.numeric:
+        for code, label in enumerate(labels):
+            cell = feature.slot * layout.classes + code
+            if numbers.weight[cell] > 0:
+                moments = (numbers.weight[cell] / unit, numbers.mean[cell], numbers.m2[cell] / unit)
+                named[feature.name, label] = moments
+    return named
+
+
+def _together(used: list[int], size: int) -> Iterator[tuple[int, ...]]:
+    """The numbers of the values, counted through all features, that make up each pair or triple."""
+    ends = list(accumulate(used))
+    owner = [run for run, codes in enumerate(used) for _ in range(codes)]
+
+    def under(number: int, more: int) -> Iterator[tuple[int, ...]]:
+        if more == 0:
+            yield (number,)
+            return
+        for earlier in range(ends[owner[number]] - used[owner[number]]):
+            yield from ((number, *rest) for rest in under(earlier, more - 1))
+
+    for number in range(len(owner)):
+        yield from under(number, size - 1)
+
+
+def _name_cells(
+    weight: Any,
+    cells: Iterable[Any],
+    unit: float,
+    named: dict[tuple[Any, ...], Any],
+    places: Any,
+    labels: Any,
+) -> None:
+    """Add the weights of pairs or triples under their names, in the order of names."""
+    for cell, numbers in cells:
+        for y in np.flatnonzero(weight[cell]):
+            parts = sorted((places[number] for number in numbers), key=repr)
+            named[(*chain.from_iterable(parts), labels[y])] = float(weight[cell, y]) / unit
+
+
+def name_of_failed(encoder: Encoder, row: Any, failed: int) -> str:
+    """Say which part of a row it was that tables refused to forget: an entry, a number, -2, the sample itself, or -3,
+    its values together.
+    """
+    label = encoder.labels.values[row.label]
+    if failed == -3:
+        return f"these values together with weight {row.weight} in class {label!r}"
+    if failed == -2:
+        return f"a sample of class {label!r} with weight {row.weight}"
+    if failed >= row.entries:
+        feature = encoder.numeric[row.numeric_feature[failed - row.entries]]
+        return f"{feature.name!r} = {row.number[failed - row.entries]} in class {label!r}"
+    feature = encoder.nominal[row.feature[failed]]
+    value = feature.vocabulary.values[row.code[failed]]
+    return f"{feature.name!r} = {value!r} with weight {row.amount[failed] * row.weight} in class {label!r}"

@@ -1,0 +1,352 @@
+r"""A count store's names and clock as JSON values, and back, with everything checked; its tables: `tables_state`.
+
+{"meta": {"order": 1, "clock": 12, "origin": 0, "exact": true, "labels": ["no", "yes"],
+          "features": ["sky", "wind"], "numeric": [false, true],     in the order they were met
+          "vocabularies": ["grey\nblue"], "other": [false]},
+ "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
+            "pairs", "triples": (cells, C), "beside": (codes * features, C),
+            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
+
+A count store's tables as arrays, and back, with everything checked.
+
+Tables are written without their spare room: the codes of the first feature, then of the second, classes innermost;
+of pairs the triangle that `_layout` draws, of triples the tetrahedron. Arrays of samples are there unless all weights
+were whole, `beside` where the store has it. The kernels run unchecked, so nothing enters the tables from here that
+was not looked at.
+
+Copying is what a stream waits for. Tables that were loaded have no spare room: they are filled as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._layout import Layout, gather, gather_pairs
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.encoding._features import Encoder, RowEncoder
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.values import OTHER, Value, packed, tagged_many, unpacked, untagged_many
+from stream_bayes.errors import BadState
+
+__all__ = [
+    "MOMENTS",
+    "SAMPLES_OF",
+    "Names",
+    "check_shapes",
+    "clock_state",
+    "grid",
+    "load_arrays",
+    "load_clock",
+    "load_names",
+    "sizes",
+    "table_arrays",
+    "vocabularies",
+]
+
+Array = NDArray[Any]
+
+MOMENTS = ("weight", "mean", "m2", "peak", "samples")  # of numeric features; samples only where they differ
+SAMPLES_OF = {  # which weights each array of samples belongs to
+    "class_samples": "class_weight",
+    "samples": "weight",
+    "present_samples": "present",
+    "numeric_samples": "numeric_weight",
+}
+MOST_HALF_LIVES = 256  # between origin and clock: the tables are rescaled before
+
+
+def grid(flat: Any, classes: int) -> Array:
+    """A flat table as a view with a row a cell and a column a class."""
+    return np.asarray(flat).reshape(-1, classes)
+
+
+def vocabularies(encoder: Encoder) -> list[Vocabulary]:
+    """The vocabulary of each run of positions."""
+    return [feature.vocabulary for feature in encoder.nominal]
+
+
+def sizes(encoder: Encoder) -> tuple[Array, Array]:
+    """How many codes each nominal feature has, and how many of them were declared."""
+    known = vocabularies(encoder)
+    used = np.fromiter((len(vocabulary) for vocabulary in known), np.longlong, len(known))
+    declared = np.fromiter((vocabulary.declared for vocabulary in known), np.longlong, len(known))
+    return used, declared
+
+
+def clock_state(tables: Tables) -> dict[str, Any]:
+    """When it is, and since when the tables have been on their present scale."""
+    return {"clock": tables.clock, "origin": tables.origin, "exact": bool(tables.exact)}
+
+
+def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
+    """Set empty tables to a saved time."""
+    clock, origin, exact = meta["clock"], meta["origin"], meta["exact"]
+    expect(
+        type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is no clock"
+    )
+    expect(type(exact) is bool, "it does not say whether its counts are exact")
+    if tables.half_life:
+        expect(not exact, "it lacks the sample counts that fading needs")
+        expect(clock - origin <= MOST_HALF_LIVES * tables.half_life, "its clock is too far from its origin")
+    else:
+        expect(origin == 0, "it fades, the learner does not")
+    if not exact:
+        tables.leave_exact()
+    tables.clock, tables.origin = clock, origin
+    tables.unit = tables.unit_at(clock)
+
+
+class Names(NamedTuple):
+    """Labels, features and vocabularies in the order of their codes, as they were at one moment.
+
+    Nothing is copied. A list of values only grows, since a value's code never changes, so how long it was tells what
+    was in it; and copying a million references to strings takes longer than copying their counts.
+    """
+
+    labels: tuple[list[Value], int]
+    features: list[tuple[Value, bool]]
+    vocabularies: list[tuple[list[Value], int]]
+    other: list[bool]
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> Self:
+        """Those that an encoder has now."""
+        known = vocabularies(encoder)
+        return cls(
+            (encoder.labels.values, len(encoder.labels)),
+            [(feature.name, bool(feature.measured)) for feature in encoder.features.values()],
+            [(v.values, v.other if v.other >= 0 else len(v)) for v in known],
+            [v.other >= 0 for v in known],
+        )
+
+    def state(self) -> dict[str, Any]:
+        """All of them as JSON values."""
+        return {
+            "labels": tagged_many(self.labels[0][: self.labels[1]]),
+            "features": tagged_many(name for name, _ in self.features),
+            "numeric": [numeric for _, numeric in self.features],
+            "vocabularies": [packed(values[:length]) for values, length in self.vocabularies],
+            "other": self.other,
+        }
+
+
+def load_names(encoder: Encoder, meta: Mapping[str, Any]) -> None:
+    """Give everything that a state names its code, in a fresh encoder."""
+    _load_vocabulary(encoder.labels, untagged_many(meta["labels"]), False)
+    names, kinds = untagged_many(meta["features"]), meta["numeric"]
+    expect(len(names) == len(kinds) == len(set(names)), "its features are not distinct")
+    expect(all(type(kind) is bool for kind in kinds), "a feature is neither nominal nor numeric")
+    known = [(feature.name, bool(feature.measured)) for feature in encoder.features.values()]
+    given = list(zip(names, kinds, strict=True))
+    expect(given[: len(known)] == known, "its features are not the declared ones")
+    may_grow = isinstance(encoder, RowEncoder) and not encoder.declared
+    expect(may_grow or len(given) == len(known), "it has features that are not declared")
+    for name, numeric in given[len(known) :]:
+        encoder.name_feature(name, numeric)
+    encoder.created.clear()
+    runs = vocabularies(encoder)
+    expect(len(runs) == len(meta["vocabularies"]) == len(meta["other"]), "a vocabulary is missing")
+    for vocabulary, values, other in zip(runs, meta["vocabularies"], meta["other"], strict=True):
+        _load_vocabulary(vocabulary, unpacked(values), other)
+
+
+def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object) -> None:
+    declared = list(vocabulary.values)
+    expect(type(other) is bool, "a vocabulary's mark of shared values is neither true nor false")
+    expect(values[: len(declared)] == declared, f"it does not begin with the declared values {declared!r}")
+    expect(not vocabulary.closed or len(values) == len(declared), "it holds values beyond the declared ones")
+    expect(
+        vocabulary.limit is None or len(values) <= vocabulary.limit, "it holds more values than max_values"
+    )
+    expect(not other or len(values) == vocabulary.limit, "values share <other> before max_values was reached")
+    expect(vocabulary.restore(values), "a vocabulary names a value twice")
+    if other:
+        vocabulary.add(OTHER)
+
+
+ANY_SIGN = ("numeric_mean",)
+FRACTIONS = ("class_peak", "numeric_mean", "numeric_m2", "numeric_peak")  # also where all weights are whole
+ROUNDING = 1e-9  # of the largest magnitude held: what is promised of floats
+AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A flat table of so many classes, and the cells of it that are in use."""
+
+    table: Any
+    classes: int
+    cells: slice | Array
+
+    @property
+    def size(self) -> int:
+        """How many cells are in use."""
+        if isinstance(self.cells, slice):
+            return len(range(*self.cells.indices(len(self.table) // self.classes)))
+        return len(self.cells)
+
+    def copied(self, labels: int) -> Array:
+        """The cells in use, without the spare classes; never a view, for the tables go on changing."""
+        if isinstance(self.cells, slice):
+            return np.array(grid(self.table, self.classes)[self.cells, :labels], order="C")
+        out = np.empty((len(self.cells), labels))
+        gather(self.table, self.cells, self.classes, out)
+        return out
+
+    def fill(self, array: Array) -> None:
+        """Put an array into the cells in use."""
+        grid(self.table, self.classes)[self.cells, : array.shape[1]] = array
+
+
+@dataclass(frozen=True)
+class _SparsePairs(_Part):
+    """Pairs among spare room: their cells are found while they are copied, and not listed before."""
+
+    layout: Layout
+    used: Array
+
+    @property
+    def size(self) -> int:
+        return int(Layout(self.used, self.used, self.used, 1).pairs)
+
+    def copied(self, labels: int) -> Array:
+        out = np.empty((self.size, labels))
+        gather_pairs(self.table, self.layout, self.used, out)
+        return out
+
+    def fill(self, array: Array) -> None:
+        grid(self.table, self.classes)[self.layout.pairs_of(self.used), : array.shape[1]] = array
+
+
+def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
+    """Each table by name."""
+    used, _ = sizes(encoder)
+    values, layout, numbers = tables.values, tables.values.layout, tables.gaussians
+    classes, runs = layout.classes, slice(len(used))
+    compact = len(used) == layout.features and bool((np.asarray(layout.room) == used).all())
+    positions = slice(layout.positions) if compact else layout.positions_of(used)
+    found = {
+        "class_weight": _Part(tables.class_weight, len(tables.class_weight), slice(None)),
+        "class_peak": _Part(tables.class_peak, len(tables.class_peak), slice(None)),
+        "weight": _Part(values.weight, classes, positions),
+        "present": _Part(values.present, classes, runs),
+    }
+    if not tables.exact:
+        found["class_samples"] = _Part(tables.class_samples, len(tables.class_samples), slice(None))
+        found["samples"] = _Part(values.samples, classes, positions)
+        found["present_samples"] = _Part(values.present_samples, classes, runs)
+    if tables.pairs is not None:
+        pairs = tables.pairs.weight
+        found["pairs"] = (
+            _Part(pairs, classes, slice(layout.pairs))
+            if compact
+            else _SparsePairs(pairs, classes, slice(0), layout, used)
+        )
+        if tables.pairs.beside is not None:
+            rows = layout.positions_of(used)[:, None] * layout.features
+            found["beside"] = _Part(tables.pairs.beside, classes, (rows + np.arange(len(used))).reshape(-1))
+    if tables.triples is not None:
+        triples = slice(layout.triples) if compact else layout.triples_of(used)
+        found["triples"] = _Part(tables.triples.weight, classes, triples)
+    if encoder.numeric:
+        measured = slice(len(encoder.numeric))
+        for name in MOMENTS[: 4 if tables.exact else 5]:
+            found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
+    return found
+
+
+def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
+    """The tables, without their spare room."""
+    labels = len(encoder.labels)
+    return {name: part.copied(labels) for name, part in _parts(encoder, tables).items()}
+
+
+def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> None:
+    """Refuse names without arrays to go with them, before any room is made for what they claim."""
+    used, _ = sizes(encoder)
+    labels = len(encoder.labels)
+    expect(
+        np.shape(arrays["weight"]) == (int(used.sum()), labels),
+        "its values do not match its table of weights",
+    )
+    expect(np.shape(arrays["present"]) == (len(used), labels), "its features do not match its tables")
+    compact = Layout(used, used, used, 1)
+    if order >= 2:
+        expect(np.shape(arrays["pairs"]) == (compact.pairs, labels), "its values do not match its pairs")
+    if order >= 3:
+        expect(
+            np.shape(arrays["triples"]) == (compact.triples, labels), "its values do not match its triples"
+        )
+    if encoder.numeric:
+        expect(
+            np.shape(arrays["numeric_weight"]) == (len(encoder.numeric), labels), "its numbers do not match"
+        )
+
+
+def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -> None:
+    """Fill tables that have just the room for it."""
+    labels = len(encoder.labels)
+    if tables.pairs is not None and "beside" in arrays:
+        tables.pairs.count_beside()
+    expected = _parts(encoder, tables)
+    expect(set(arrays) == set(expected), f"its arrays are {sorted(arrays)}, expected {sorted(expected)}")
+    for name, part in expected.items():
+        part.fill(_checked(name, arrays[name], (part.size, labels), exact=tables.exact))
+    for name, weight in SAMPLES_OF.items():
+        if name in expected:
+            alone = (arrays[name] == 0) & (arrays[weight] > 0)
+            expect(not bool(alone.any()), f"{weight} holds weight that no sample has")
+    # A feature's weights, summed in another order than the class's, may round to a little more than these.
+    most = np.asarray(tables.class_peak) * (1.0 if tables.exact else 1.0 + ROUNDING)
+    expect(
+        bool((tables.heaviest() <= most).all()), "a class weighs more than it is said to have ever weighed"
+    )
+    tables.values.recount()
+    if tables.values.histogram is not None:
+        tables.values.rebuild_histogram()
+    if tables.pairs is not None and tables.pairs.beside is None:
+        expect(tables.is_complete(), "it lacks the table beside its pairs that missing values need")
+
+
+def _checked(name: str, array: object, shape: tuple[int, int], *, exact: bool) -> Array:
+    """An array of a state, once it cannot do any harm."""
+    if not isinstance(array, np.ndarray):
+        raise BadState(f"the state does not fit: {name} is no array")
+    expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")
+    expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
+    least, are_whole = _survey(array)
+    expect(least > -math.inf, f"{name} holds numbers that are not finite")
+    expect(name in ANY_SIGN or least >= 0, f"{name} holds negative numbers")
+    expect(are_whole or not name.endswith("samples"), f"{name} holds fractions of samples")
+    expect(
+        are_whole or not exact or name in FRACTIONS,
+        f"{name} holds fractions, but its counts are said to be whole",
+    )
+    return array
+
+
+def _survey(array: Array) -> tuple[float, bool]:
+    """The least number, -inf if one is not finite; and whether all are whole.
+
+    In pieces that stay in the cache: an array of tables is read from memory once, and no second one is made of it.
+    """
+    flat = array.reshape(-1)
+    rounded = np.empty(min(len(flat), AT_ONCE))
+    least, are_whole = 0.0, True
+    for start in range(0, len(flat), AT_ONCE):
+        piece = flat[start : start + AT_ONCE]
+        least_here, most_here = float(piece.min()), float(piece.max())
+        if not (least_here > -math.inf and most_here < math.inf):  # a NaN makes both NaN
+            return -math.inf, False
+        least = min(least, least_here)
+        if are_whole:
+            np.floor(piece, out=rounded[: len(piece)])
+            are_whole = np.array_equal(piece, rounded[: len(piece)])
+    return least, are_whole

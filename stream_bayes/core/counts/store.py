@@ -1,0 +1,303 @@
+"""The count store: names, tables and clock of a learner, as one thing that adds, takes back, merges and fades.
+
+A store of order 1 counts (class, value); order 2 counts (class, value, value) too, order 3 also triples. Whatever is
+learned is learned here, and the tables grow in `room.py`; what is predicted from it is a reading's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts.families import (
+    configurations_met,
+    families_arrays,
+    families_state,
+    load_families,
+)
+from stream_bayes.core.counts.merging import merge_names, merge_tables
+from stream_bayes.core.counts.names import name_of_failed, weights_by_name
+from stream_bayes.core.counts.room import GrowingTables
+from stream_bayes.core.counts.state import (
+    Names,
+    check_shapes,
+    clock_state,
+    load_arrays,
+    load_clock,
+    load_names,
+    table_arrays,
+)
+from stream_bayes.core.counts.window import Window
+from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadWeight, CannotMerge, NotLearned
+
+__all__ = ["CountStore", "StoreContent"]
+
+Array = NDArray[Any]
+
+
+class StoreContent(NamedTuple):
+    """Everything a store held at one moment: copies of its tables, and names that never change."""
+
+    clock: dict[str, Any]
+    names: Names
+    parts: dict[str, Any]
+    arrays: dict[str, Array]
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON values under "meta" and arrays under "arrays"."""
+        return {"meta": self.clock | self.names.state() | self.parts, "arrays": self.arrays}
+
+
+class CountStore(GrowingTables):
+    """Weighted counts of classes, values and pairs of values: a commutative group under merge.
+
+    Parameters
+    ----------
+    encoder
+        Names to codes: a `RowEncoder` or a `BagEncoder`. The store owns it from now on.
+    order
+        1 counts values by class, 2 pairs of values too, 3 also triples.
+    half_life
+        The number of learned events after which a sample weighs half; None keeps everything.
+    memory_budget
+        The most bytes that tables and names may take; growth past it raises `BudgetExceeded` and changes nothing.
+    binning
+        Where the encoder has bins: how their cuts are set, as `Discretizer` takes it.
+    word_histogram
+        Keep how many words were seen in how many messages, for models that also judge the absent words.
+    window
+        Keep so many of the newest events, encoded; None: none.
+
+    Notes
+    -----
+    Memory: 8 bytes for each class and value (16 with fractional weights or fading), 32 for each class and numeric
+    feature, from order 2 on also 8 for each class and pair of values, and for each class, value and other feature, in
+    order 3 also 8 for each class and triple of values, with up to as much again in each direction as room to grow; and
+    about 40 bytes a value for its name's code.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.encoding._features import RowEncoder
+    >>> from stream_bayes.core.encoding._vocabulary import Vocabulary
+    >>> store = CountStore(RowEncoder(Vocabulary()))
+    >>> store.learn({"sky": "grey"}, "rain")
+    >>> store.learn({"sky": "blue"}, "sun", 2.0)
+    >>> store.by_name()["sky", "blue", "sun"]
+    2.0
+    """
+
+    # -- one event at a time ------------------------------------------------------------------------------------------
+
+    def learn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> None:
+        """Encode a sample and add it: all of it, or, where anything is refused, nothing."""
+        self.tables.add(self.encode(x, y, weight))
+
+    def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
+        """The row of a sample that is about to be learned, with room for everything it names."""
+        return self.admitted(x, self.encoder.encode(x, y, weight))
+
+    def admitted(self, x: Mapping[Any, Any], row: Any) -> Any:
+        """A sample's row, just encoded, with room for everything it names."""
+        families = self.tables.families
+        brings = self.memory_budget is not None and families is not None and families.brings(row)
+        if self.encoder.created or brings or (self.tables.exact and not row.whole):
+            if row.weight == 0.0:
+                return self._without_weight(x, row.label)
+            self.make_room(row.whole, lambda families: families.brought(row))
+        return row
+
+    def _without_weight(self, x: Mapping[Any, Any], label: int) -> Any:
+        """The row of a sample of weight 0, which names nothing: what is new in it is left out."""
+        self.encoder.rollback()
+        row = self.encoder.lookup(x)
+        row.label = label if label < len(self.encoder.labels) else -1
+        row.weight = 0.0
+        return row
+
+    def add(self, row: Any) -> None:
+        """Add an encoded sample, whose codes have room."""
+        self.tables.add(row)
+
+    def unlearn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int | None = None) -> None:
+        """Take back exactly what learning the same sample added when the clock stood `at`."""
+        row = self.encoder.unlearned(x, y, weight)
+        self.forget(row, at)
+
+    def forget(self, row: Any, at: int | None = None) -> None:
+        """Take an encoded row back."""
+        tables = self.tables
+        if at is not None and (
+            isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock
+        ):
+            raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
+        place = -1
+        if row.numbers and tables.discretizer is not None:
+            place = tables.discretizer.find(row, at)
+        learned, kept = int(tables.clock) if at is None else at, -1
+        if self.window is not None and row.weight > 0.0:
+            kept = self._kept(self.window, row, at)
+            learned = self.window.clock_of(kept) if kept >= 0 else learned
+        failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at), learned)
+        if failed != -1:
+            faded = (
+                "; with half_life samples have faded, and what was added when the clock stood at clock is taken back "
+                "with unlearn_one(x, y, at=clock)"
+            )
+            raise NotLearned(
+                f"cannot unlearn {name_of_failed(self.encoder, row, failed)}: no such sample is held"
+                f"{faded if tables.half_life and at is None else ''}"
+            )
+        if place >= 0 and self.discretizer is not None:
+            del self.discretizer.kept[place]
+        if self.window is not None and kept >= 0:
+            self.window.take_back(kept)
+
+    def _kept(self, window: Window, row: Any, at: int | None) -> int:
+        """The place of an event to be unlearned in the window, -1 where it is older than that."""
+        kept = window.find(row, at)
+        if kept < 0 and (at is None or self.slides):
+            older = (
+                "those before them were taken back as they left"
+                if self.slides
+                else "for an older one say when it was learned, at=what `clock` said right after"
+            )
+            raise NotLearned(
+                f"cannot unlearn this sample: it is not among the {len(window)} recent events; {older}"
+            )
+        return kept
+
+    def advance(self, events: int) -> None:
+        """Let time pass: so many events happened that were not learned here."""
+        if isinstance(events, bool) or not isinstance(events, int) or not 0 <= events < 2**61:
+            raise BadWeight(f"advance takes a whole number of events of at least 0, not {shown(events)}")
+        if self.tables.clock + events >= 2**62:
+            raise BadWeight(f"the clock stands at {self.tables.clock} and ends at 2**62")
+        self.tables.tick(events)
+
+    def fade(self, factor: float) -> None:
+        """Multiply every weight by a factor between 0 and 1."""
+        if not 0.0 <= factor <= 1.0:
+            raise BadWeight(f"a fading factor lies between 0 and 1, not {factor!r}")
+        self.tables.leave_exact()
+        self.tables.scale(factor)
+
+    # -- the newest events --------------------------------------------------------------------------------------------
+
+    def keep_newest(self, size: int) -> None:
+        """Keep so many of the newest events, encoded; to be asked of a store that holds nothing yet."""
+        self.window = Window(self.encoder, size)
+        self._lay_out_tightly(self._columns())
+        self.window.make_room()
+        self.tables.window = self.window.ring
+
+    def slide(self, size: int) -> None:
+        """Hold the newest events alone: `forget_older` takes back what is older than so many."""
+        self.keep_newest(size + 1)  # the one that is to go is there until it is taken back
+        self.slides = True
+        if self.discretizer is not None:
+            self.discretizer.slides = True
+
+    def forget_older(self) -> None:
+        """Take back the oldest event where there is one more than are to be held."""
+        window = self.window
+        if window is None or len(window) < window.size:
+            return
+        row = window.row(0, self._oldest)
+        if row.weight > 0.0:  # or it was unlearned
+            self.forget(row, window.clock_of(0))
+        window.drop_oldest()
+
+    # -- merging ----------------------------------------------------------------------------------------------------
+
+    def merge(self, other: CountStore) -> None:
+        """Add everything another store holds, by name. The older of two fading stores is aged first.
+
+        Raises `CannotMerge` or `BudgetExceeded` with nothing changed.
+        """
+        if self.tables.half_life != other.tables.half_life or self.order != other.order:
+            raise CannotMerge("only stores of the same order and half_life can be merged")
+        if self.window is not None:
+            raise CannotMerge(
+                "what is counted from the recent events depends on their order, which merging would not keep"
+            )
+        mine, theirs = self.discretizer, other.discretizer
+        if mine is not None and theirs is not None:
+            mine.check_merge(theirs)
+        merge_names(self.encoder, other.encoder)
+        self.make_room(
+            bool(other.tables.exact),
+            lambda families: configurations_met(self.encoder, families, other.encoder, other.tables.families),
+        )
+        if mine is not None and theirs is not None:
+            mine.adopt(theirs)
+        merge_tables(self.encoder, self.tables, other.encoder, other.tables)
+        if mine is not None and theirs is not None:
+            mine.join(theirs)
+
+    # -- reading and keeping ------------------------------------------------------------------------------------------
+
+    def by_name(self) -> dict[tuple[Any, ...], float]:
+        """Every weight above 0 under its names, in fresh samples: `{(label,): n, (feature, value, label): n, ...}`.
+
+        Pairs are under `(feature, value, feature, value, label)`, in the order of names; numeric features under
+        `(feature, label)` as (weight, mean, sum of squared deviations). Two stores that hold the same are equal here.
+        """
+        return weights_by_name(self.encoder, self.tables)
+
+    def content(self) -> StoreContent:
+        """Everything held now, for a snapshot: `content().state()` may be written while this store goes on."""
+        parts: dict[str, Any] = {} if self.discretizer is None else {"bins": self.discretizer.state()}
+        arrays = table_arrays(self.encoder, self.tables)
+        if self.window is not None:
+            arrays |= self.window.arrays()
+        if self.tables.families is not None:
+            parts["families"] = families_state(self.tables.families)
+            arrays |= families_arrays(self.tables.families, self.encoder)
+        clock = {"order": self.order} | clock_state(self.tables)
+        return StoreContent(clock, Names.of(self.encoder), parts, arrays)
+
+    def state(self) -> dict[str, Any]:
+        """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
+        return self.content().state()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Fill an empty store of the same configuration from a state; whatever is wrong with it raises `BadState`."""
+        with refusing_bad_state():
+            meta, arrays = state["meta"], state["arrays"]
+            expect(meta["order"] == self.order, f"it holds counts of order {meta['order']}, not {self.order}")
+            load_names(self.encoder, meta)
+            if self.discretizer is not None:
+                self.discretizer.load(meta["bins"])
+            load_clock(self.tables, meta)
+            check_shapes(self.encoder, self.order, arrays)
+            self._lay_out_tightly(self._columns())
+            beside = {name for name in arrays if name.startswith(("window_", "family_"))}
+            load_arrays(self.encoder, self.tables, {n: a for n, a in arrays.items() if n not in beside})
+            read = self._load_events(arrays) | self._load_families(meta, arrays)
+            expect(read == beside, f"its arrays hold {sorted(beside)}, expected {sorted(read)}")
+
+    def _load_events(self, arrays: Mapping[str, Array]) -> set[str]:
+        if self.window is None:
+            return set()
+        self.window.load(arrays, int(self.tables.clock))
+        expect(not self.slides or len(self.window) < self.window.size, "it holds more events than it may")
+        return set(self.window.arrays())
+
+    def _load_families(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> set[str]:
+        if "families" not in meta:
+            return set()
+        codes = self._codes_of_families()
+        self.tables.families = load_families(self.tables, self.encoder, meta["families"], arrays, codes)
+        return set(families_arrays(self.tables.families, self.encoder))
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> CountStore:
+        """A store over a fresh encoder, with the settings that the saved one had, filled from its state."""
+        store = cls(encoder, **settings)
+        store.load(state)
+        return store

@@ -1,0 +1,284 @@
+"""The recent events as columns of codes: what searches, refilled tables, exact forgetting and drift checks read.
+
+A window keeps the newest events that were learned, encoded, with the clock at which each was. Pushing one writes a
+code a feature; reading them out gives contiguous columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._window import Ring, width_of
+from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.values.checks import expect
+from stream_bayes.errors import NotLearned
+
+__all__ = ["Columns", "Window"]
+
+SPARE_COLUMNS = (
+    4  # one more for each so many, so that features met one by one do not move the columns each time
+)
+ROW_BYTES = 4 + 8 + 8  # a label, a weight and a clock
+CODE_BYTES, NUMBER_BYTES = 4, 8
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Events from the oldest to the newest, copied out of a window; nothing that is learned later changes them.
+
+    Parameters
+    ----------
+    codes
+        int32, a row a slot and a column an event, so that a feature's codes are contiguous; -1 is missing.
+    labels, weights, clocks
+        Of each event its label's code, its weight as it was learned, and the clock right after.
+    """
+
+    codes: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    clocks: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class Window:
+    """The newest `size` events of a learner as columns of codes.
+
+    Parameters
+    ----------
+    encoder
+        Whose codes they are. Where it has bins, numbers are kept as numbers, and read in the bins as these are then.
+    size
+        How many events are kept.
+
+    Notes
+    -----
+    Memory: 4 bytes an event and nominal feature, 8 an event and numeric feature, 20 an event besides; room for `size`
+    events is taken from the beginning. Pushing costs a store a feature.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.encoding._features import RowEncoder
+    >>> from stream_bayes.core.encoding._vocabulary import Vocabulary
+    >>> from stream_bayes.core.counts.store import CountStore
+    >>> store = CountStore(RowEncoder(Vocabulary()), window=2)
+    >>> for sky in ["grey", "blue", "grey"]:
+    ...     store.learn({"sky": sky}, "dry")
+    >>> recent = store.window.freeze()
+    >>> recent.codes.tolist(), recent.clocks.tolist()
+    ([[1, 0]], [2, 3])
+    """
+
+    def __init__(self, encoder: Encoder, size: int) -> None:
+        self.encoder = encoder
+        self.ring = Ring(size)
+
+    @property
+    def size(self) -> int:
+        """How many events are kept at most."""
+        return int(self.ring.size)
+
+    def __len__(self) -> int:
+        return int(self.ring.held)
+
+    # -- room -------------------------------------------------------------------------------------------------------
+
+    def make_room(self, spare: bool = True) -> None:
+        """Give every feature of the encoder a column, with some columns to spare or none."""
+        codes, numbers = self._slots()
+        ring = self.ring
+        met = len(codes) == len(ring.code_column) and len(numbers) == len(ring.number_column)
+        if met and (spare or (len(ring.codes) == sum(codes) and len(ring.numbers) == sum(numbers))):
+            return
+        code_column, number_column = (_extended(known, slots) for known, slots in
+                                      ((ring.code_column, codes), (ring.number_column, numbers)))  # fmt: skip
+        wide = [_room(len(have), int(column.max(initial=-1)) + 1, spare)
+                for have, column in ((ring.codes, code_column), (ring.numbers, number_column))]  # fmt: skip
+        ring.lay_out(code_column, number_column, *wide)
+
+    def _slots(self) -> tuple[list[bool], list[bool]]:
+        """For each slot of either kind whether it has codes, or numbers."""
+        encoder = self.encoder
+        codes = [not feature.measured for feature in encoder.nominal]
+        if encoder.bins is not None:
+            return codes, [bool(feature.measured) for feature in encoder.nominal]
+        return codes, [True] * len(encoder.numeric)
+
+    def bytes_needed(self, spare: bool) -> int:
+        """What the window takes once every feature of the encoder has its column, with some to spare or none."""
+        codes, numbers = self._slots()
+        ring = self.ring
+        wide = _room(len(ring.codes), sum(codes), spare), _room(len(ring.numbers), sum(numbers), spare)
+        return _bytes(self.size, *wide)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the columns."""
+        return _bytes(self.size, len(self.ring.codes), len(self.ring.numbers))
+
+    # -- events -----------------------------------------------------------------------------------------------------
+
+    def push(self, row: Row, clock: int) -> None:
+        """Keep an event just learned; once the window is full, the oldest goes."""
+        self.ring.push(row, clock)
+
+    def row(self, index: int, into: Row) -> Row:
+        """An event as a row; the oldest is number 0. Its numbers are in the bins as these are now."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"the window holds {len(self)} events, not one with the number {index}")
+        self.ring.load(index, into)
+        if into.numbers and self.encoder.bins is not None:
+            self.encoder.bins.resolve(into)
+        return into
+
+    def rows(self) -> Iterator[tuple[Row, int]]:
+        """Each event that was not taken back, the oldest first, with its clock; the row is used again for the next."""
+        row = Row()
+        for index in range(len(self)):
+            if self.row(index, row).weight > 0.0:
+                yield row, self.clock_of(index)
+
+    def find(self, row: Row, at: int | None) -> int:
+        """The number of an event to be unlearned: the newest of equal ones, or the one of a time; -1 if it is older.
+
+        Raises `NotLearned` where another event was learned then.
+        """
+        if at is None:
+            return int(self.ring.find(row))
+        index = int(self.ring.find_at(at))
+        inside = len(self) > 0 and at >= self.clock_of(0)
+        if inside and (index < 0 or not self.ring.equals(index, row)):
+            raise NotLearned(f"cannot unlearn a sample at {at}: no such sample was learned then")
+        return index
+
+    def clock_of(self, index: int) -> int:
+        """When an event was learned."""
+        return int(self.ring.clock_of(index))
+
+    def take_back(self, index: int) -> None:
+        """Let an event weigh nothing from now on."""
+        self.ring.take_back(index)
+
+    def drop_oldest(self) -> None:
+        """Let the oldest event go."""
+        if not len(self):
+            raise IndexError("the window is empty")
+        self.ring.drop_oldest()
+
+    @property
+    def oldest_clock(self) -> int | None:
+        """When the oldest event was learned, None where there is none."""
+        return self.clock_of(0) if len(self) else None
+
+    # -- columns ------------------------------------------------------------------------------------------------------
+
+    def freeze(self) -> Columns:
+        """The events that were not taken back as contiguous columns of codes, numbers as the bins of now."""
+        ring, bins = self.ring, self.encoder.bins
+        weights = ring.in_order(ring.weight)
+        held = np.flatnonzero(weights > 0.0)
+        whole = len(held) == len(weights)
+        codes = np.full((len(ring.code_column), len(held)), -1, np.int32)
+        for slot, column in enumerate(np.asarray(ring.code_column).tolist()):
+            if column >= 0:
+                known = ring.in_order(np.asarray(ring.codes)[column])
+                codes[slot] = known if whole else known[held]
+        if bins is not None:
+            for slot, column in enumerate(np.asarray(ring.number_column).tolist()):
+                if column >= 0 and slot in bins.cuts:
+                    numbers = ring.in_order(np.asarray(ring.numbers)[column])[held]
+                    binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
+                    codes[slot] = np.where(np.isnan(numbers), -1, binned)
+        return Columns(codes, ring.in_order(ring.label)[held], weights[held], ring.in_order(ring.clock)[held])
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything kept, the oldest event first, a row a feature that has codes, or numbers."""
+        ring = self.ring
+        codes, numbers = (
+            int(np.max(column, initial=-1)) + 1 for column in (ring.code_column, ring.number_column)
+        )
+        return {
+            "window_codes": ring.in_order(np.asarray(ring.codes)[:codes]),
+            "window_numbers": ring.in_order(np.asarray(ring.numbers)[:numbers]),
+            "window_labels": ring.in_order(ring.label),
+            "window_weights": ring.in_order(ring.weight),
+            "window_clocks": ring.in_order(ring.clock),
+        }
+
+    def load(self, arrays: Mapping[str, Any], clock: int) -> None:
+        """Fill an empty window, whose encoder knows all names, from a state; what does not fit is refused."""
+        self.make_room()
+        ring, encoder = self.ring, self.encoder
+        labels, weights, clocks = (arrays[f"window_{name}"] for name in ("labels", "weights", "clocks"))
+        codes, numbers = arrays["window_codes"], arrays["window_numbers"]
+        rows = len(labels)
+        expect(rows <= self.size, f"its window holds {rows} events, more than {self.size}")
+        slots = self._slots()
+        _check("labels", labels, np.int32, (rows,))
+        _check("weights", weights, np.float64, (rows,))
+        _check("clocks", clocks, np.int64, (rows,))
+        _check("codes", codes, np.int32, (sum(slots[0]), rows))
+        _check("numbers", numbers, np.float64, (sum(slots[1]), rows))
+        expect(bool(((labels >= 0) & (labels < len(encoder.labels))).all()), "an event kept has no label")
+        # NaN is not between these either.
+        expect(bool(((weights >= 0.0) & (weights <= 2.0**53)).all()), "an event kept has no weight")
+        expect(bool((clocks[1:] > clocks[:-1]).all()), "the events kept are out of order")
+        expect(rows == 0 or bool(clocks[0] > 0 and clocks[-1] <= clock), "an event kept has no time")
+        kinds = (feature for feature in encoder.nominal if not feature.measured)
+        for column, feature in zip(codes, kinds, strict=True):
+            known = len(feature.vocabulary)
+            expect(bool(((column >= -1) & (column < known)).all()), "an event kept has an unknown value")
+        expect(not bool((np.abs(numbers) > 1e100).any()), "an event kept has a number that is too large")
+        held = slice(rows)
+        np.asarray(ring.label)[held], np.asarray(ring.weight)[held] = labels, weights
+        np.asarray(ring.clock)[held] = clocks
+        np.asarray(ring.codes)[: len(codes), held] = codes
+        np.asarray(ring.numbers)[: len(numbers), held] = numbers
+        ring.held, ring.next = rows, rows % self.size
+
+
+def _extended(known: Any, has_column: list[bool]) -> NDArray[np.int64]:
+    """Which column each slot has, the ones known so far as they are."""
+    columns = np.full(len(has_column), -1, np.int64)
+    columns[: len(known)] = np.asarray(known)
+    following = int(columns.max(initial=-1)) + 1
+    for slot in range(len(known), len(has_column)):
+        if has_column[slot]:
+            columns[slot] = following
+            following += 1
+    return columns
+
+
+def _room(have: int, needed: int, spare: bool) -> int:
+    """How many columns there are to be."""
+    if not spare:
+        return needed
+    if needed <= have:
+        return have
+    return needed if have == 0 else needed + needed // SPARE_COLUMNS
+
+
+def _bytes(size: int, codes: int, numbers: int) -> int:
+    columns = CODE_BYTES * codes * width_of(size, CODE_BYTES) + NUMBER_BYTES * numbers * width_of(
+        size, NUMBER_BYTES
+    )
+    return int(columns) + ROW_BYTES * size
+
+
+def _check(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
+    """Refuse an array of another type or shape before it is read."""
+    fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
+    expect(fits, f"window_{name} is no {np.dtype(dtype)} array of shape {shape}")
+    expect(
+        dtype is not np.float64 or not bool(np.isinf(array).any()), f"window_{name} holds infinite numbers"
+    )

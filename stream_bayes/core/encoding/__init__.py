@@ -1,0 +1,1 @@
+"""From an event to codes: vocabularies, bins, bags of words."""

@@ -1,0 +1,149 @@
+"""Bags of words to integer codes: the encoder of text."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+from stream_bayes.core.encoding._vocabulary import Foresight, Vocabulary
+from stream_bayes.core.values.inputs import no_bag, read_count
+from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.errors import BadValue, NotLearned, UnknownFeature
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._features import (
+        Encoder,
+        Feature,
+        as_dict,
+        as_double,
+        read_weight,
+        whole_products,
+    )
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.values._cells import is_whole
+
+UNSEEN = cython.declare(cython.int, -2)
+ONE = 1
+LARGEST_COUNT = cython.declare(cython.double, 9007199254740992.0)  # 2^53: beyond, counts are not exact
+BAG = "<bag of words>"  # what the one feature of a bag is called, in messages and states
+
+
+@cython.cclass
+class BagEncoder(Encoder):
+    """Events that are bags of words, `{token: count}`. Every token is a value of one feature, slot 0, which is what
+    the row's `feature` holds from the start.
+
+    Parameters
+    ----------
+    labels, tokens
+        The vocabularies of the class and of the tokens.
+    declared
+        Only the tokens given are counted; others are ignored, or refused if `refuse` is set.
+    threshold
+        None keeps counts as they are; a number keeps only whether the count is above it.
+    """
+
+    def __init__(
+        self, labels, tokens, declared: cython.bint = False, refuse: cython.bint = False, threshold=None
+    ):
+        Encoder.__init__(self, labels, declared, refuse)
+        self.tokens = tokens
+        self.foresight = Foresight()
+        self.add_feature(BAG, tokens)
+        self.binary = threshold is not None
+        self.threshold = 0.0 if threshold is None else threshold
+
+    def unlearned(self, x, y, w) -> Row:
+        """The row of a bag to be unlearned; what was never learned is refused."""
+        row: Row = self.row
+        row.weight = read_weight(w)
+        row.label = self.known_label(y)
+        self.read(x, False)
+        if row.whole:
+            row.whole = is_whole(row.weight)
+        elif row.weight != 1.0:
+            row.whole = whole_products(row)
+        if row.entries < len(x) and not self.declared:
+            for token, count in x.items():
+                if not is_missing(count) and count > self.threshold and self.tokens.lookup(token) == UNSEEN:
+                    raise NotLearned(f"cannot unlearn token {token!r}: it was never learned")
+        return row
+
+    @cython.cfunc
+    def read(self, x, learning: cython.bint):
+        """Fill the row from `x`, in the dict's order."""
+        row: Row = self.row
+        n: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t = -1
+        code: cython.int
+        count: cython.double
+        tokens: Vocabulary = self.tokens
+        foresight: Foresight = self.foresight
+        beyond: cython.Py_ssize_t = -1
+        if isinstance(x, (str, bytes)):
+            raise no_bag(x)
+        event: dict = as_dict(x)
+        row.entries = 0
+        row.numbers = 0
+        row.whole = True
+        row.reserve(len(event), 0)
+        foresight.look(tokens, event)
+        codes: cython.int[::1] = row.code
+        amounts: cython.double[::1] = row.amount
+        for token, value in event.items():
+            k += 1
+            if value is ONE:  # most counts are, and then nothing need be converted or checked
+                count = 1.0
+            elif type(value) is int or type(value) is float:
+                count = as_double(value)
+            else:
+                count = read_count(token, value)
+            if self.binary:
+                if not count > self.threshold:
+                    continue
+                count = 1.0
+            elif count != 1.0:
+                if not (0.0 < count <= LARGEST_COUNT):
+                    if count == 0.0 or count != count:
+                        continue
+                    raise BadValue(
+                        f"token {token!r}: a count must be finite and at least 0, and at most 2**53, not {shown(value)}"
+                    )
+                if not is_whole(count):
+                    row.whole = False
+            code = foresight.recall(tokens, k, token)
+            if code < 0:
+                code = self.meet_token(token, learning)
+                if code < 0:
+                    continue
+            if code == tokens.other:
+                # All the words past the limit are one word to the tables, and so one entry of the row.
+                if beyond >= 0:
+                    if not self.binary:
+                        amounts[beyond] += count
+                    continue
+                beyond = n
+            codes[n] = code
+            amounts[n] = count
+            n += 1
+        row.entries = n
+
+    def name_feature(self, name, numeric: cython.bint) -> Feature:
+        """The bag itself: there is no other feature."""
+        return self.features[name]
+
+    def meet_token(self, token, learning: cython.bint):
+        """The code of a token not met before, `UNSEEN` where it gets none."""
+        if self.declared:
+            if not isinstance(token, str):
+                raise BadValue(f"tokens are str where a schema is declared, not {shown(token)}")
+            if self.refuse:
+                raise UnknownFeature(f"token {token!r} is not declared in the schema")
+            return UNSEEN
+        plain = token if type(token) is str else canonical(token)
+        if learning:
+            return self.tokens.encode(plain, self.created)
+        return UNSEEN if plain is token else self.tokens.lookup(plain)

@@ -1,0 +1,15 @@
+from stream_bayes.core.encoding._rows cimport Row
+
+cdef class Bins:
+    cdef public Py_ssize_t most
+    cdef public dict cuts
+    cdef public dict edges
+    cdef long long[::1] first
+    cdef long long[::1] count
+    cdef double[::1] low
+    cdef double[::1] high
+    cdef double[::1] cut
+    cdef unsigned char[::1] soft
+    cpdef Py_ssize_t code_of(self, Py_ssize_t slot, double number)
+    cdef double inside_of(self, Py_ssize_t slot, Py_ssize_t code, double number)
+    cpdef resolve(self, Row row)

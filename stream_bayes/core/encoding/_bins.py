@@ -1,0 +1,142 @@
+"""Numbers to the codes of bins: where a number falls, and how far into its bin.
+
+    cuts of a feature     c0        c1   c2                    one bin more than cuts, each from its cut up to the next
+    codes              0  |    1    | 2  |    3
+    inside                   0...1                             how far into its bin a number is, for predictions
+
+Learning counts a number in its bin alone, so counts stay whole. Predicting reads between bins: a number near the edge
+of its bin is read partly from the neighbour, as if each bin were a hump that falls off to both sides (a quadratic
+B-spline over the cuts). A feature with a bin for each of its values is read as it was counted.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Row
+
+
+@cython.cclass
+class Bins:
+    """The cut points of binned features, by slot.
+
+    Parameters
+    ----------
+    most
+        The number of bins that a feature has at most: so many positions are kept free for it.
+    """
+
+    def __init__(self, most: cython.Py_ssize_t):
+        self.most = most
+        self.cuts = {}
+        self.edges = {}
+        self.lay_out()
+
+    def set(self, slot, cuts, edges):
+        """Give a feature its cuts; `edges` are where its end bins end, or None for a bin a value."""
+        self.cuts[slot] = tuple(cuts)
+        self.edges[slot] = edges
+        self.lay_out()
+
+    def lay_out(self):
+        """Write all cuts into one array."""
+        size = max(self.cuts, default=-1) + 1
+        self.first = np.zeros(size, np.longlong)
+        self.count = np.full(size, -1, np.longlong)
+        self.low = np.zeros(size)
+        self.high = np.zeros(size)
+        self.soft = np.zeros(size, np.uint8)
+        flat: list = []
+        for slot, cuts in self.cuts.items():
+            self.first[slot] = len(flat)
+            self.count[slot] = len(cuts)
+            flat.extend(cuts)
+            if self.edges[slot] is not None:
+                self.low[slot], self.high[slot] = self.edges[slot]
+                self.soft[slot] = True
+        self.cut = np.array(flat, np.float64)
+
+    @cython.ccall
+    def code_of(self, slot: cython.Py_ssize_t, number: cython.double) -> cython.Py_ssize_t:
+        """The number of cuts that are not above a number."""
+        low: cython.Py_ssize_t = self.first[slot]
+        high: cython.Py_ssize_t = low + self.count[slot]
+        middle: cython.Py_ssize_t
+        while low < high:
+            middle = (low + high) // 2
+            if self.cut[middle] <= number:
+                low = middle + 1
+            else:
+                high = middle
+        return low - self.first[slot]
+
+    @cython.cfunc
+    def inside_of(
+        self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t, number: cython.double
+    ) -> cython.double:
+        """How far into its bin a number is, from 0 to 1; -1 where bins are read as they were counted."""
+        if not self.soft[slot]:
+            return -1.0
+        first: cython.Py_ssize_t = self.first[slot]
+        low: cython.double = self.low[slot] if code == 0 else self.cut[first + code - 1]
+        high: cython.double = self.high[slot] if code == self.count[slot] else self.cut[first + code]
+        if not low < high:
+            return 0.5
+        return min(max((number - low) / (high - low), 0.0), 1.0)
+
+    def strip(self, row: Row, into: Row):
+        """Copy a row without the entries that its numbers have become."""
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        into.reserve(row.entries, row.numbers)
+        for k in range(row.entries):
+            if row.feature[k] < self.count.shape[0] and self.count[row.feature[k]] >= 0:
+                continue
+            into.feature[n] = row.feature[k]
+            into.code[n] = row.code[k]
+            n += 1
+        for k in range(row.numbers):
+            into.numeric_feature[k] = row.numeric_feature[k]
+            into.number[k] = row.number[k]
+        into.entries = n
+        into.numbers = row.numbers
+        into.label = row.label
+        into.weight = row.weight
+        into.whole = row.whole
+
+    @cython.ccall
+    def resolve(self, row: Row):
+        """Add an entry for each number of a row whose feature has its cuts."""
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = row.entries
+        at: cython.Py_ssize_t = 0
+        slot: cython.Py_ssize_t
+        ordered: cython.bint = True
+        row.reserve(row.entries + row.numbers, row.numbers)
+        for k in range(row.numbers):
+            slot = row.numeric_feature[k]
+            if slot >= self.count.shape[0] or self.count[slot] < 0:
+                continue
+            row.feature[n] = slot
+            row.code[n] = self.code_of(slot, row.number[k])
+            if n > 0 and row.feature[n - 1] > slot:
+                ordered = False
+            n += 1
+        row.entries = n
+        if not ordered:
+            row.sort()
+        row.soft = False
+        for k in range(n):
+            slot = row.feature[k]
+            row.inside[k] = -1.0
+            while at < row.numbers and row.numeric_feature[at] < slot:
+                at += 1
+            if at < row.numbers and row.numeric_feature[at] == slot:
+                row.inside[k] = self.inside_of(slot, row.code[k], row.number[at])
+                row.soft = row.soft or row.inside[k] >= 0.0

@@ -1,0 +1,431 @@
+"""Values to integer codes, one event at a time.
+
+An `Encoder` turns an event into a `Row`. Learning (`encode`) may create codes; predicting (`lookup`) never
+does. A code, once given, never changes its meaning.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import cython
+
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values.inputs import (
+    ALL,
+    NONE,
+    check_declared,
+    feature_name,
+    no_features,
+    read_nominal,
+    read_number,
+)
+from stream_bayes.core.values.values import canonical, canonical_label, is_missing, shown
+from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Batch, Row
+    from stream_bayes.core.values._cells import is_whole
+
+UNSEEN = cython.declare(cython.int, -2)
+LARGEST_COUNT = cython.declare(cython.double, 9007199254740992.0)  # 2^53: beyond, counts are not exact
+LARGEST_NUMBER = cython.declare(cython.double, 1e100)  # its square, times any weight, is still finite
+
+
+@cython.cclass
+class Feature:
+    """A feature's name, its place among the features of its kind, and its vocabulary if it is counted.
+
+    A `measured` feature has numbers: one with a vocabulary has bins for values, one without is `numeric`, a Gaussian.
+    """
+
+    def __init__(self, name, slot: cython.int, vocabulary, measured: cython.bint = False):
+        self.name = name
+        self.slot = slot
+        self.numeric = vocabulary is None
+        self.measured = measured or vocabulary is None
+        self.vocabulary = vocabulary
+        if vocabulary is not None:
+            vocabulary.slot = slot
+
+
+@cython.cclass
+class Encoder:
+    """What encoders of every kind of event share: the labels, the features, the row, and the list of what is new.
+
+    `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared`
+    features, others are ignored, or refused if `refuse` is set. Which numbers may be values of nominal features,
+    `numbers_named` says: all where features are declared, none otherwise, unless it is set. `encode` leaves in
+    `created` what it added, one entry a code or a feature. Whoever called it either clears that list when the tables
+    have made room, or calls `rollback`, and nothing has happened.
+    """
+
+    def __init__(self, labels: Vocabulary, declared: cython.bint, refuse: cython.bint):
+        self.features = {}
+        self.nominal = []
+        self.numeric = []
+        self.declared = declared
+        self.numbers_named = ALL if declared else NONE
+        self.refuse = refuse
+        self.row = Row()
+        self.labels = labels
+        self.created = []
+        self.bins = None
+
+    def add_feature(self, name, vocabulary) -> Feature:
+        """Give a feature the next slot of its kind; one without a vocabulary is numeric, or gets bins."""
+        measured: cython.bint = vocabulary is None
+        if measured and self.bins is not None:
+            vocabulary = Vocabulary()
+        run: list = self.numeric if vocabulary is None else self.nominal
+        feature = Feature(name, len(run), vocabulary, measured)
+        run.append(feature)
+        self.features[name] = feature
+        return feature
+
+    @cython.cfunc
+    def read_label(self, y) -> cython.int:
+        if type(y) is not str and type(y) is not int and type(y) is not bool:
+            y = canonical_label(y)
+        code: cython.int = self.labels.find(y)
+        if code >= 0:
+            return code
+        if self.labels.closed:
+            raise BadLabel(f"label {shown(y)} is not among the declared classes {shown(self.labels.values)}")
+        return self.labels.encode(y, self.created)
+
+    @cython.cfunc
+    def known_label(self, y) -> cython.int:
+        y = canonical_label(y)
+        code: cython.int = self.labels.find(y)
+        if code < 0:
+            raise NotLearned(
+                f"cannot unlearn a sample of class {y!r}: no sample of that class was ever learned"
+            )
+        return code
+
+    @cython.cfunc
+    def read(self, x, learning: cython.bint):
+        """Fill the row from an event. The one step an encoder writes."""
+        raise NotImplementedError
+
+    @cython.cfunc
+    def fill(self, x, y, w):
+        """Write a sample to be learned into the row; what is new gets a code, and is noted in `created`."""
+        self.row.weight = read_weight(w)
+        self.row.label = self.read_label(y)
+        self.read(x, True)
+        if self.row.whole:
+            self.row.whole = is_whole(self.row.weight)
+        elif self.row.weight != 1.0:
+            self.row.whole = whole_products(self.row)
+
+    @cython.ccall
+    def encode(self, x, y, w) -> Row:
+        """The row of a sample to be learned."""
+        if self.created:
+            self.rollback()  # somebody else's unfinished business
+        try:
+            self.fill(x, y, w)
+        except BaseException:
+            self.rollback()
+            raise
+        if self.row.numbers and self.bins is not None:
+            self.bins.resolve(self.row)
+        return self.row
+
+    def encode_all(self, xs, ys, ws, batch: Batch):
+        """Append the rows of many samples; where one is refused, nothing of any is kept but its number, `failed`.
+
+        Numbers do not become bins yet: what is learned before a row may cut them anew.
+        """
+        if self.created:
+            self.rollback()
+        self.failed = 0
+        try:
+            for x, y, w in zip(xs, ys, ws, strict=True):
+                known: cython.Py_ssize_t = len(self.created)
+                self.fill(x, y, w)
+                if self.row.weight == 0.0 and len(self.created) > known:
+                    self.rollback(known)  # a sample without weight names nothing
+                    self.look(x)
+                    self.row.weight = 0.0
+                batch.append(self.row)
+                self.failed += 1
+        except BaseException:
+            self.rollback()
+            raise
+
+    def lookup_all(self, xs, batch: Batch):
+        """Append the rows of many samples to be predicted."""
+        self.failed = 0
+        for x in xs:
+            self.look(x)
+            batch.append(self.row)
+            self.failed += 1
+
+    @cython.ccall
+    def lookup(self, x) -> Row:
+        """The row of a sample to be predicted: what is unknown is left out."""
+        self.look(x)
+        if self.row.numbers and self.bins is not None:
+            self.bins.resolve(self.row)
+        return self.row
+
+    @cython.cfunc
+    def look(self, x):
+        """Write a sample to be predicted into the row, numbers as such."""
+        self.row.weight = 1.0
+        self.row.label = UNSEEN
+        self.read(x, False)
+
+    def unlearned(self, x, y, w) -> Row:
+        """The row of a sample to be unlearned; what was never learned is refused."""
+        raise NotImplementedError
+
+    def name_feature(self, name, numeric: cython.bint) -> Feature:
+        """A feature by its name, added if need be; its kind is the caller's business."""
+        raise NotImplementedError
+
+    def name_label(self, y):
+        """The code of a label, a new one if need be."""
+        return self.read_label(y)
+
+    def rollback(self, known: cython.Py_ssize_t = 0):
+        """Take back what is in `created` beyond the first so many, the newest first."""
+        while len(self.created) > known:
+            self.created.pop().take_back()
+
+
+@cython.cfunc
+def whole_products(row: Row) -> cython.bint:
+    k: cython.Py_ssize_t
+    for k in range(row.entries):
+        if not is_whole(row.amount[k] * row.weight):
+            return False
+    return is_whole(row.weight)
+
+
+@cython.ccall
+def read_weight(w) -> cython.double:
+    """A sample weight as a float, or the reason why it is none."""
+    weight: cython.double = -1.0
+    if type(w) is float or type(w) is int:
+        weight = as_double(w)
+    elif hasattr(w, "__float__"):
+        weight = float(w)
+    if not (0.0 <= weight <= LARGEST_COUNT):
+        raise BadWeight(
+            f"a weight must be a finite number of at least 0, and of at most 2**53, not {shown(w)}"
+        )
+    return weight
+
+
+@cython.cfunc
+def as_double(value) -> cython.double:
+    """A float or an int as a double, infinite where an int is too large for one."""
+    try:
+        return value
+    except OverflowError:
+        return float("inf")
+
+
+@cython.cclass
+class RowEncoder(Encoder):
+    """Events with named features, `{"sky": "grey", "wind": 3.5}`.
+
+    Parameters
+    ----------
+    labels
+        The vocabulary of the class.
+    declared
+        `{name: Vocabulary | None}`, None for a numeric feature. With declared features, others are ignored,
+        or refused if `refuse` is set; without, features are met as they come, and their first value decides
+        their kind: int and float are numeric, str, bytes, bool and tuples nominal.
+    only
+        `"numeric"` where every undeclared feature is numeric, `"nominal"` where none can be.
+    max_values
+        The limit of the vocabularies of features that are not declared.
+    bins
+        Where numeric features are counted in bins: their `Bins`.
+    wanted
+        The names of the features to be met, others are ignored; None: all.
+    """
+
+    def __init__(
+        self,
+        labels,
+        declared=None,
+        refuse: cython.bint = False,
+        only=None,
+        max_values=None,
+        bins=None,
+        wanted=None,
+    ):
+        Encoder.__init__(self, labels, declared is not None, refuse)
+        self.bins = bins
+        self.only = only
+        self.max_values = max_values
+        self.wanted = wanted
+        self.usual = []
+        for name, vocabulary in (declared or {}).items():
+            self.add_feature(name, vocabulary)
+
+    def name_feature(self, name, numeric: cython.bint) -> Feature:
+        """A feature by its name, added if need be; its kind is the caller's business."""
+        feature = self.features.get(name)
+        if feature is None:
+            feature = self.add_feature(name, None if numeric else Vocabulary((), self.max_values))
+            self.created.append(self)
+        return feature
+
+    def is_met(self, name):
+        """Whether a feature that is not known is met when it comes, and not ignored."""
+        return not self.declared and (self.wanted is None or name in self.wanted)
+
+    def take_back(self):
+        """Remove the newest feature."""
+        feature: Feature = self.features.popitem()[1]
+        self.usual.clear()
+        (self.numeric if feature.numeric else self.nominal).pop()
+
+    def unlearned(self, x, y, w) -> Row:
+        """The row of a sample to be unlearned; what was never learned is refused."""
+        row: Row = self.row
+        row.weight = read_weight(w)
+        row.label = self.known_label(y)
+        self.read(x, False)
+        row.whole = is_whole(row.weight)
+        if row.numbers and self.bins is not None:
+            self.bins.resolve(row)
+        present: set = {self.nominal[row.feature[k]].name for k in range(row.entries)}
+        for name, value in x.items():
+            feature = self.features.get(name)
+            if name in present or is_missing(value) or (feature is None and not self.is_met(name)):
+                continue
+            if feature is None or not cython.cast(Feature, feature).measured:
+                raise NotLearned(f"cannot unlearn {name!r} = {value!r}: it was never learned")
+        return row
+
+    @cython.cfunc
+    def read(self, x, learning: cython.bint):
+        """Fill the row from `x`, in the order of the slots."""
+        row: Row = self.row
+        feature: Feature
+        code: cython.int
+        number: cython.double
+        slot: cython.int
+        last: cython.int = -1
+        last_number: cython.int = -1
+        sorted_so_far: cython.bint = True
+        place: cython.Py_ssize_t = 0
+        usual: list = self.usual
+        event: dict = as_dict(x)
+        row.entries = 0
+        row.numbers = 0
+        row.whole = True
+        row.soft = False
+        row.reserve(len(event), len(event))
+        features: cython.int[::1] = row.feature
+        codes: cython.int[::1] = row.code
+        for name, value in event.items():
+            # Events of a stream list their features in the same order, as a rule: comparing a name with the last
+            # event's at the same place is cheaper than looking it up.
+            feature = None
+            if place < len(usual):
+                feature = usual[place]
+                if type(name) is not str or cython.cast(str, name) != feature.name:
+                    feature = None
+            if feature is None:
+                known = self.features.get(name)
+                if known is not None:
+                    feature = known
+                    if place < len(usual):
+                        usual[place] = feature
+                    elif place == len(usual):
+                        usual.append(feature)
+                else:
+                    feature = self.meet(name, value, learning)
+                    if feature is None:
+                        place += 1
+                        continue
+            place += 1
+            slot = feature.slot
+            if feature.measured:
+                if type(value) is float or type(value) is int:
+                    number = as_double(value)
+                else:
+                    number = read_number(name, value, self.declared or self.only is not None)
+                if number != number:
+                    continue
+                if not (-LARGEST_NUMBER <= number <= LARGEST_NUMBER):
+                    raise BadValue(
+                        f"feature {name!r}: a numeric value must be finite, and of at most 1e100, not {shown(value)}"
+                    )
+                if slot < last_number:
+                    sorted_so_far = False
+                last_number = slot
+                row.numeric_feature[row.numbers] = slot
+                row.number[row.numbers] = number
+                row.numbers += 1
+            else:
+                if type(value) is not str:
+                    value = read_nominal(name, value, self.numbers_named)
+                    if value is None:
+                        continue
+                code = feature.vocabulary.lookup(value)
+                if code < 0:
+                    if not learning:
+                        continue
+                    if feature.vocabulary.closed:
+                        raise BadValue(
+                            f"feature {name!r}: {value!r} is not among the declared values "
+                            f"{feature.vocabulary.values!r}"
+                        )
+                    code = feature.vocabulary.encode(value, self.created)
+                if slot < last:
+                    sorted_so_far = False
+                last = slot
+                features[row.entries] = slot
+                codes[row.entries] = code
+                row.entries += 1
+        if not sorted_so_far:
+            row.sort()
+
+    @cython.cfunc
+    def meet(self, name, value, learning: cython.bint) -> Feature:
+        """A feature not met before: None where there is nothing to learn from it."""
+        if self.declared:
+            check_declared(name)
+            if self.refuse:
+                raise UnknownFeature(f"feature {name!r} is not declared in the schema")
+            return None
+        if is_missing(value) or (self.wanted is not None and name not in self.wanted):
+            return None
+        if self.only == "numeric":
+            read_number(name, value, True)  # refuses what is not a number, before anything is kept
+            numeric: cython.bint = True
+        else:
+            value = canonical(value, feature=name)
+            numeric = isinstance(value, (int, float)) and type(value) is not bool
+            if numeric and self.only == "nominal":
+                raise BadValue(
+                    f"feature {name!r}: the number {shown(value)} has no bins to go into; set binning, declare the "
+                    "feature as Nominal in a schema, or make strings of its values"
+                )
+        if not learning:
+            return None
+        return self.name_feature(feature_name(name), numeric)
+
+
+@cython.cfunc
+def as_dict(x) -> dict:
+    if type(x) is dict:
+        return x
+    if isinstance(x, Mapping):
+        return dict(x)
+    raise no_features(x)

@@ -1,0 +1,24 @@
+from stream_bayes.core.encoding._prefetch cimport hash_of, same_listed, soon, soon_listed
+
+cdef class Vocabulary:
+    cdef public list values
+    cdef public object limit
+    cdef public Py_ssize_t declared
+    cdef public bint closed
+    cdef public int slot
+    cdef public int other
+    cdef unsigned long long[::1] table
+    cdef int bits
+    cdef Py_ssize_t seek(self, object value, unsigned long long mark)
+    cdef reserve(self, Py_ssize_t values)
+    cpdef int find(self, object value)
+    cpdef int lookup(self, object value)
+    cdef int encode(self, object value, list created)
+    cdef int insert(self, object value)
+
+cdef unsigned long long mark_of(object value)
+
+cdef class Foresight:
+    cdef unsigned long long[::1] marks
+    cdef look(self, Vocabulary vocabulary, dict words)
+    cdef int recall(self, Vocabulary vocabulary, Py_ssize_t k, object word)

@@ -1,0 +1,243 @@
+"""The values of one feature, of the labels, or of the tokens, and the codes they have.
+
+A hash table made for one purpose: most of learning from text is looking words up, and a dict touches four places in
+memory for that, one of them an int object. Here a place in the table holds half the hash and the code together:
+
+    table   [ mark of "grey" | 1 ]  [ empty: 0 ]  [ mark of "blue" | 2 ] ...      mark: 32 bits of the hash; code + 1
+    values  ["grey", "blue"]                                                      by code
+
+so a word that is there costs one look at the table and one comparison, and one that is not only the look. Marks hold
+the bits that place them, so growing hashes nothing again. Hashes are never written anywhere.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from stream_bayes.core.values.values import OTHER
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._prefetch import hash_of, same_listed, soon, soon_listed
+
+UNSEEN = cython.declare(cython.int, -2)
+# Fibonacci hashing: spreads what Python leaves in the low bits, as the hashes of ints are, over the high ones.
+GOLDEN = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+ALL_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+LOW_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+
+
+@cython.cfunc
+def mark_of(value) -> cython.ulonglong:
+    """The 32 bits of a value's hash that are kept; equal values have equal marks."""
+    mixed: cython.ulonglong = (cython.cast(cython.ulonglong, hash_of(value)) * GOLDEN) & ALL_BITS
+    return mixed >> 32
+
+
+@cython.cclass
+class Vocabulary:
+    """Values and their codes, 0, 1, 2, ... in the order in which they came; two are the same when a dict says so.
+
+    With a `limit`, values past it share the code of `OTHER`, the last one. The first `declared` codes were
+    declared: they count as values although no sample holds them. A `closed` vocabulary has no others.
+    """
+
+    def __init__(self, values=(), limit=None, closed: cython.bint = False):
+        self.values = []
+        self.limit = limit
+        self.closed = closed
+        self.slot = -1  # the feature's, once it has one
+        self.other = UNSEEN
+        self.bits = 3
+        self.table = np.zeros(8, np.uint64)
+        self.restore(list(values))
+        self.declared = len(self.values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __contains__(self, value):
+        return self.find(value) >= 0
+
+    @cython.cfunc
+    def seek(self, value, mark: cython.ulonglong) -> cython.Py_ssize_t:
+        """The place of a value in the table, or the empty one where it would go."""
+        last: cython.Py_ssize_t = self.table.shape[0] - 1
+        place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        entry: cython.ulonglong = self.table[place]
+        code: cython.Py_ssize_t
+        same: cython.int
+        while entry != 0:
+            if (entry >> 32) == mark:
+                code = cython.cast(cython.Py_ssize_t, entry & LOW_BITS) - 1
+                same = same_listed(self.values, code, value)
+                if same > 0 or (same < 0 and (self.values[code] is value or self.values[code] == value)):
+                    return place
+            place = (place + 1) & last
+            entry = self.table[place]
+        return place
+
+    @cython.cfunc
+    def reserve(self, values: cython.Py_ssize_t):
+        """Make the table at least twice as large as the number of values."""
+        if 2 * values <= self.table.shape[0]:
+            return
+        old = self.table
+        while 2 * values > (cython.cast(cython.Py_ssize_t, 1) << self.bits):
+            self.bits += 1
+        last: cython.Py_ssize_t = (cython.cast(cython.Py_ssize_t, 1) << self.bits) - 1
+        self.table = np.zeros(last + 1, np.uint64)
+        k: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        for k in range(old.shape[0]):
+            if old[k] == 0:
+                continue
+            place = cython.cast(cython.Py_ssize_t, (old[k] >> 32) >> (32 - self.bits))
+            while self.table[place] != 0:
+                place = (place + 1) & last
+            self.table[place] = old[k]
+
+    @cython.ccall
+    def find(self, value) -> cython.int:
+        """The code that a value has for itself, or `UNSEEN`."""
+        entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
+        return UNSEEN if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
+
+    @cython.ccall
+    def lookup(self, value) -> cython.int:
+        """The code that a value is counted under, or `UNSEEN`: a value past the limit is counted under `OTHER`."""
+        entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
+        return self.other if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
+
+    @cython.cfunc
+    def encode(self, value, created: list) -> cython.int:
+        """The code of a value, a new one if need be; `created` is told, so that it can be taken back."""
+        code: cython.int = self.find(value)
+        if code >= 0:
+            return code
+        if self.limit is not None and len(self.values) >= self.limit:
+            if self.other >= 0:
+                return self.other
+            value = OTHER
+        created.append(self)
+        return self.insert(value)
+
+    @cython.cfunc
+    def insert(self, value) -> cython.int:
+        """Give a value that has none the next code, whatever the limit."""
+        code: cython.int = len(self.values)
+        self.reserve(code + 1)
+        mark: cython.ulonglong = mark_of(value)
+        self.table[self.seek(value, mark)] = (mark << 32) | (code + 1)
+        self.values.append(value)
+        if value is OTHER:
+            self.other = code
+        return code
+
+    def name(self, value):
+        """The code of a value, a new one if need be; past the limit the one of `OTHER`."""
+        return self.encode(value, [])
+
+    def add(self, value):
+        """Give a value that has none, or `OTHER`, the next code whatever the limit, as merging and restoring do."""
+        return self.insert(value)
+
+    def restore(self, values: list):
+        """Start anew with these values; False where two of them are the same."""
+        self.values = []
+        self.bits = 3
+        self.table = np.zeros(8, np.uint64)
+        self.reserve(len(values))
+        mark: cython.ulonglong
+        place: cython.Py_ssize_t
+        code: cython.ulonglong = 0
+        for value in values:
+            mark = mark_of(value)
+            place = self.seek(value, mark)
+            if self.table[place] != 0:
+                return False
+            code += 1
+            self.table[place] = (mark << 32) | code
+            self.values.append(value)
+        return True
+
+    def take_back(self):
+        """Remove the newest value."""
+        value = self.values.pop()
+        last: cython.Py_ssize_t = self.table.shape[0] - 1
+        place: cython.Py_ssize_t = 0
+        free: cython.Py_ssize_t
+        entry: cython.ulonglong
+        mark: cython.ulonglong = mark_of(value)
+        place = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
+        code: cython.ulonglong = len(self.values) + 1
+        while (self.table[place] & LOW_BITS) != code:
+            place = (place + 1) & last
+        self.table[place] = 0
+        # Whatever had to go past that place may now be nearer to its own.
+        place = (place + 1) & last
+        while self.table[place] != 0:
+            entry = self.table[place]
+            self.table[place] = 0
+            free = cython.cast(cython.Py_ssize_t, (entry >> 32) >> (32 - self.bits))
+            while self.table[free] != 0:
+                free = (free + 1) & last
+            self.table[free] = entry
+            place = (place + 1) & last
+        if value is OTHER:
+            self.other = UNSEEN
+
+
+@cython.cclass
+class Foresight:
+    """Where the words of a message stand in a vocabulary.
+
+    All the memory that looking them up takes is asked for at once. Looking one word up after the other waits for it two
+    or three times a word, and that was three quarters of the time of learning from text.
+    """
+
+    def __init__(self):
+        self.marks = np.zeros(64, np.uint64)
+
+    @cython.cfunc
+    def look(self, vocabulary: Vocabulary, words: dict):
+        """Find the place of each key of a dict, for `recall` to confirm."""
+        if not cython.compiled:
+            return
+        if self.marks.shape[0] < len(words):
+            self.marks = np.zeros(2 * len(words), np.uint64)
+        marks: cython.ulonglong[::1] = self.marks
+        table: cython.ulonglong[::1] = vocabulary.table
+        last: cython.Py_ssize_t = table.shape[0] - 1
+        shift: cython.int = 32 - vocabulary.bits
+        place: cython.Py_ssize_t
+        entry: cython.ulonglong
+        n: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t
+        for word in words:
+            marks[n] = mark_of(word)
+            soon(cython.address(table[cython.cast(cython.Py_ssize_t, marks[n] >> shift)]))
+            n += 1
+        for k in range(n):
+            place = cython.cast(cython.Py_ssize_t, marks[k] >> shift)
+            entry = table[place]
+            while entry != 0 and (entry >> 32) != marks[k]:
+                place = (place + 1) & last
+                entry = table[place]
+            marks[k] = entry & LOW_BITS
+            if entry != 0:
+                soon_listed(vocabulary.values, cython.cast(cython.Py_ssize_t, marks[k]) - 1)
+
+    @cython.cfunc
+    def recall(self, vocabulary: Vocabulary, k: cython.Py_ssize_t, word) -> cython.int:
+        """What `lookup` says of the key that was number `k` of those looked for."""
+        if not cython.compiled:
+            return vocabulary.lookup(word)
+        code: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, self.marks[k]) - 1
+        if code < 0:  # nor did another key of the same dict become this one since
+            return vocabulary.other
+        return code if same_listed(vocabulary.values, code, word) > 0 else vocabulary.lookup(word)

@@ -1,0 +1,1 @@
+"""Events, stream time, and samples that wait for their labels."""

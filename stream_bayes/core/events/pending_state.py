@@ -1,0 +1,191 @@
+"""What the pending store holds of each key, and the store's content as JSON values and back, with everything checked.
+
+    {"time": {"kind": "time", "first": 0.0, "now": 42.0},
+     "waiting": [[event, prediction, since], ...],                           each oldest first
+     "early": [[event, since], ...],
+     "known": [[key, label, weight, clock, content, since], [key, since], ...],   what was learned; what is gone
+     "counts": {"late": 3, ...}}
+
+    event: [x, y, key, time, position, weight, kind, source, partition, length]
+
+Features, predictions and contents are written as payloads, keys and labels as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import msgspec
+
+from stream_bayes.core.events.actions import Learned
+from stream_bayes.core.events.event import Event, Kind, Partition
+from stream_bayes.core.events.time import StreamClock
+from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.payloads import Payload, tagged_payload, untagged_payload
+from stream_bayes.core.values.values import JSONValue, Value, tagged, untagged
+
+__all__ = ["Content", "Early", "Gone", "Known", "Waiting", "load_content"]
+
+MOST = 2**62  # of anything that is counted
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    """A sample that waits for its label, with the prediction that is scored then."""
+
+    event: Event
+    prediction: Payload
+    since: float
+
+
+class Early(msgspec.Struct, frozen=True, gc=False):
+    """A label that waits for its sample."""
+
+    event: Event
+    since: float
+
+
+class Gone(msgspec.Struct, frozen=True, gc=False):
+    """A sample that was given up or withdrawn: nothing of it is learned, and no label is wanted."""
+
+    key: Value
+    since: float
+
+
+Known: TypeAlias = Learned | Gone
+
+
+class Content(msgspec.Struct, frozen=True):
+    """Everything a pending store held at one moment. Its state can be written while the store goes on.
+
+    Making one costs three lists of what is never changed: about 2 ms for 200,000 keys.
+    """
+
+    time: Mapping[str, JSONValue]
+    waiting: list[Waiting]
+    early: list[Early]
+    known: list[Known]
+    counts: dict[str, int]
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return {
+            "time": dict(self.time),
+            "waiting": [
+                [_saved_event(entry.event), tagged_payload(entry.prediction), tagged_payload(entry.since)]
+                for entry in self.waiting
+            ],
+            "early": [[_saved_event(entry.event), tagged_payload(entry.since)] for entry in self.early],
+            "known": [_saved_known(entry) for entry in self.known],
+            "counts": dict(self.counts),
+        }
+
+
+def load_content(state: Mapping[str, Any], time: StreamClock, counted: Iterable[str]) -> Content:
+    """What a pending store with this kind of time held, once it has been checked."""
+    with refusing_bad_state():
+        time = copy(time)
+        time.load(state["time"])
+        waiting = [_loaded_waiting(saved) for saved in _rows(state["waiting"])]
+        early = [_loaded_early(saved) for saved in _rows(state["early"])]
+        known = [_loaded_known(saved) for saved in _rows(state["known"])]
+        keys = [entry.event.key for entry in waiting] + [entry.event.key for entry in early]
+        keys += [entry.key for entry in known]
+        expect(len(set(keys)) == len(keys), "it holds a key twice")
+        for entries in (waiting, early, known):
+            _check_moments([entry.since for entry in entries], time)
+        counts = dict(state["counts"])
+        expect(list(counts) == list(counted), f"it counts {list(counts)}")
+        expect(all(map(_is_count, counts.values())), "a counter is no whole number")
+        return Content(time.state(), waiting, early, known, counts)
+
+
+def _rows(saved: Any) -> list[Any]:
+    expect(isinstance(saved, list) and all(isinstance(row, list) for row in saved), "it holds no rows")
+    return saved  # type: ignore[no-any-return]  # it is a list
+
+
+def _saved_event(event: Event) -> list[JSONValue]:
+    return [
+        tagged_payload(event.x),
+        None if event.y is None else tagged(event.y),
+        tagged(event.key),
+        tagged_payload(event.time),
+        event.position,
+        event.weight,
+        event.kind.value,
+        event.partition.source,
+        event.partition.partition,
+        event.length,
+    ]
+
+
+def _loaded_event(saved: Any) -> Event:
+    expect(type(saved) is list, "an event is no array")
+    x, y, key, time, position, weight, kind, source, partition, length = saved
+    time = untagged_payload(time)
+    expect(time is None or type(time) is float, "an event's time is no number")
+    expect(_is_weight(weight), "an event's weight is no weight")
+    expect(_is_count(position) and _is_count(partition) and _is_count(length), "an event is nowhere")
+    expect(type(source) is str, "an event's source has no name")
+    return Event(
+        untagged_payload(x),
+        None if y is None else untagged(y),
+        untagged(key),
+        time,
+        position,
+        weight,
+        Kind(kind),
+        Partition(source, partition),
+        length,
+    )
+
+
+def _loaded_waiting(saved: list[Any]) -> Waiting:
+    event, prediction, since = saved
+    loaded = _loaded_event(event)
+    expect(loaded.kind is Kind.SAMPLE and loaded.y is None, "what waits for a label needs none")
+    return Waiting(loaded, untagged_payload(prediction), untagged_payload(since))
+
+
+def _loaded_early(saved: list[Any]) -> Early:
+    event, since = saved
+    loaded = _loaded_event(event)
+    expect(loaded.kind in (Kind.LABEL, Kind.CORRECTION) and loaded.y is not None, "a label is none")
+    expect(loaded.x == {}, "a label has features")
+    return Early(loaded, untagged_payload(since))
+
+
+def _saved_known(entry: Known) -> list[JSONValue]:
+    key, since = tagged(entry.key), tagged_payload(entry.since)
+    if isinstance(entry, Gone):
+        return [key, since]
+    return [key, tagged(entry.label), entry.weight, entry.clock, tagged_payload(entry.content), since]
+
+
+def _loaded_known(saved: list[Any]) -> Known:
+    if len(saved) == 2:
+        return Gone(untagged(saved[0]), untagged_payload(saved[1]))
+    key, label, weight, clock, content, since = saved
+    expect(_is_weight(weight), "a weight is no weight")
+    expect(clock is None or _is_count(clock), "a learner's clock is no clock")
+    return Learned(
+        untagged(key), untagged_payload(content), untagged(label), weight, clock, untagged_payload(since)
+    )
+
+
+def _check_moments(moments: list[Any], time: StreamClock) -> None:
+    """Moments never go back, and none is ahead of now."""
+    kind = type(time.now)
+    expect(all(type(moment) is kind for moment in moments), "a moment is no moment of its time")
+    expect(all(a <= b for a, b in pairwise([*moments, time.now])), "its moments are not in their order")
+
+
+def _is_count(number: object) -> bool:
+    return type(number) is int and 0 <= number < MOST
+
+
+def _is_weight(number: object) -> bool:
+    return type(number) is float and 0.0 <= number < float("inf")

@@ -1,0 +1,130 @@
+"""Time inside the stream: what its events say, never what a clock on the wall says.
+
+Two runs over the same events see the same times, whenever and however fast they run. A *moment* is what `now` was
+when something happened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.values.values import JSONValue, shown
+from stream_bayes.errors import BadState, BadValue
+
+__all__ = ["EventCount", "StreamClock", "StreamTime"]
+
+
+class StreamClock(Protocol):
+    """What passes with events and with nothing else."""
+
+    first: float
+    now: float
+
+    def advance(self, event: Event) -> None:
+        """Let the event's time be now, unless it is later already."""
+        ...
+
+    def state(self) -> dict[str, JSONValue]:
+        """What it has seen, as JSON values."""
+        ...
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Set it to a saved state; whatever is wrong with that raises `BadState`."""
+        ...
+
+
+class StreamTime:
+    """The highest event time seen.
+
+    Events without a time, or with one that is no finite number, leave it where it is. Before any time is seen, `first`
+    and `now` are minus infinity; what happened then is taken to have happened at the first time.
+
+    Parameters
+    ----------
+    max_skew
+        The most seconds by which one event may put time forward, so that a single record from the year 2099 does
+        not make everything that waits look old. After a gap in the stream time then catches up in steps of this
+        size. None: any event may. The first time seen is taken as it is.
+
+    Examples
+    --------
+    >>> time = StreamTime(max_skew=60)
+    >>> for seconds in (1000.0, 1030.0, 1010.0, 4070908800.0):
+    ...     time.advance(Event({}, time=seconds))
+    >>> time.first, time.now
+    (1000.0, 1090.0)
+    """
+
+    def __init__(self, max_skew: float | None = None) -> None:
+        if max_skew is not None and not 0.0 < max_skew < math.inf:
+            raise BadValue(f"max_skew is a number of seconds above 0, or None; got {max_skew!r}")
+        self.max_skew = max_skew
+        self.first = -math.inf
+        self.now = -math.inf
+
+    def advance(self, event: Event) -> None:
+        time = event.time
+        if time is None or not self.now < time < math.inf:
+            return
+        if self.now == -math.inf:
+            self.first = float(time)
+        elif self.max_skew is not None and time - self.now > self.max_skew:
+            time = self.now + self.max_skew
+        self.now = float(time)
+
+    def state(self) -> dict[str, JSONValue]:
+        if self.now == -math.inf:
+            return {"kind": "time", "first": None, "now": None}
+        return {"kind": "time", "first": self.first, "now": self.now}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        first, now = _of_kind("time", state, "first", "now")
+        if first is None and now is None:
+            self.first = self.now = -math.inf
+            return
+        if type(first) is not float or type(now) is not float or not -math.inf < first <= now < math.inf:
+            raise BadState(f"not the saved time of a stream: first {shown(first)}, now {shown(now)}")
+        self.first, self.now = first, now
+
+
+class EventCount:
+    """The number of events seen, for streams whose events have no time.
+
+    Examples
+    --------
+    >>> time = EventCount()
+    >>> for _ in range(5):
+    ...     time.advance(Event({}))
+    >>> time.now
+    5
+    """
+
+    def __init__(self) -> None:
+        self.first: float = 0
+        self.now: float = 0  # whole numbers, both
+
+    def advance(self, event: Event) -> None:
+        self.now += 1
+
+    def state(self) -> dict[str, JSONValue]:
+        return {"kind": "events", "now": self.now}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        (now,) = _of_kind("events", state, "now")
+        if type(now) is not int or not 0 <= now < 2**62:
+            raise BadState(f"not a number of events: {shown(now)}")
+        self.now = now
+
+
+def _of_kind(kind: str, state: object, *names: str) -> list[Any]:
+    """The named entries of a saved clock of this kind, which holds nothing else."""
+    if not isinstance(state, Mapping) or "kind" not in state:
+        raise BadState(f"not a saved time: {shown(state)}")
+    if state["kind"] != kind:
+        raise BadState(f"the saved time counts in {shown(state['kind'])}, this stream's in {kind!r}")
+    if set(state) != {"kind", *names}:
+        raise BadState(f"not a saved time: {shown(state)}")
+    return [state[name] for name in names]

@@ -1,0 +1,1 @@
+"""Answers from networks: exact, and by sampling."""

@@ -1,0 +1,430 @@
+"""Exact answers from a tree of cliques: messages go in to the root, and out again where they are needed.
+
+Each clique has a table, the product of what is assigned to it and of its children's messages; its message is that table
+with the variables summed out that its parent lacks.
+
+Powers of two are taken out of messages, and counted. Products of what is left could still fall below what a float can
+hold. Therefore a lower bound of the smallest positive cell goes along with each table; where it gets too low the table
+is looked at, and if that does not help `inward` says LOST. Passes in logarithms, which never are, can answer then.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import exp
+
+if not cython.compiled:
+    from stream_bayes.core.inference._cliques import CliqueCells, shares
+    from stream_bayes.core.inference._conditionals import Conditionals, log_of
+
+FINE = 0
+IMPOSSIBLE = 1  # what is known cannot be
+LOST = 2  # something fell below what a float can hold
+
+NEVER = cython.declare(cython.double, float("-inf"))
+FLOOR = cython.declare(cython.double, 2.0**-900)  # the quotient of two sums of such cells is no infinity
+LOG_2 = cython.declare(cython.double, 0.6931471805599453)
+
+
+@cython.cclass
+class Propagation(CliqueCells):
+    """The passes over one tree; its parameters are those of `CliqueCells`."""
+
+    def __init__(self, findings, plan):
+        CliqueCells.__init__(self, findings, plan)
+        conditionals: Conditionals = findings.conditionals
+        self.value_start = conditionals.value_start
+        self.tables, self.least_of_table = conditionals.cells, conditionals.least
+        self.wanted, self.weighed_now = findings.wanted, findings.weighed
+        self.likelihood, self.least_likelihood = findings.likelihood, findings.least
+        self.weighed_start, self.weighed, self.weighed_axis = (
+            plan.weighed_start,
+            plan.weighed,
+            plan.weighed_axis,
+        )
+        self.child_start, self.child = plan.child_start, plan.child
+        self.least = np.ones(self.cliques)
+        self.least_message = np.ones(self.cliques)
+        self.way = np.zeros(self.cliques, np.longlong)
+        self.top_place = plan.top_place
+        self.logs = np.zeros(0)
+        self.log_likelihood = np.zeros(0)
+
+    # -- passes ----------------------------------------------------------------------------------------------------
+
+    def inward(self, cells: cython.double[::1]):
+        """Send messages to the root; `cells` must have room for the plan. FINE, IMPOSSIBLE or LOST."""
+        s: cython.Py_ssize_t
+        self.cells = cells
+        self.in_logs = False
+        with cython.nogil:
+            self.exponent = 0
+            self.lost = self.nothing = False
+            for s in range(self.cliques):
+                if not self.send_inward(s):
+                    break
+        return self.outcome()
+
+    def inward_logs(self, cells: cython.double[::1]):
+        """As `inward`, in logarithms: no product is ever lost."""
+        s: cython.Py_ssize_t
+        self.begin_logs(cells)
+        with cython.nogil:
+            for s in range(self.cliques):
+                self.add_logs(s)
+                self.sum_logs(self.place[s], self.message_place[s], self.message_steps(s, self.own_axis))
+        self.nothing = self.best_at_root() == NEVER
+        return self.outcome()
+
+    def inward_best(self, cells: cython.double[::1]):
+        """As `inward_logs`, with the largest taken where else is summed."""
+        s: cython.Py_ssize_t
+        self.begin_logs(cells)
+        with cython.nogil:
+            for s in range(self.cliques):
+                self.add_logs(s)
+                self.best_of(self.place[s], self.message_place[s], self.message_steps(s, self.own_axis))
+        self.nothing = self.best_at_root() == NEVER
+        return self.outcome()
+
+    def outward(self):
+        """Send messages from the root to all cliques; after `inward` or `inward_logs`, with nothing changed."""
+        s: cython.Py_ssize_t
+        with cython.nogil:
+            for s in range(self.cliques - 2, -1, -1):
+                self.send_outward(s)
+            if self.in_logs:
+                for s in range(self.cliques):
+                    self.leave_logs(s)
+        return self.outcome()
+
+    def outward_to(self, clique: cython.Py_ssize_t):
+        """As `outward`, to one clique only."""
+        s: cython.Py_ssize_t = clique
+        n: cython.Py_ssize_t = 0
+        with cython.nogil:
+            while self.parent[s] >= 0:
+                self.way[n] = s
+                n += 1
+                s = self.parent[s]
+            while n > 0:
+                n -= 1
+                self.send_outward(self.way[n])
+            if self.in_logs:
+                self.leave_logs(clique)
+        return self.outcome()
+
+    def let_go(self):
+        """Forget the cells."""
+        self.cells = np.zeros(0)
+
+    # -- answers ---------------------------------------------------------------------------------------------------
+
+    def message(self, target: cython.double[::1]):
+        """After a pass inward: write the root's message as shares of 1, and return the logarithm of its sum."""
+        k: cython.Py_ssize_t
+        place: cython.Py_ssize_t = self.message_place[self.cliques - 1]
+        top: cython.double = self.best_at_root() if self.in_logs else 0.0
+        total: cython.double = 0.0
+        for k in range(target.shape[0]):
+            target[k] = self.cells[place + k]
+            if self.in_logs:
+                target[k] = exp(target[k] - top) if top > NEVER else 0.0
+            total += target[k]
+        shares(target)
+        return log_of(total) + (top if self.in_logs else self.exponent * LOG_2)
+
+    def trace_back(self, chosen: cython.int[::1]):
+        """After `inward_best`: write the code of each variable in the best of all rows. Of equal ones it is the first
+        in the table of the root, then in the tables below.
+        """
+        s: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        with cython.nogil:
+            for v in range(chosen.shape[0]):
+                chosen[v] = self.held[v]
+            for s in range(self.cliques - 1, -1, -1):
+                self.choose(s, chosen)
+
+    def read(self, clique: cython.Py_ssize_t, variables: cython.longlong[::1], target: cython.double[::1]):
+        """Write the shares of the combinations of free variables of a clique, ascending; after messages came to it."""
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        run: cython.Py_ssize_t = 1
+        self.open(clique)
+        for k in range(self.axes):
+            self.step[k] = 0
+        for k in range(variables.shape[0] - 1, -1, -1):
+            for at in range(self.axis_start[clique], self.axis_start[clique + 1]):
+                if self.axis[at] == variables[k] and self.slot[at - self.axis_start[clique]] >= 0:
+                    self.step[self.slot[at - self.axis_start[clique]]] = run
+            run *= self.size[variables[k]]
+        for k in range(target.shape[0]):
+            target[k] = 0.0
+        self.sum_into(self.place[clique], target, 0)
+        shares(target)
+
+    def add_families(self, target: cython.double[::1], weight: cython.double):
+        """Add `weight` times P(family | what is known) to the cells of the tables; after `outward` from everything."""
+        s: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        total: cython.double
+        for s in range(self.cliques):
+            self.open(s)
+            total = 0.0
+            for k in range(self.place[s], self.place[s] + self.total):
+                total += self.cells[k]
+            for k in range(self.place[s], self.place[s] + self.total):
+                self.cells[k] *= weight / total
+            for k in range(self.family_start[s], self.family_start[s + 1]):
+                self.sum_into(self.place[s], target, self.table_steps(k))
+
+    # -- one clique --------------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    def begin_logs(self, cells: cython.double[::1]):
+        k: cython.Py_ssize_t
+        self.findings.conditionals.take_logs()
+        self.logs = self.findings.conditionals.logs
+        if self.log_likelihood.shape[0] != self.likelihood.shape[0]:
+            self.log_likelihood = np.zeros(self.likelihood.shape[0])
+        for k in range(self.likelihood.shape[0]):
+            self.log_likelihood[k] = log_of(self.likelihood[k])
+        self.cells = cells
+        self.in_logs = True
+        self.lost = False
+
+    @cython.cfunc
+    def outcome(self) -> cython.int:
+        if self.lost:
+            return LOST
+        if self.nothing:
+            return IMPOSSIBLE
+        return FINE
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def likelihood_steps(self, k: cython.Py_ssize_t) -> cython.bint:
+        """Set the steps through the likelihoods of a variable of the open clique; whether it has some that count."""
+        i: cython.Py_ssize_t
+        v: cython.Py_ssize_t = self.weighed[k]
+        slot: cython.Py_ssize_t = self.slot[self.weighed_axis[k]]
+        if slot < 0 or not self.weighed_now[v]:
+            return False
+        for i in range(self.axes):
+            self.step[i] = 0
+        self.step[slot] = 1
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def send_inward(self, s: cython.Py_ssize_t) -> cython.bint:
+        """Make a clique's table and its message; whether anything is left of it."""
+        k: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        base: cython.Py_ssize_t
+        place: cython.Py_ssize_t = self.place[s]
+        self.open(s)
+        self.bound = 1.0
+        for k in range(place, place + self.total):
+            self.cells[k] = 1.0
+        for k in range(self.family_start[s], self.family_start[s + 1]):
+            if self.wanted[self.family[k]]:
+                base = self.table_steps(k)
+                self.multiply(self.tables, base, place, self.least_of_table[self.family[k]])
+        for k in range(self.weighed_start[s], self.weighed_start[s + 1]):
+            if self.likelihood_steps(k):
+                c = self.weighed[k]
+                self.multiply(self.likelihood, self.value_start[c], place, self.least_likelihood[c])
+        for k in range(self.child_start[s], self.child_start[s + 1]):
+            c = self.child[k]
+            self.message_steps(c, self.parent_axis)
+            self.multiply(self.cells, self.message_place[c], place, self.least_message[c])
+        self.least[s] = self.bound
+        base = self.message_steps(s, self.own_axis)
+        for k in range(self.message_place[s], self.message_place[s] + base):
+            self.cells[k] = 0.0
+        self.sum_into(place, self.cells, self.message_place[s])
+        self.least_message[s] = self.scale(self.message_place[s], base)
+        self.nothing = self.least_message[s] == 0.0
+        return not self.nothing
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def send_outward(self, s: cython.Py_ssize_t) -> cython.void:
+        """Multiply a clique's table with what its parent knows beyond its own message."""
+        k: cython.Py_ssize_t
+        spare: cython.Py_ssize_t = self.spare_place
+        message: cython.Py_ssize_t = self.message_place[s]
+        size: cython.Py_ssize_t
+        self.open(self.parent[s])
+        size = self.message_steps(s, self.parent_axis)
+        if self.in_logs:
+            self.sum_logs(self.place[self.parent[s]], spare, size)
+            for k in range(size):
+                if self.cells[message + k] > NEVER:
+                    self.cells[spare + k] -= self.cells[message + k]
+            self.open(s)
+            self.message_steps(s, self.own_axis)
+            self.add_along(self.cells, spare, self.place[s])
+            return
+        for k in range(size):
+            self.cells[spare + k] = 0.0
+        self.sum_into(self.place[self.parent[s]], self.cells, spare)
+        self.scale(spare, size)
+        for k in range(size):
+            if self.cells[message + k] > 0.0:
+                self.cells[spare + k] /= self.cells[message + k]
+        self.open(s)
+        self.message_steps(s, self.own_axis)
+        self.bound = self.least[s]
+        self.multiply(self.cells, spare, self.place[s], self.scale(spare, size))
+        self.least[s] = self.bound
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def multiply(
+        self,
+        source: cython.double[::1],
+        base: cython.Py_ssize_t,
+        place: cython.Py_ssize_t,
+        least: cython.double,
+    ) -> cython.void:
+        """Multiply the open clique's table with another one along the steps set, and keep the bound."""
+        if self.bound * least < FLOOR:
+            self.bound = self.scale(place, self.total)
+            if self.bound * least < FLOOR and self.bound > 0.0:
+                self.lost = True
+        self.multiply_along(source, base, place)
+        self.bound = self.bound * least
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def add_logs(self, s: cython.Py_ssize_t) -> cython.void:
+        """Make a clique's table in logarithms."""
+        k: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        base: cython.Py_ssize_t
+        place: cython.Py_ssize_t = self.place[s]
+        self.open(s)
+        for k in range(place, place + self.total):
+            self.cells[k] = 0.0
+        for k in range(self.family_start[s], self.family_start[s + 1]):
+            if self.wanted[self.family[k]]:
+                base = self.table_steps(k)
+                self.add_along(self.logs, base, place)
+        for k in range(self.weighed_start[s], self.weighed_start[s + 1]):
+            if self.likelihood_steps(k):
+                self.add_along(self.log_likelihood, self.value_start[self.weighed[k]], place)
+        for k in range(self.child_start[s], self.child_start[s + 1]):
+            c = self.child[k]
+            self.message_steps(c, self.parent_axis)
+            self.add_along(self.cells, self.message_place[c], place)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def best_of(
+        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+    ) -> cython.void:
+        """Make a message of the largest cells of the open clique, along the steps set."""
+        k: cython.Py_ssize_t
+        for k in range(at, at + size):
+            self.cells[k] = NEVER
+        self.best_into(place, at)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def sum_logs(
+        self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
+    ) -> cython.void:
+        """Make a message of the sums of what the open clique's cells are logarithms of."""
+        k: cython.Py_ssize_t
+        top: cython.Py_ssize_t = self.top_place
+        self.best_of(place, at, size)
+        for k in range(size):
+            self.cells[top + k] = self.cells[at + k] if self.cells[at + k] > NEVER else 0.0
+            self.cells[at + k] = 0.0
+        self.sum_exp_into(place, at, top)
+        for k in range(size):
+            self.cells[at + k] = log_of(self.cells[at + k]) + self.cells[top + k]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def leave_logs(self, s: cython.Py_ssize_t) -> cython.void:
+        """Turn a clique's table from logarithms to numbers of which the largest is 1."""
+        k: cython.Py_ssize_t
+        top: cython.double = NEVER
+        self.open(s)
+        for k in range(self.place[s], self.place[s] + self.total):
+            top = max(top, self.cells[k])
+        for k in range(self.place[s], self.place[s] + self.total):
+            self.cells[k] = exp(self.cells[k] - top)
+
+    @cython.cfunc
+    def best_at_root(self) -> cython.double:
+        root: cython.Py_ssize_t = self.cliques - 1
+        k: cython.Py_ssize_t
+        top: cython.double = NEVER
+        for k in range(self.message_size(root)):
+            top = max(top, self.cells[self.message_place[root] + k])
+        return top
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def choose(self, s: cython.Py_ssize_t, chosen: cython.int[::1]) -> cython.void:
+        """Choose the codes of a clique's variables that are not chosen yet: the first of the largest cells."""
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        slot: cython.Py_ssize_t
+        run: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        first: cython.Py_ssize_t = self.axis_start[s]
+        self.open(s)
+        at = self.place[s]
+        run = self.total
+        for k in range(first, self.axis_start[s + 1]):
+            slot = self.slot[k - first]
+            if slot < 0:
+                if chosen[self.axis[k]] < 0:
+                    chosen[self.axis[k]] = 0  # it has no other value
+                continue
+            run //= self.length[slot]
+            if chosen[self.axis[k]] >= 0:
+                at += chosen[self.axis[k]] * run
+            else:
+                self.free[n] = self.axis[k]
+                self.step[n] = run
+                self.count[n] = 0
+                chosen[self.axis[k]] = 0
+                n += 1
+        top: cython.double = self.cells[at]
+        while True:
+            k = n - 1
+            while k >= 0:
+                self.count[k] += 1
+                at += self.step[k]
+                if self.count[k] < self.size[self.free[k]]:
+                    break
+                at -= self.step[k] * self.count[k]
+                self.count[k] = 0
+                k -= 1
+            if k < 0:
+                break
+            if self.cells[at] > top:
+                top = self.cells[at]
+                for k in range(n):
+                    chosen[self.free[k]] = cython.cast(cython.int, self.count[k])

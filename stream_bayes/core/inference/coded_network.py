@@ -1,0 +1,190 @@
+"""A network in numbers: variables and labels as codes, tables end to end, and evidence turned into findings.
+
+Evidence maps variables to what is known of them: a label, or for each label how likely it makes what was seen. What is
+missing (None, NaN) is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from stream_bayes.core.inference._conditionals import Conditionals, Findings
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import Value, is_missing, shown
+from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+
+__all__ = ["CodedNetwork", "Evidence", "Network", "Tables"]
+
+# A label, or a dict of likelihoods; the keys of a Mapping are invariant.
+Evidence: TypeAlias = Mapping[Any, Any]
+Tables: TypeAlias = Mapping[Any, npt.ArrayLike]
+
+
+class Network(Protocol):
+    """What inference reads of a network: `DiscreteNetwork` has it, and so may a learner."""
+
+    @property
+    def structure(self) -> Structure:
+        """The parents of each variable."""
+
+    @property
+    def states(self) -> Mapping[Any, Sequence[Value]]:
+        """The labels of each variable."""
+
+    @property
+    def tables(self) -> Tables:
+        """For each variable an array with an axis for each parent, by name, and its own axis last."""
+
+
+class CodedNetwork:
+    """The numbers of a network's variables, in the order of their names, and of their labels; and its tables.
+
+    Parameters
+    ----------
+    network
+        Its rows are divided by their sums.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.networks.network import DiscreteNetwork
+    >>> coin = CodedNetwork(DiscreteNetwork(Structure({"c": []}), {"c": ["head", "tail"]}, {"c": [0.5, 0.5]}))
+    >>> coin.place("c"), coin.codes[0]["tail"], coin.sizes
+    (0, 1, [2])
+    """
+
+    def __init__(self, network: Network) -> None:
+        structure = network.structure
+        self.structure = structure
+        self.variables = structure.variables
+        self._places = {v: place for place, v in enumerate(self.variables)}
+        self.parents = [[self._places[p] for p in structure.parents(v)] for v in self.variables]
+        self.order = [self._places[v] for v in structure.topological_order]
+        self.labels: list[tuple[Value, ...]] = []
+        self.codes: list[dict[Value, int]] = []
+        self.sizes = [len(_of(network.states, v, "labels")) for v in self.variables]
+        if 0 in self.sizes:
+            raise BadStructure(
+                f"variable {shown(self.variables[self.sizes.index(0)])} needs at least one label"
+            )
+        tables = network.tables  # before there is room for them: a learner refuses to make what is too large
+        self.conditionals = Conditionals(self.sizes, self.parents)
+        self._take_over(network, tables)
+
+    def fits(self, network: Network) -> bool:
+        """Whether another network has this structure, and as many labels of each variable."""
+        return network.structure == self.structure and self.sizes == [
+            len(_of(network.states, v, "labels")) for v in self.variables
+        ]
+
+    def load(self, network: Network) -> None:
+        """Take over the labels and tables of a network that fits; if one is refused, nothing has changed."""
+        self._take_over(network, network.tables)  # asked for once: a learner makes them
+
+    def _take_over(self, network: Network, tables: Tables) -> None:
+        labels = [tuple(network.states[v]) for v in self.variables]
+        codes = self.codes
+        if labels != self.labels:
+            codes = [{label: code for code, label in enumerate(several)} for several in labels]
+            for variable, several, coded in zip(self.variables, labels, codes, strict=True):
+                if len(coded) < len(several):
+                    raise BadStructure(
+                        f"the labels of {shown(variable)} are not all different: {shown(several)}"
+                    )
+        self._fill({v: _of(tables, v, "a table") for v in self.variables}, labels)
+        self.labels, self.codes = labels, codes
+
+    def fill(self, tables: Tables) -> None:
+        """Take over the tables of some variables; if one of them is refused, nothing has changed."""
+        self._fill(tables, self.labels)
+
+    def _fill(self, tables: Tables, labels: list[tuple[Value, ...]]) -> None:
+        checked = [
+            (place, self._checked(place, tables[v], labels)) for v in tables for place in (self.place(v),)
+        ]
+        for place, numbers in checked:
+            self.conditionals.fill(place, numbers)
+
+    def _checked(
+        self, place: int, given: npt.ArrayLike, labels: list[tuple[Value, ...]]
+    ) -> npt.NDArray[np.float64]:
+        variable = self.variables[place]
+        family = [*self.parents[place], place]
+        try:
+            table = np.ascontiguousarray(given, np.float64)
+        except (TypeError, ValueError) as error:
+            raise BadStructure(f"the table of {shown(variable)}: expected numbers; {error}") from None
+        shape = tuple([self.sizes[u] for u in family])
+        if table.shape != shape:
+            raise BadStructure(
+                f"the table of {shown(variable)}: expected the shape {shape}, an axis for each of "
+                f"{shown([self.variables[u] for u in family])}; got {table.shape}"
+            )
+        numbers = table.reshape(-1)
+        bad = self.conditionals.bad_cell(place, numbers)
+        if bad >= 0:
+            at = np.unravel_index(bad, shape)[:-1]
+            row = {self.variables[u]: labels[u][code] for u, code in zip(family[:-1], at, strict=True)}
+            raise BadStructure(
+                f"the table of {shown(variable)}{f', row {shown(row)}' if row else ''}: expected finite numbers of at "
+                f"least 0, not all of them 0; got {shown(table[at].tolist())}"
+            )
+        return numbers
+
+    def place(self, variable: Any) -> int:
+        """The number of a variable."""
+        try:
+            return self._places[variable]
+        except (KeyError, TypeError):  # TypeError: a list, say
+            many = isinstance(variable, tuple)
+            hint = "; several variables go in a list, a tuple is one name" if many else ""
+            raise UnknownFeature(
+                f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
+            ) from None
+
+    def note(self, evidence: Evidence, findings: Findings) -> None:
+        """Write evidence into findings that know nothing yet."""
+        for variable, known in evidence.items():
+            place = self.place(variable)
+            if isinstance(known, Mapping):
+                findings.weigh(place, self._likelihood(place, known))
+                continue
+            try:
+                code = self.codes[place].get(known)
+            except TypeError:  # a list, say
+                code = None
+            if code is not None:
+                findings.observe(place, code)
+            elif not is_missing(known):
+                raise BadValue(
+                    f"evidence on {shown(variable)}: expected one of {shown(self.labels[place])}, or a dict with a "
+                    f"likelihood for each of them, got {shown(known)}"
+                )
+
+    def _likelihood(self, place: int, given: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
+        labels = self.labels[place]
+        where = f"the likelihoods of {shown(self.variables[place])}"
+        for label in (*given, *labels):
+            if label not in given or label not in self.codes[place]:
+                raise BadValue(
+                    f"{where}: expected a number for each of {shown(labels)} and for nothing else; {shown(label)} is "
+                    f"{'missing' if label in self.codes[place] else 'none of them'}"
+                )
+        numbers = [given[label] for label in labels]
+        for number in numbers:
+            if not isinstance(number, (int, float, np.number)) or not 0.0 <= number < math.inf:
+                raise BadValue(f"{where}: expected finite numbers of at least 0, got {shown(number)}")
+        if not any(numbers):
+            raise BadValue(f"{where}: expected at least one above 0, got {shown(dict(given))}")
+        return np.array(numbers, np.float64)
+
+
+def _of(mapping: Mapping[Any, Any], variable: Value, what: str) -> Any:
+    try:
+        return mapping[variable]
+    except KeyError:
+        raise BadStructure(f"variable {shown(variable)} needs {what}") from None

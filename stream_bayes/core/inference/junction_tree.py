@@ -1,0 +1,206 @@
+"""Plans of exact inference: a tree of cliques, and where everything stands in the arrays that its passes run over.
+
+A plan follows from the parents and the sizes of variables alone, never from probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.inference.elimination import CliqueTree, clique_tree
+
+__all__ = ["Plan", "Question", "cells_needed", "plan_for", "tree_for"]
+
+Places: TypeAlias = NDArray[np.longlong]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a plan is for.
+
+    Parameters
+    ----------
+    families
+        The variables whose tables are needed, ascending.
+    held
+        Variables whose codes will be known: they take no room.
+    targets
+        Variables to be answered together, ascending.
+    both_ways
+        Whether messages will also go out from the root: then the tables of all cliques are kept, and else one at a
+        time.
+    """
+
+    families: tuple[int, ...]
+    held: frozenset[int] = frozenset()
+    targets: tuple[int, ...] = ()
+    both_ways: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where everything stands; the arrays are explained at `Propagation`, which reads them.
+
+    Parameters
+    ----------
+    cells
+        How many cells the passes need room for.
+    """
+
+    tree: CliqueTree
+    cells: int
+    parent: Places
+    axis_start: Places
+    axis: Places
+    family_start: Places
+    family: Places
+    family_axis_start: Places
+    family_axis: Places
+    weighed_start: Places
+    weighed: Places
+    weighed_axis: Places
+    child_start: Places
+    child: Places
+    separator_start: Places
+    separator: Places
+    own_axis: Places
+    parent_axis: Places
+    place: Places
+    message_place: Places
+    spare_place: int
+    top_place: int
+
+    def clique_of(self, variables: Iterable[int]) -> int:
+        """The clique that holds some variables and is nearest to the root; -1 if none does.
+
+        Examples
+        --------
+        >>> question, parents, sizes = Question((0, 1, 2)), [[], [0], [1]], [2, 2, 2]
+        >>> plan = plan_for(question, tree_for(question, parents, sizes), parents, sizes)
+        >>> plan.tree.cliques, plan.clique_of([0, 1]), plan.clique_of([0, 2])
+        (((0, 1), (1, 2)), 0, -1)
+        """
+        several = set(variables)
+        # Children come before their parents, so a later clique is not farther down on the same way.
+        fitting = [place for place, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
+        return max(fitting, default=-1)
+
+    @property
+    def homes(self) -> dict[int, int]:
+        """For each variable the clique that holds it and is nearest to the root."""
+        return {v: place for place, clique in enumerate(self.tree.cliques) for v in clique}
+
+
+def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> CliqueTree:
+    """The cliques that a question needs."""
+    scopes = [{*parents[v], v} - question.held for v in question.families]
+    return clique_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
+
+
+def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> int:
+    """How many cells the passes over a tree need room for: cliques, messages, and two messages more."""
+    cliques = [_cells(clique, sizes) for clique in tree.cliques]
+    messages = [_cells(separator, sizes) for separator in _separators(question, tree)]
+    return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + 2 * max(messages)
+
+
+def plan_for(
+    question: Question, tree: CliqueTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]
+) -> Plan:
+    """Work out a plan.
+
+    Parameters
+    ----------
+    question
+        What it is for.
+    tree
+        What `tree_for` says.
+    parents
+        The parents of each variable, ascending.
+    sizes
+        How many values each variable has.
+    """
+    cliques = range(len(tree.cliques))
+    axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]
+    separators = _separators(question, tree)
+    families: list[list[int]] = [[] for _ in cliques]
+    weighed: list[list[int]] = [[] for _ in cliques]
+    children: list[list[int]] = [[] for _ in cliques]
+    room = [_cells(clique, sizes) for clique in tree.cliques]
+    holders: dict[int, list[int]] = {}
+    for s in cliques:
+        for v in tree.cliques[s]:
+            holders.setdefault(v, []).append(s)
+        if tree.parent[s] >= 0:
+            children[tree.parent[s]].append(s)
+    for v in question.families:
+        scope = {*parents[v], v} - question.held
+        among = holders[min(scope, key=lambda u: len(holders[u]))] if scope else cliques
+        home = min((s for s in among if scope.issubset(axis_of[s])), key=lambda s: (room[s], s))
+        families[home].append(v)
+    for v, several in holders.items():
+        weighed[min(several, key=lambda s: (room[s], s))].append(v)
+    messages = [_cells(separator, sizes) for separator in separators]
+    place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
+    first = sum(room) if question.both_ways else max(room)
+    message_place = [first + start for start in _starts(messages)]
+    scopes = [
+        [axis_of[s].get(u, -1) for u in (*parents[v], v)]
+        for s, several in enumerate(families)
+        for v in several
+    ]
+    above = [axis_of[p] if p >= 0 else {} for p in tree.parent]
+    return Plan(
+        tree=tree,
+        cells=message_place[-1] + 2 * max(messages),
+        parent=_places(tree.parent),
+        axis_start=_places(_starts(map(len, tree.cliques))),
+        axis=_flat(tree.cliques),
+        family_start=_places(_starts(map(len, families))),
+        family=_flat(families),
+        family_axis_start=_places(_starts(map(len, scopes))),
+        family_axis=_flat(scopes),
+        weighed_start=_places(_starts(map(len, weighed))),
+        weighed=_flat(weighed),
+        weighed_axis=_flat([[axis_of[s][v] for v in several] for s, several in enumerate(weighed)]),
+        child_start=_places(_starts(map(len, children))),
+        child=_flat(children),
+        separator_start=_places(_starts(map(len, separators))),
+        separator=_flat(separators),
+        own_axis=_flat([[axis_of[s][v] for v in separators[s]] for s in cliques]),
+        parent_axis=_flat([[above[s].get(v, -1) for v in separators[s]] for s in cliques]),
+        place=_places(place),
+        message_place=_places(message_place[:-1]),
+        spare_place=message_place[-1],
+        top_place=message_place[-1] + max(messages),
+    )
+
+
+def _separators(question: Question, tree: CliqueTree) -> list[tuple[int, ...]]:
+    """What each clique's message is about; the root's is the answer."""
+    return [*(tree.separator(s) for s in range(len(tree.cliques) - 1)), question.targets]
+
+
+def _cells(variables: Iterable[int], sizes: Sequence[int]) -> int:
+    return prod(sizes[v] for v in variables)
+
+
+def _starts(lengths: Iterable[int]) -> list[int]:
+    starts = [0]
+    for length in lengths:
+        starts.append(starts[-1] + length)
+    return starts
+
+
+def _places(numbers: Sequence[int]) -> Places:
+    return np.array(numbers, np.longlong)
+
+
+def _flat(several: Iterable[Iterable[int]]) -> Places:
+    return np.array([number for numbers in several for number in numbers], np.longlong)

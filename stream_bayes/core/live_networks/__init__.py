@@ -1,0 +1,1 @@
+"""Networks whose tables are counts."""

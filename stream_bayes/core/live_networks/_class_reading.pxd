@@ -1,0 +1,29 @@
+from stream_bayes.core.counts._configurations cimport Configurations
+from stream_bayes.core.counts._families cimport FamilyTables
+from stream_bayes.core.readings._reading cimport log_of
+from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.encoding._rows cimport Batch, Row
+from stream_bayes.core.counts._values cimport ValueCounts
+from stream_bayes.core.readings._naive_bayes cimport ValueReading
+
+cdef class NetworkReading(ValueReading):
+    cdef public long long[::1] child
+    cdef public long long[::1] family
+    cdef public long long[::1] parent
+    cdef public long long[::1] parent_end
+    cdef public int[::1] barren
+    cdef public long long[::1] above
+    cdef public Py_ssize_t above_family
+    cdef public unsigned char[::1] blanket
+    cdef int[::1] code
+    cdef double[::1] own
+    cdef double[::1] whole
+    cdef reserve_codes(self)
+    cdef void note(self, int[::1] feature, int[::1] code, Py_ssize_t first, Py_ssize_t end) noexcept
+    cdef void forget_codes(self, int[::1] feature, Py_ssize_t first, Py_ssize_t end) noexcept
+    cdef bint judge_blanket(self)
+    cdef judge_child(self, Py_ssize_t k)
+    cdef judge_class(self)
+    cdef tell_shares(self, list answer)
+    cdef void multiply(self) noexcept
+    cdef long long row_of(self, Py_ssize_t f, bint with_child) noexcept

@@ -1,0 +1,316 @@
+"""Scoring the classes of a Bayesian network by what is around the class: P(y | its parents), times P(child | y, other
+parents) for each child of the class.
+
+    P(y | parents)    = (n(parents, y) + a) / (n(parents) + a C)          the row of a family, summed over y
+    P(v | y, parents) = (n(parents, v, y) + a) / (n(parents, y) + a V)    the row of a family, summed over v
+
+Everything else is the same for all classes. A child whose value is missing says nothing if nothing depends on it; where
+anything else is missing that counts, the answer is a sum over its values, which `infer` knows.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+if not cython.compiled:
+    from stream_bayes.core.counts._configurations import Configurations
+    from stream_bayes.core.counts._families import FamilyTables
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._rows import Batch, Row
+    from stream_bayes.core.readings._naive_bayes import ValueReading
+    from stream_bayes.core.readings._reading import log_of
+
+SMALL = cython.declare(cython.double, 1e-150)
+
+
+@cython.cclass
+class NetworkReading(ValueReading):
+    """The class of a network, given everything else.
+
+    `child` holds the slots of the class's children in the order of names, -1 for one that was never met; `family`
+    beside each the number of the family of it and its other parents, or -1 where it has none; `parent` these parents,
+    those of child k up to `parent_end[k]`; and `barren` whether nothing depends on it. `above` holds the class's
+    parents, and `above_family` the number of the family of these, -1 where there is only one. `blanket` says of each
+    slot whether it is one of all these.
+    """
+
+    def __init__(self, tables, labels, **settings):
+        ValueReading.__init__(self, tables, labels, **settings)
+        self.child = np.zeros(0, np.longlong)
+        self.family = np.zeros(0, np.longlong)
+        self.parent = np.zeros(0, np.longlong)
+        self.parent_end = np.zeros(0, np.longlong)
+        self.barren = np.zeros(0, np.int32)
+        self.above = np.zeros(0, np.longlong)
+        self.above_family = -1
+        self.blanket = np.zeros(0, np.uint8)
+        self.code = np.zeros(0, np.int32)
+        self.own, self.whole = np.zeros(2), np.zeros(2)
+
+    def infer(self, row: Row):
+        """Write log P(y | x) of each class into the scores, where what counts is missing."""
+        raise NotImplementedError
+
+    @cython.cfunc
+    def reserve_codes(self):
+        """Make room for the code of each feature, and for a share of each class."""
+        features: cython.Py_ssize_t = self.tables.values.layout.features
+        classes: cython.Py_ssize_t = self.tables.labels
+        if self.code.shape[0] < features:
+            self.code = np.full(features, -1, np.int32)
+        if self.own.shape[0] < classes:
+            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def note(
+        self,
+        feature: cython.int[::1],
+        code: cython.int[::1],
+        first: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+    ) -> cython.void:
+        """Note the code of each entry of the blanket whose value holds samples or was declared."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        k: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        for k in range(first, end):
+            slot = feature[k]
+            if self.blanket[slot] and values.held[layout.start[slot] + code[k]]:
+                self.code[slot] = code[k]
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def forget_codes(
+        self, feature: cython.int[::1], first: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.void:
+        k: cython.Py_ssize_t
+        for k in range(first, end):
+            self.code[feature[k]] = -1
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        self.reserve_codes()
+        self.note(row.feature, row.code, 0, row.entries)
+        known: cython.bint = self.judge_blanket()
+        self.forget_codes(row.feature, 0, row.entries)
+        if not known:
+            self.infer(row)
+
+    def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
+        """Write the probabilities of each row into a row of `out`; zeros before any learning.
+
+        Nothing is learned meanwhile, so the class prior is worked out once. Without numbers, only rows that lack
+        something are copied.
+        """
+        r: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        known: cython.bint
+        first: cython.Py_ssize_t = 0
+        end: cython.Py_ssize_t
+        if batch.numbers or self.begin() == 0:
+            ValueReading.predict_batch(self, batch, out)
+            return
+        self.reserve_codes()
+        prior: cython.double[::1] = np.array(self.score)
+        for r in range(batch.rows):
+            end = batch.entry_end[r]
+            for y in range(self.tables.labels):
+                self.score[y] = prior[y]
+            self.note(batch.feature, batch.code, first, end)
+            known = self.judge_blanket()
+            self.forget_codes(batch.feature, first, end)
+            if not known:
+                self.load(batch, r)
+                self.begin()
+                self.infer(self.row)
+            self.settle_impossible()
+            self.write_shares(out, r)
+            first = end
+
+    @cython.cfunc
+    def judge_blanket(self) -> cython.bint:
+        """Score the classes; False where something is missing that counts, and the scores are none."""
+        k: cython.Py_ssize_t
+        m: cython.longlong
+        y: cython.Py_ssize_t
+        first: cython.longlong = 0
+        for k in range(self.above.shape[0]):
+            if self.above[k] < 0 or self.code[self.above[k]] < 0:
+                return False
+        for k in range(self.child.shape[0]):
+            if self.child[k] < 0 or self.code[self.child[k]] < 0:
+                if not self.barren[k]:
+                    return False
+            else:
+                for m in range(first, self.parent_end[k]):
+                    if self.parent[m] < 0 or self.code[self.parent[m]] < 0:
+                        return False
+            first = self.parent_end[k]
+        for y in range(self.tables.labels):
+            self.share[y] = 1.0
+        if self.above.shape[0]:
+            self.judge_class()
+            for y in range(self.tables.labels):
+                if self.has_say(y):
+                    self.score[y] = log_of(self.own[y] / self.whole[y])
+        for k in range(self.child.shape[0]):
+            if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
+                self.judge_child(k)
+                self.multiply()
+        for y in range(self.tables.labels):
+            self.score[y] += log_of(self.share[y])
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def multiply(self) -> cython.void:
+        """Multiply the product of each class by its share; a logarithm is taken only where it becomes small."""
+        y: cython.Py_ssize_t
+        ratio: cython.double
+        product: cython.double
+        for y in range(self.tables.labels):
+            ratio = self.own[y] / self.whole[y]
+            product = self.share[y] * ratio
+            if product < SMALL:
+                self.score[y] += log_of(self.share[y]) + log_of(ratio)
+                product = 1.0
+            self.share[y] = product
+
+    @cython.cfunc
+    def judge_class(self):
+        """Write what P(y | parents) is a share of into `own`, and the sum into `whole`."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        families: FamilyTables
+        y: cython.Py_ssize_t
+        cell: cython.longlong = 0
+        total: cython.double = 0.0
+        add: cython.double = self.price(self.live)
+        slot: cython.longlong = self.above[0]
+        weight: cython.double[::1] = values.weight
+        found: cython.bint = True
+        if self.above_family < 0:
+            cell = (layout.start[slot] + self.code[slot]) * layout.classes
+        else:
+            families = self.tables.families
+            cell = self.row_of(self.above_family, True)
+            found = cell >= 0
+            weight = families.weight
+            if families.base[self.above_family] < 0:
+                held: Configurations = families.hashed[self.above_family]
+                weight = held.weight
+        for y in range(self.tables.labels):
+            self.own[y] = weight[cell + y] if found else 0.0
+            if self.has_say(y):
+                total += self.own[y] + add
+        for y in range(self.tables.labels):
+            self.own[y] = self.own[y] + add if total > 0.0 else 1.0
+            self.whole[y] = total if total > 0.0 else self.live
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def row_of(self, f: cython.Py_ssize_t, with_child: cython.bint) -> cython.longlong:
+        """Where the row of a family stands that the codes noted of its parents make, or the cell of its child's code,
+        too; -1 for a configuration that was never met.
+        """
+        families: FamilyTables = self.tables.families
+        m: cython.Py_ssize_t
+        first: cython.longlong = families.end[f]
+        last: cython.longlong = families.end[f + 1] - 1
+        cell: cython.longlong = 0
+        if families.base[f] >= 0:
+            cell = families.base[f]
+            for m in range(first, last):
+                cell += self.code[families.member[m]] * families.stride[m]
+        else:
+            held: Configurations = families.hashed[f]
+            for m in range(first, last):
+                families.wanted[m - first] = self.code[families.member[m]]
+            cell = held.find(families.wanted)
+            if cell < 0:
+                return -1
+            cell *= held.width
+        if with_child:
+            cell += self.code[families.member[last]] * families.stride[last]
+        return cell
+
+    @cython.cfunc
+    def judge_child(self, k: cython.Py_ssize_t):
+        """Write what P(value | y, other parents) of a child is a share of into `own`, and the sum into `whole`."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        families: FamilyTables
+        slot: cython.longlong = self.child[k]
+        code: cython.longlong = self.code[slot]
+        f: cython.longlong = self.family[k]
+        different: cython.Py_ssize_t = values.distinct[slot]
+        add: cython.double = self.price(different)
+        stride: cython.longlong = layout.classes
+        cell: cython.longlong
+        y: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        weight: cython.double[::1]
+        if f < 0:
+            cell = (layout.start[slot] + code) * stride
+            for y in range(self.tables.labels):
+                self.own[y] = values.weight[cell + y]
+                self.whole[y] = values.present[slot * stride + y]
+        else:
+            families = self.tables.families
+            stride = families.classes
+            cell = self.row_of(f, False)
+            for y in range(self.tables.labels):
+                self.own[y] = self.whole[y] = 0.0
+            if cell >= 0:
+                weight = families.weight
+                if families.base[f] < 0:
+                    held: Configurations = families.hashed[f]
+                    weight = held.weight
+                for v in range(layout.used[slot]):
+                    for y in range(self.tables.labels):
+                        self.whole[y] += weight[cell + v * stride + y]
+                for y in range(self.tables.labels):
+                    self.own[y] = weight[cell + code * stride + y]
+        for y in range(self.tables.labels):
+            self.own[y] += add
+            self.whole[y] += add * different
+            if self.whole[y] <= 0.0:
+                self.own[y], self.whole[y] = 1.0, different
+
+    def shares(self, row: Row) -> list:
+        """For each class what the answer is made of, where nothing is missing that counts, and else None: of P(y |
+        parents), where the class has some, and of P(value | y, other parents) of each child, the smoothed weight and
+        the sum that it is a share of, in fresh samples.
+        """
+        k: cython.Py_ssize_t
+        answer: list = [[] for _ in range(self.tables.labels)]
+        if self.begin() == 0:
+            return answer
+        self.reserve_codes()
+        self.note(row.feature, row.code, 0, row.entries)
+        if not self.judge_blanket():
+            answer = None
+        elif self.above.shape[0]:
+            self.judge_class()
+            self.tell_shares(answer)
+        if answer is not None:
+            for k in range(self.child.shape[0]):
+                if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
+                    self.judge_child(k)
+                    self.tell_shares(answer)
+        self.forget_codes(row.feature, 0, row.entries)
+        return answer
+
+    @cython.cfunc
+    def tell_shares(self, answer: list):
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            answer[y].append((self.own[y] / self.tables.unit, self.whole[y] / self.tables.unit))

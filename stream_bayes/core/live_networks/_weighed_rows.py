@@ -1,0 +1,123 @@
+"""The table of one variable read out of weights: gathered by the values held, smoothed, and divided row by row.
+
+    P(value | parents) = (n + w q + a) / (N + w Q + a V)
+
+n is the weight of the value in this row of the family and N the row's, w the weight of a network given beforehand and q
+its probability here, Q 1 where that network has the row and 0 elsewhere, V the number of values, and a the smoothing a
+cell. A row of 0/0 is uniform: that is its limit as the smoothing vanishes. One of which nothing was counted, without
+smoothing, is the given one, to the last bit.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+
+@cython.cclass
+class WeighedRows:
+    """The rows of a table.
+
+    Parameters
+    ----------
+    first
+        Where the weights of each row begin, in the order of the parents' values.
+    step
+        How far from there the weight of each value stands.
+    add
+        What smoothing adds to a cell, in fresh samples.
+    known, given
+        The probabilities given beforehand, row by row, and how many fresh samples each row of them is worth.
+    """
+
+    def __init__(self, first, step, add: cython.double, known=None, given: cython.double = 0.0):
+        self.first = np.ascontiguousarray(first, np.longlong)
+        self.step = np.ascontiguousarray(step, np.longlong)
+        self.add = add
+        self.known = np.ascontiguousarray(np.zeros(0) if known is None else known, np.float64).reshape(-1)
+        self.given = given if known is not None else 0.0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def weigh(
+        self,
+        weight: cython.double[::1],
+        unit: cython.double,
+        row: cython.Py_ssize_t,
+        target: cython.double[::1],
+    ) -> cython.double:
+        """Write the smoothed weights of a row, and return what was counted of it."""
+        values: cython.Py_ssize_t = self.step.shape[0]
+        at: cython.Py_ssize_t = row * values
+        first: cython.longlong = self.first[row]
+        k: cython.Py_ssize_t
+        counted: cython.double = 0.0
+        add: cython.double = self.add * unit
+        given: cython.double = self.given * unit
+        for k in range(values):
+            target[at + k] = weight[first + self.step[k]]
+            counted += target[at + k]
+            target[at + k] += add
+        if given > 0.0:
+            for k in range(values):
+                target[at + k] += given * self.known[at + k]
+        return counted
+
+    @cython.ccall
+    def weights_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
+        """Write what the probabilities are shares of: each row's Dirichlet posterior, in fresh samples."""
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for row in range(self.first.shape[0]):
+            self.weigh(weight, unit, row, target)
+        for k in range(target.shape[0]):
+            target[k] /= unit
+
+    @cython.ccall
+    def take_into(self, weight: cython.double[::1], target: cython.double[::1]):
+        """Write the weights as they are, without smoothing."""
+        values: cython.Py_ssize_t = self.step.shape[0]
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for row in range(self.first.shape[0]):
+            for k in range(values):
+                target[row * values + k] = weight[self.first[row] + self.step[k]]
+
+    @cython.ccall
+    def give(self, weight: cython.double[::1], amount: cython.double, source: cython.double[::1]):
+        """Add an amount of each cell to the weights."""
+        values: cython.Py_ssize_t = self.step.shape[0]
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for row in range(self.first.shape[0]):
+            for k in range(values):
+                weight[self.first[row] + self.step[k]] += amount * source[row * values + k]
+
+    @cython.ccall
+    def shares_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
+        """Write the probabilities, with `unit` what a fresh sample weighs."""
+        values: cython.Py_ssize_t = self.step.shape[0]
+        row: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        counted: cython.double
+        total: cython.double
+        for row in range(self.first.shape[0]):
+            counted = self.weigh(weight, unit, row, target)
+            at = row * values
+            total = 0.0
+            for k in range(values):
+                total += target[at + k]
+            if total <= 0.0:
+                for k in range(values):
+                    target[at + k] = 1.0 / values
+            elif counted <= 0.0 and self.add <= 0.0:
+                for k in range(values):
+                    target[at + k] = self.known[at + k]
+            else:
+                for k in range(values):
+                    target[at + k] /= total

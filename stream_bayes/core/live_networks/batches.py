@@ -1,0 +1,201 @@
+"""Many events at once for a store without classes: columns of codes, counted without a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._family_batches import add_columns
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._rows import Batch
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.values.inputs import check_named, feature_name, may_be_name
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadValue, BadWeight, KindChanged, UnknownFeature
+
+__all__ = ["learn_columns", "learn_rows"]
+
+Codes = NDArray[np.int32]
+FIRST_ROWS = 256  # of a column are looked through for new values first
+
+
+def learn_rows(store: CountStore, batch: Batch) -> None:
+    """Learn rows just encoded, one after the other."""
+    weight = np.asarray(batch.weight)[: batch.rows]
+    store.make_room_for(batch.rows, bool((weight == np.floor(weight)).all()))
+    Reading(store.tables, store.encoder.labels).learn_batch(batch)
+
+
+def learn_columns(
+    store: CountStore,
+    names: Sequence[Any],
+    codes: Codes,
+    vocabularies: Sequence[Sequence[Value]],
+    weights: NDArray[np.float64] | None,
+) -> None:
+    """Learn events that come as columns of codes: all of them, or, where anything is refused, none."""
+    rows = len(codes)
+    weights = np.ones(rows) if weights is None else np.ascontiguousarray(weights, np.float64)
+    if len(weights) != rows or not bool(((weights >= 0.0) & (weights <= 2.0**53)).all()):
+        raise BadWeight(f"a weight between 0 and 2**53 is needed for each of {rows} events")
+    whole = bool((weights == np.floor(weights)).all())
+    try:
+        columns = _coded(store, names, codes, vocabularies, weights > 0.0)
+        store.make_room_for(rows, whole)
+    except BaseException:
+        store.encoder.rollback()
+        raise
+    tables = store.tables
+    if tables.families is None or not tables.exact or not whole or store.window is not None:
+        _learn_one_by_one(store, columns, codes, weights)
+        return
+    _learn_together(store, columns, codes, weights)
+
+
+class _Column:
+    """A column of a batch: where it is, whose it is, and what its codes are in the store."""
+
+    def __init__(self, place: int, slot: int, own: Codes | None) -> None:
+        self.place = place
+        self.slot = slot
+        self.own = own  # by code, and for -1 last; None where they are the same
+
+
+def _coded(
+    store: CountStore,
+    names: Sequence[Any],
+    codes: Codes,
+    vocabularies: Sequence[Sequence[Value]],
+    naming: NDArray[np.bool_],
+) -> list[_Column]:
+    """The columns that the store counts; values new to it get codes in the order in which the rows bring them."""
+    encoder = store.encoder
+    columns = []
+    named = codes if bool(naming.all()) else codes[naming]
+    for place, (name, values) in enumerate(zip(names, vocabularies, strict=True)):
+        feature = encoder.features.get(name)
+        if feature is None and encoder.declared:
+            if encoder.refuse:
+                raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
+            continue
+        if feature is None:
+            if not bool((named[:, place] >= 0).any()):
+                continue
+            feature = encoder.name_feature(feature_name(name), False)
+        _check_values(store, feature, values, named[:, place])
+        own = _own_codes(feature.vocabulary, values, named[:, place], encoder.created)
+        columns.append(_Column(place, int(feature.slot), own))
+    return columns
+
+
+def _check_values(store: CountStore, feature: Any, values: Sequence[Value], column: Codes) -> None:
+    """Refuse what the same events, one by one, would be refused for."""
+    name, known = feature.name, feature.vocabulary
+    if feature.measured:
+        message = f"feature {shown(name)} is numeric, the column nominal"
+        raise BadValue(message) if store.encoder.declared else KindChanged(message)
+    for code, value in enumerate(values):
+        foreign = known.closed and value not in known
+        number = not may_be_name(value, store.encoder.numbers_named)
+        if not (foreign or number) or not bool((column == code).any()):
+            continue
+        if foreign:
+            raise BadValue(
+                f"feature {shown(name)}: {shown(value)} is not among the declared values {known.values!r}"
+            )
+        check_named("column", name, value, store.encoder.numbers_named)
+
+
+def _own_codes(
+    vocabulary: Vocabulary, values: Sequence[Value], column: Codes, created: list[Any]
+) -> Codes | None:
+    known = [vocabulary.lookup(value) for value in values]
+    new = [code for code, found in enumerate(known) if found < 0]
+    for code in _by_arrival(column, new):
+        before = len(vocabulary)
+        known[code] = vocabulary.name(values[code])
+        if len(vocabulary) > before:
+            created.append(vocabulary)
+    if known == list(range(len(known))):
+        return None
+    own = np.array([*known, -1], np.int32)
+    own[own < 0] = -1
+    return own
+
+
+def _by_arrival(column: Codes, new: list[int]) -> list[int]:
+    """Those of some codes that a column has, in the order in which they come."""
+    arrived: list[int] = []
+    sought, start, size = set(new), 0, FIRST_ROWS
+    while sought and start < len(column):
+        # Most values come soon, and then the rest of the column need not be looked at.
+        occurring, first = np.unique(column[start : start + size], return_index=True)
+        met = [code for code in occurring[np.argsort(first)].tolist() if code in sought]
+        arrived += met
+        sought.difference_update(met)
+        start, size = start + size, 4 * size
+    return arrived
+
+
+def _learn_together(
+    store: CountStore, columns: list[_Column], codes: Codes, weights: NDArray[np.float64]
+) -> None:
+    """Count whole weights in tables that do not fade: sums, whatever the order."""
+    tables, rows = store.tables, len(codes)
+    layout = tables.values.layout
+    firsts, own, at = [], [], 0
+    for column in columns:
+        firsts.append(-1 if column.own is None else at + 1)
+        if column.own is not None:
+            own.append(np.concatenate([column.own[-1:], column.own[:-1]]))
+            at += len(column.own)
+    slots = np.array([column.slot for column in columns], np.longlong)
+    places = [column.place for column in columns]
+    if places != list(range(codes.shape[1])):
+        codes = np.ascontiguousarray(codes[:, places])
+    values = np.zeros(layout.positions)
+    add_columns(
+        tables.families,
+        np.ascontiguousarray(codes),
+        slots,
+        np.array(firsts, np.longlong),
+        np.concatenate([np.zeros(0, np.int32), *own]),
+        weights,
+        values,
+        layout,
+    )
+    tables.tick(rows)
+    tables.class_weight[0] += weights.sum()
+    stride = layout.classes
+    np.asarray(tables.values.weight)[::stride] += values
+    present = np.add.reduceat(np.append(values, 0.0), np.asarray(layout.start)) if layout.features else values
+    present[np.asarray(layout.room) == 0] = 0.0
+    np.asarray(tables.values.present)[::stride] += present
+    tables.raise_peaks()
+    tables.values.recount()
+
+
+def _learn_one_by_one(
+    store: CountStore, columns: list[_Column], codes: Codes, weights: NDArray[np.float64]
+) -> None:
+    rows = len(codes)
+    columns = sorted(columns, key=lambda column: column.slot)
+    matrix = np.empty((rows, len(columns)), np.int32)
+    for k, column in enumerate(columns):
+        own = codes[:, column.place]
+        matrix[:, k] = own if column.own is None else column.own[own]
+    held = matrix >= 0
+    batch = Batch()
+    batch.rows = rows
+    batch.entry_end = np.cumsum(held.sum(axis=1), dtype=np.longlong)
+    batch.number_end = np.zeros(rows, np.longlong)
+    batch.feature = np.tile(np.array([column.slot for column in columns], np.int32), (rows, 1))[held]
+    batch.code = matrix[held]
+    batch.entries = len(batch.code)
+    batch.amount = np.ones(batch.entries)
+    batch.label, batch.weight = np.zeros(rows, np.int32), weights
+    Reading(store.tables, store.encoder.labels).learn_batch(batch)

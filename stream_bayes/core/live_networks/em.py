@@ -1,0 +1,362 @@
+"""Expected counts: what expectation maximisation (EM) makes of events that lack some variables.
+
+The families of such a store are not counted. They hold how often each cell is expected, given what was seen, by the
+network that these same numbers make; an event that has all variables needs no expectation and is counted as it is.
+
+    stepwise   n <- W [(1 - e) n / (W - w) + e P(family | event)]       after an event of weight w, W that of all so far
+    window     n = sum of w P(family | event) over the newest events    until nothing changes any more
+
+Stepwise EM is that of Cappe and Moulines (2009), with the step e = (t + 2)^-a of Liang and Klein (2009), or e = w / W,
+which on complete events is counting.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._families import MOST_CELLS
+from stream_bayes.core.counts.room import Coming
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._features import Encoder
+from stream_bayes.core.encoding._rows import Batch, Row
+from stream_bayes.core.inference._conditionals import Conditionals
+from stream_bayes.core.inference.inference import MEMORY_BUDGET, Inference
+from stream_bayes.core.inference.junction_tree import Question, cells_needed, tree_for
+from stream_bayes.core.live_networks.counts import FamilyCounts
+from stream_bayes.core.live_networks.network import CountedNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BudgetExceeded, CannotMerge, NotSupported
+
+__all__ = ["ExpectedCounts", "StepwiseCounts", "WindowCounts", "add_counts"]
+
+Codes = NDArray[np.int32]
+Numbers = NDArray[np.float64]
+Read = Callable[[FamilyCounts], CountedNetwork]
+Chance = Callable[[], np.random.Generator]
+
+CELL_BYTES = 8
+MOST_ITERATIONS = 200
+SETTLED = 1e-4  # of the weight of all events: what no cell changes by any more
+
+
+def add_counts(conditionals: Conditionals, codes: Codes, weights: Numbers, target: Numbers) -> None:
+    """Add rows of codes to the cells of the families that they have as a whole; -1 is missing.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.networks.network import DiscreteNetwork
+    >>> coin = DiscreteNetwork(Structure({"c": []}), {"c": ["head", "tail"]}, {"c": [0.5, 0.5]})
+    >>> counts = np.zeros(2)
+    >>> add_counts(Inference(coin).conditionals, np.array([[1], [-1], [1]], np.int32), np.ones(3), counts)
+    >>> counts.tolist()
+    [0.0, 2.0]
+    """
+    scope, stride = np.asarray(conditionals.scope), np.asarray(conditionals.stride)
+    for v in range(conditionals.variables):
+        members = slice(conditionals.scope_start[v], conditionals.scope_start[v + 1])
+        own = codes[:, scope[members]]
+        whole = (own >= 0).all(axis=1)
+        cells = own[whole] @ stride[members]
+        first, end = conditionals.start[v], conditionals.start[v + 1]
+        target[first:end] += np.bincount(cells, weights[whole], minlength=end - first)
+
+
+class ExpectedCounts(FamilyCounts):
+    """The families of a network as expectation maximisation has them.
+
+    Parameters
+    ----------
+    encoder, structure, memory_budget, window, binning
+        As `FamilyCounts` takes them.
+    read
+        Makes the network of this store: how its numbers are smoothed, and what was given beforehand.
+
+    Notes
+    -----
+    The values of variables are counted, and nothing else is. What is expected of an event depends on those before it,
+    so that nothing can be taken back or merged. Families of more than 65,536 cells are refused, and structures whose
+    tree of cliques would not fit into inference's memory.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        structure: Structure,
+        read: Read,
+        *,
+        memory_budget: int | None = None,
+        window: int | None = None,
+        binning: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._read = read
+        self._network: CountedNetwork | None = None
+        self._asked: CountedNetwork | None = None  # what the engine's tables are read by
+        self._engine: Inference | None = None
+        super().__init__(encoder, structure, memory_budget=memory_budget, window=window, binning=binning)
+        self.tables.leave_exact()
+
+    # -- what the two kinds write -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def absorb(self, row: Any) -> None:
+        """Let the families follow an event, which is among the values counted already."""
+
+    def settle(self) -> None:
+        """Bring the families to where they would come with the next events."""
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def add(self, row: Any) -> None:
+        tables = self.tables
+        families, tables.families = tables.families, None
+        try:
+            tables.add(row)
+        finally:
+            tables.families = families
+        if row.weight > 0.0:
+            self.absorb(row)
+
+    def add_batch(self, batch: Batch) -> None:
+        """Learn rows just encoded, one after the other."""
+        OneByOne(self).learn_batch(batch)
+
+    def forget(self, row: Any, at: int | None = None) -> None:
+        raise NotSupported(
+            "what expectation maximisation has made of an event cannot be taken back; with missing='skip' it can"
+        )
+
+    def merge(self, other: CountStore) -> None:
+        raise CannotMerge(
+            "what expectation maximisation has made of events depends on their order; with missing='skip' learners "
+            "can be merged"
+        )
+
+    def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
+        try:
+            if self.encoder.created:
+                self._check_room(self.structure)
+        except BudgetExceeded:
+            self.encoder.rollback()
+            raise
+        super().make_room(whole, coming)
+
+    def change_structure(self, structure: Structure) -> None:
+        self._check_room(structure)
+        super().change_structure(structure)
+        self._network = self._asked = self._engine = None
+
+    def _check_room(self, structure: Structure) -> None:
+        """Refuse what expectations could not be worked out for, while nothing has changed."""
+        features = self.encoder.features
+        names = structure.variables
+        sizes = [max(len(features[name].vocabulary), 1) if name in features else 1 for name in names]
+        places = {name: place for place, name in enumerate(names)}
+        parents = [[places[parent] for parent in structure.parents(name)] for name in names]
+        for name, above, size in zip(names, parents, sizes, strict=True):
+            cells = size * int(np.prod([sizes[place] for place in above], dtype=np.int64))
+            if above and cells > MOST_CELLS:
+                raise BudgetExceeded(
+                    f"the table of {shown(name)} would have {cells:,} cells; expectation maximisation takes "
+                    f"{MOST_CELLS:,} at most. Give it fewer parents, bound the values with max_values, or take "
+                    "missing='skip'"
+                )
+        question = Question(tuple(range(len(names))))
+        need = CELL_BYTES * cells_needed(question, tree_for(question, parents, sizes), sizes)
+        budget = MEMORY_BUDGET if self.memory_budget is None else self.memory_budget
+        if need > budget:
+            raise BudgetExceeded(
+                f"what is expected of events with missing values would need {need:,} bytes at a time, "
+                f"the budget is {budget:,}; raise memory_budget, take a structure with fewer parents, or missing='skip'"
+            )
+
+    # -- expecting ----------------------------------------------------------------------------------------------------
+
+    def current(self) -> CountedNetwork:
+        """The network as it is now."""
+        if self._network is None or not self._network.is_current:
+            self._network = self._read(self)
+        return self._network
+
+    def engine(self) -> Inference:
+        """An engine that has the tables of the network as it is now."""
+        network = self.current()
+        if self._engine is None:
+            self._engine = Inference(network, memory_budget=self.memory_budget)
+        elif network is self._asked:
+            network.fill(self._engine.conditionals)
+        else:
+            self._engine.load(network)
+        self._asked = network
+        return self._engine
+
+    def _take(
+        self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals, amount: float
+    ) -> None:
+        """Add what is expected to the families, times an amount."""
+        network.give(expected, conditionals, amount)
+        families = self.tables.families
+        samples = np.asarray(families.samples)
+        np.maximum(samples, np.asarray(families.weight) > 0.0, out=samples)
+
+
+class OneByOne(Reading):
+    """Hands each row of a batch to a store."""
+
+    def __init__(self, store: ExpectedCounts) -> None:
+        super().__init__(store.tables, store.encoder.labels)
+        self.store = store
+
+    def learn(self, row: Row) -> None:
+        self.store.add(row)
+
+
+class StepwiseCounts(ExpectedCounts):
+    """Stepwise EM: each event moves the numbers a step towards what is expected of it.
+
+    Parameters
+    ----------
+    encoder, structure, read, memory_budget, binning
+        As `ExpectedCounts` takes them.
+    step
+        The exponent a of the step (t + 2)^-a; None takes 1/t, in which all events weigh the same.
+    """
+
+    def __init__(
+        self, encoder: Encoder, structure: Structure, read: Read, *, step: float | None, **settings: Any
+    ) -> None:
+        self.step = step
+        super().__init__(encoder, structure, read, **settings)
+
+    def absorb(self, row: Any) -> None:
+        families, total = self.tables.families, self.weight
+        before, moved = total - row.weight, self._step(row.weight)
+        amount = moved * total
+        fade = (1.0 - moved) * total / before if before > 0.0 and self.step is not None else 1.0
+        network = self.current()
+        seen = network.codes_of(row)
+        if (seen >= 0).all():
+            families.scale(fade)
+            families.add(row, amount / row.weight)
+            return
+        engine = self.engine()
+        expected = np.zeros(len(engine.conditionals.cells))
+        possible = engine.add_expected(seen, np.ones(1), expected)[0] > -np.inf
+        families.scale(fade)
+        if possible:
+            self._take(network, expected, engine.conditionals, amount)
+        else:
+            families.add(row, amount / row.weight)  # nothing follows from it: what is there is counted
+
+    def _step(self, weight: float) -> float:
+        """The share of everything that an event of a weight has, just learned."""
+        if self.step is None or self.weight <= weight:
+            return weight / self.weight
+        events = int(self.tables.clock) - 1
+        return float(1.0 - (1.0 - (events + 2.0) ** -self.step) ** weight)
+
+
+class WindowCounts(ExpectedCounts):
+    """EM over the newest events, again and again until it settles, once in so many events.
+
+    Parameters
+    ----------
+    encoder, structure, read, window, memory_budget, binning
+        As `ExpectedCounts` takes them.
+    every
+        After how many events EM is run again.
+    chance
+        Where the tables come from that it begins with where nothing is known, which is so where a variable was never
+        seen: were they even, they would stay so. Called each time, for a generator in the same state.
+
+    Notes
+    -----
+    It goes on from the tables that it has, so that the values of a hidden variable keep their meaning.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        structure: Structure,
+        read: Read,
+        *,
+        every: int,
+        chance: Chance,
+        **settings: Any,
+    ) -> None:
+        self.every = every
+        self.chance = chance
+        super().__init__(encoder, structure, read, **settings)
+
+    def absorb(self, row: Any) -> None:
+        if self.tables.clock % self.every == 0:
+            self.settle()
+
+    def settle(self) -> None:
+        """Run EM over the window."""
+        codes, weights = self.recent()
+        if not len(codes):
+            return
+        network, engine = self.current(), self.engine()
+        self.begin(network, engine.conditionals, codes, weights)
+        for _ in range(MOST_ITERATIONS):
+            if self.improve(network, engine, codes, weights) <= SETTLED * weights.sum():
+                break
+
+    def improve(self, network: CountedNetwork, engine: Inference, codes: Codes, weights: Numbers) -> float:
+        """One iteration: what is expected by the engine's tables, and the tables that follow. How far a cell moved."""
+        conditionals = engine.conditionals
+        expected = np.zeros(len(conditionals.cells))
+        whole: NDArray[np.bool_] = np.all(codes >= 0, axis=1)
+        add_counts(conditionals, *_rows(codes, weights, whole), expected)
+        partial, shares = _rows(codes, weights, ~whole)
+        impossible = engine.add_expected(partial, shares, expected) == -np.inf
+        add_counts(conditionals, *_rows(partial, shares, impossible), expected)
+        moved = float(np.abs(expected - network.taken(conditionals)).max(initial=0.0))
+        self._replace(network, expected, conditionals)
+        network.fill(conditionals)
+        return moved
+
+    def begin(
+        self, network: CountedNetwork, conditionals: Conditionals, codes: Codes, weights: Numbers
+    ) -> None:
+        """Give inference tables to begin with: those there are, before the first time those of what can be counted, and
+        where nothing is known such as chance would have it. What is impossible would stay so, and so a sample is spread
+        over each row.
+        """
+        held = network.taken(conditionals)
+        if not held.any():
+            add_counts(conditionals, codes, weights, held)
+            self._replace(network, held, conditionals)
+        rng = self.chance()
+        for v, variable in enumerate(self.structure.variables):
+            cells = slice(conditionals.start[v], conditionals.start[v + 1])
+            size = int(conditionals.size[v])
+            if held[cells].any() or network.given is not None:
+                conditionals.fill(v, network.weights(variable).reshape(-1) + 1.0 / size)
+            else:
+                conditionals.fill(v, rng.dirichlet(np.ones(size), len(held[cells]) // size).reshape(-1))
+
+    def _replace(self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals) -> None:
+        self.tables.families.scale(0.0)
+        np.asarray(self.tables.families.samples)[:] = 0.0
+        self._take(network, expected, conditionals, 1.0)
+
+    def recent(self) -> tuple[Codes, Numbers]:
+        """The different rows among the newest events, by the variables' names, and how much each weighs."""
+        assert self.window is not None
+        recent = self.window.freeze()
+        codes = recent.codes[[self.slot_of(name) for name in self.structure.variables]].T
+        different, which = np.unique(codes, axis=0, return_inverse=True)
+        weights = np.bincount(which.reshape(-1), recent.weights, len(different))
+        return np.ascontiguousarray(different), weights.astype(np.float64)
+
+
+def _rows(codes: Codes, weights: Numbers, chosen: NDArray[np.bool_]) -> tuple[Codes, Numbers]:
+    return np.ascontiguousarray(codes[chosen]), weights[chosen]

@@ -1,0 +1,206 @@
+"""A network whose tables are read from the counts of labelled events, its class a variable like any other.
+
+The part of a network that bears on one variable, once others are known: a small network with its own engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.live_networks.labelled_counts import LabelledCounts, members_of
+from stream_bayes.core.live_networks.network import check_bytes, shares_of
+from stream_bayes.core.networks.graphs import needed_families
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import Value
+
+__all__ = ["LabelledNetwork", "Part"]
+
+Numbers = NDArray[np.float64]
+
+
+class LabelledNetwork:
+    """The network that labelled counts make; probabilities as in `CountedNetwork`.
+
+    Parameters
+    ----------
+    counts
+        What was counted.
+    structure
+        The parents of each variable.
+    labels
+        The codes of the classes that have a say.
+    prior
+        P(class) of each of them, for a class without parents.
+    prior_weights
+        What these are shares of, in fresh samples; None where they were given.
+    strength, spread
+        The smoothing.
+    """
+
+    def __init__(
+        self,
+        counts: LabelledCounts,
+        structure: Structure,
+        labels: list[int],
+        prior: Numbers,
+        prior_weights: Numbers | None,
+        strength: float,
+        spread: bool,
+    ) -> None:
+        self.counts = counts
+        self.structure = structure
+        self.strength = strength
+        self.spread = spread
+        self._labels = np.array(labels, np.intp)
+        self._prior = prior
+        self._prior_weights = prior_weights
+        self._held = {v: self._held_codes(v) for v in structure.variables if v != counts.target}
+        states: dict[Any, tuple[Any, ...]] = {}
+        for v in structure.variables:
+            if v == counts.target:
+                states[v] = tuple(counts.encoder.labels.values[code] for code in labels)
+            else:
+                values = counts.encoder.features[v].vocabulary.values if v in counts.encoder.features else ()
+                states[v] = tuple(values[code] for code in self._held[v].tolist()) or (None,)
+        self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(states)
+
+    def take_prior(self, prior: Numbers, weights: Numbers | None) -> None:
+        """Go on with another P(class), of the same classes."""
+        self._prior, self._prior_weights = prior, weights
+
+    def _held_codes(self, variable: Value) -> NDArray[np.intp]:
+        """The codes of the values that hold samples or were declared."""
+        feature = self.counts.encoder.features.get(variable)
+        if feature is None:
+            return np.zeros(0, np.intp)
+        values = self.counts.tables.values
+        start = values.layout.start[feature.slot]
+        return np.flatnonzero(np.asarray(values.held)[start : start + len(feature.vocabulary)])
+
+    @property
+    def tables(self) -> Mapping[Any, Numbers]:
+        """P(variable | parents) of each variable, its own axis last."""
+        return {v: self.table(v) for v in self.structure.variables}
+
+    def table(self, variable: Value) -> Numbers:
+        """P(variable | parents), with an axis for each parent and the variable's own last."""
+        if self._is_prior(variable):
+            return self._prior
+        return shares_of(self._weighed(variable))
+
+    def weights(self, variable: Value) -> Numbers | None:
+        """What the probabilities are shares of: in each row the Dirichlet posterior's parameters, in fresh samples.
+        None for a prior that was given.
+        """
+        return self._prior_weights if self._is_prior(variable) else self._weighed(variable)
+
+    def _is_prior(self, variable: Value) -> bool:
+        return variable == self.counts.target and not self.structure.parents(variable)
+
+    def _weighed(self, variable: Value) -> Numbers:
+        target = self.counts.target
+        family = (*self.structure.parents(variable), variable)
+        members = members_of(self.structure, variable, target)
+        shape = [len(self.states[name]) for name in members]
+        check_bytes(variable, family[:-1], [*shape, len(self._labels)])
+        counted = self._counted(members, variable, shape)
+        if target in family:
+            axes = [members.index(name) if name != target else len(members) for name in family]
+        else:
+            counted = counted.sum(axis=-1)
+            axes = [members.index(name) for name in family]
+        counted = counted.transpose(axes)
+        weighed: Numbers = counted + self.strength / (counted.shape[-1] if self.spread else 1)
+        return weighed
+
+    def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:
+        """The weights of some features' values together, in fresh samples: an axis a feature, then the class."""
+        counts, tables = self.counts, self.counts.tables
+        if any(not len(self._held[name]) for name in members):
+            return np.zeros([*shape, len(self._labels)])
+        features, stride = counts.encoder.features, tables.values.layout.classes
+        if len(members) == 1:
+            start = tables.values.layout.start[features[members[0]].slot]
+            weight = np.asarray(tables.values.weight).reshape(-1, stride)
+            counted: Numbers = weight[np.ix_(start + self._held[members[0]], self._labels)] / tables.unit
+            return counted
+        child, parents = counts.family_of(members, variable)
+        families = tables.families
+        codes, weight, _ = families.rows_of(families.families.index((child, parents)))
+        by_slot = {int(features[name].slot): name for name in members}
+        order = [by_slot[slot] for slot in (*parents, child)]
+        found = np.zeros([len(self._held[name]) for name in order] + [len(self._labels)])
+        places = tuple(np.searchsorted(self._held[name], codes[:, k]) for k, name in enumerate(order[:-1]))
+        found[places] = weight[:, self._held[order[-1]]][:, :, self._labels]
+        answer: Numbers = (
+            found.transpose([*(order.index(name) for name in members), len(members)]) / tables.unit
+        )
+        return answer
+
+
+class Part:
+    """The families of a network that bear on its class.
+
+    What all other tables say is the same for each class, so it is left out: a parent that is known, and whose own table
+    does not matter, stands alone and is evenly distributed.
+
+    Parameters
+    ----------
+    whole
+        The network.
+    target
+        The class.
+    known
+        The variables whose values will be given.
+    memory_budget
+        How many bytes exact answers may take, as `Inference` has it.
+
+    Attributes
+    ----------
+    ready
+        Whether its tables need not be read again, which the owner says.
+    """
+
+    def __init__(
+        self, whole: LabelledNetwork, target: Value, known: frozenset[Value], memory_budget: int | None
+    ) -> None:
+        names = whole.structure.variables
+        places = {name: place for place, name in enumerate(names)}
+        parents = [[places[parent] for parent in whole.structure.parents(name)] for name in names]
+        needed = needed_families(parents, places[target], {places[name] for name in known})
+        self.ready = False
+        self._whole = whole
+        self._target = target
+        self._memory_budget = memory_budget
+        self._needed = [names[v] for v in needed]
+        alone = {names[p] for v in needed for p in parents[v]}.difference(self._needed)
+        self.structure = Structure(
+            {**{v: whole.structure.parents(v) for v in self._needed}, **dict.fromkeys(alone, ())}
+        )
+        self.states: Mapping[Any, tuple[Any, ...]] = {v: whole.states[v] for v in self.structure}
+        self._even = {v: np.ones(len(self.states[v])) for v in alone}
+        self._engine: Inference | None = None
+
+    @property
+    def tables(self) -> Mapping[Any, NDArray[np.float64]]:
+        """The tables as they are now."""
+        return {**self._even, **{v: self._whole.table(v) for v in self._needed}}
+
+    def read(self) -> None:
+        """Take over the tables as they are now."""
+        if self._engine is None:
+            self._engine = Inference(self, memory_budget=self._memory_budget)
+        else:
+            self._engine.load(self)
+
+    def scores(self, evidence: Mapping[Value, Value], labels: list[Value]) -> list[float]:
+        """For each class log P(class, evidence), up to a term that they share."""
+        assert self._engine is not None, "read() comes first"
+        known = {name: value for name, value in evidence.items() if name in self.structure}
+        return [self._engine.log_probability({**known, self._target: label}) for label in labels]

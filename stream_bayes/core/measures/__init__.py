@@ -1,0 +1,1 @@
+"""Prequential measures of a stream of predictions."""

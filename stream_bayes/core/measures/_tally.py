@@ -1,0 +1,70 @@
+"""Sums over scored predictions, taken one event after the other.
+
+Sums of fractions depend on their order. Taken in the order of events they are the same to the last bit, in whatever
+portions the events come. Codes must have room, and confidences lie between 0 and 1.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+
+def add_events(
+    sums: cython.double[::1],
+    by_label: cython.double[:, ::1],
+    label: cython.Py_ssize_t[::1],
+    predicted: cython.Py_ssize_t[::1],
+    majority: cython.uchar[::1],
+    no_change: cython.uchar[::1],
+    loss: cython.double[::1],
+    brier: cython.double[::1],
+    weight: cython.double[::1],
+):
+    """Add events to the sums of a `Tally`, and to its sums by label; a prediction below 0 is none."""
+    k: cython.Py_ssize_t
+    w: cython.double
+    for k in range(label.shape[0]):
+        w = weight[k]
+        sums[0] += w
+        sums[1] += w * w
+        sums[3] += w * majority[k]
+        sums[4] += w * no_change[k]
+        sums[5] += w * loss[k]
+        sums[6] += w * (loss[k] * loss[k])
+        sums[7] += w * brier[k]
+        by_label[0, label[k]] += w
+        if predicted[k] >= 0:
+            by_label[1, predicted[k]] += w
+        if predicted[k] == label[k]:
+            sums[2] += w
+            by_label[2, label[k]] += w
+
+
+def add_confidences(
+    bins: cython.double[:, ::1],
+    confidence: cython.double[::1],
+    right: cython.uchar[::1],
+    weight: cython.double[::1],
+):
+    """Add events to bins of equal width: their weight, times their confidence, and of those that were right."""
+    count: cython.Py_ssize_t = bins.shape[1]
+    place: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for k in range(confidence.shape[0]):
+        place = min(cython.cast(cython.Py_ssize_t, confidence[k] * count), count - 1)
+        bins[0, place] += weight[k]
+        bins[1, place] += weight[k] * confidence[k]
+        bins[2, place] += weight[k] * right[k]
+
+
+def add_cells(target: cython.double[::1], cells: cython.Py_ssize_t[:, ::1], weight: cython.double[::1]):
+    """Add each event's weight to its cells: a row of cells for each label, a column an event."""
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for row in range(cells.shape[0]):
+        for k in range(cells.shape[1]):
+            target[cells[row, k]] += weight[k]

@@ -1,0 +1,122 @@
+"""Losses as JSON values and arrays, and back, with everything checked.
+
+{"window": 1000, "half_life": 1000.0, "least_probability": 1e-15, "most_labels": 1000,      must be the same
+"labels": ["rain", "sun"], "other": false,      in the order of their codes; whether further ones share a code
+"last": 1, "place": 12, "mended": 0,            the label before; the place in the fading cycle
+"arrays": {"cumulative_sums": (8,), "cumulative_by_label": (3, K), "cumulative_bins": (3, 10),
+"cumulative_scores": (K, 2, 1185), "fading_...": the same,
+"recent_label", "recent_predicted", "recent_weight", "recent_majority", "recent_no_change": (N,),
+"recent_scores": (K, N)}}            oldest first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.measures.label_codes import NO_LABEL, LabelCodes
+from stream_bayes.core.measures.ranking import BINS
+from stream_bayes.core.measures.recent import Recent
+from stream_bayes.core.measures.tally import BINS as CONFIDENCES
+from stream_bayes.core.measures.tally import SUMS, Tally
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.values import OTHER, JSONValue, tagged_many, untagged_many
+
+__all__ = [
+    "labels_state",
+    "load_labels",
+    "load_recent",
+    "load_tally",
+    "recent_arrays",
+    "tally_arrays",
+    "whole",
+]
+
+Array = NDArray[Any]
+
+TABLES = ("sums", "by_label", "bins", "scores")
+
+
+def labels_state(codes: LabelCodes) -> dict[str, JSONValue]:
+    """The labels in the order of their codes."""
+    own = [name for name in codes.names if name is not OTHER]
+    return {"labels": tagged_many(own), "other": codes.rest != NO_LABEL}
+
+
+def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
+    """Give saved labels their codes, in a fresh table of codes."""
+    labels, other = untagged_many(state["labels"]), state["other"]
+    expect(type(other) is bool, "the mark of labels that share a code is neither true nor false")
+    expect(len(labels) <= codes.most, "it has more labels than most_labels")
+    expect(not other or len(labels) == codes.most, "labels share a code before most_labels was reached")
+    codes.own = {label: code for code, label in enumerate(labels)}
+    expect(len(codes.own) == len(labels), "a label is named twice")
+    codes.names = [*labels, OTHER] if other else labels
+    codes.rest = len(labels) if other else NO_LABEL
+
+
+def tally_arrays(name: str, tally: Tally) -> dict[str, Array]:
+    """The sums of a tally."""
+    arrays = (tally.sums, tally.by_label, tally.calibration.bins, tally.ranking.weight)
+    return {f"{name}_{table}": array.copy() for table, array in zip(TABLES, arrays, strict=True)}
+
+
+def load_tally(name: str, tally: Tally, labels: int, arrays: Mapping[str, Any]) -> None:
+    """Fill a tally from saved sums."""
+    shapes = ((len(SUMS),), (3, labels), (3, CONFIDENCES), (labels, 2, BINS))
+    tally.sums, tally.by_label, tally.calibration.bins, tally.ranking.weight = (
+        _weights(f"{name}_{table}", arrays, shape) for table, shape in zip(TABLES, shapes, strict=True)
+    )
+
+
+def recent_arrays(recent: Recent) -> dict[str, Array]:
+    """The last events, oldest first."""
+    return {f"recent_{name}": column for name, column in recent.in_order().items()}
+
+
+def load_recent(recent: Recent, labels: int, arrays: Mapping[str, Any]) -> None:
+    """Append saved events to none."""
+    events = len(arrays["recent_label"])
+    expect(events <= recent.size, "it has more recent events than its window")
+    scores = _weights("recent_scores", arrays, (labels, events))
+    expect(bool((scores <= 1.0).all()), "a probability is above 1")
+    columns = {
+        "label": _codes("recent_label", arrays, events, 0, labels),
+        "predicted": _codes("recent_predicted", arrays, events, NO_LABEL, labels),
+        "weight": _weights("recent_weight", arrays, (events,)),
+        "majority": _array("recent_majority", arrays, (events,), np.bool_),
+        "no_change": _array("recent_no_change", arrays, (events,), np.bool_),
+    }
+    recent.grow(labels)
+    recent.append(columns, scores)
+
+
+def whole(state: Mapping[str, Any], name: str, least: int, below: int) -> int:
+    """A whole number of a state, which lies in a range."""
+    number = state[name]
+    expect(type(number) is int and least <= number < below, f"{name} is {number!r}")
+    return int(number)
+
+
+def _weights(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
+    array = _array(name, arrays, shape, np.float64)
+    expect(bool((array >= 0.0).all() and np.isfinite(array).all()), f"{name} holds what are no weights")
+    return array
+
+
+def _codes(name: str, arrays: Mapping[str, Any], events: int, least: int, labels: int) -> Array:
+    array = _array(name, arrays, (events,), np.int64)
+    expect(bool(((array >= least) & (array < labels)).all()), f"{name} holds what are no codes of labels")
+    return array
+
+
+def _array(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], kind: type) -> Array:
+    """A copy of a saved array, so that what was loaded can stay as it is."""
+    array = arrays[name]
+    expect(isinstance(array, np.ndarray), f"{name} is no array")
+    expect(array.dtype == kind, f"{name} has dtype {array.dtype}, expected {np.dtype(kind)}")
+    expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
+    return np.array(array, order="C")

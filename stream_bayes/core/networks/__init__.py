@@ -1,0 +1,1 @@
+"""Graphs, and networks of conditional tables."""

@@ -1,0 +1,145 @@
+"""Structures compared: edge by edge, and as the classes of structures that no data can tell apart.
+
+Two structures are equivalent when they imply the same independences, which is when they join the same variables and
+have the same v-structures (a -> c <- b with a and b not joined). A class of equivalent structures is drawn as one
+graph: an edge that points the same way in all of them is *compelled* and keeps its arrow, any other is *reversible*
+and has none. That is the completed partially directed graph of Chickering (1995, 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadStructure
+
+__all__ = ["Difference", "Edge", "EquivalenceClass", "check_same_variables"]
+
+Edge: TypeAlias = tuple[Value, Value]  # parent, child
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The changes that lead from one structure to another; false where there are none.
+
+    Parameters
+    ----------
+    added, removed
+        Edges between variables that only the later, or only the earlier, structure joins.
+    reversed
+        Edges that point the other way, as they point in the later structure.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.networks.structure import Structure
+    >>> before = Structure({"sky": [], "wind": ["sky"], "rain": ["wind"]})
+    >>> after = Structure({"sky": [], "wind": ["rain"], "rain": ["sky"]})
+    >>> print(before.difference(after))
+    added 'sky' -> 'rain'; removed 'sky' -> 'wind'; reversed into 'rain' -> 'wind'
+    >>> len(before.difference(after)), bool(before.difference(before))
+    (3, False)
+    """
+
+    added: tuple[Edge, ...] = ()
+    removed: tuple[Edge, ...] = ()
+    reversed: tuple[Edge, ...] = ()
+
+    @classmethod
+    def between(cls, before: Sequence[Edge], after: Sequence[Edge]) -> Difference:
+        """The changes from the edges of one structure to those of another, in the order in which the edges came."""
+        old, new = set(before), set(after)
+        return cls(
+            added=tuple([(a, b) for a, b in after if (a, b) not in old and (b, a) not in old]),
+            removed=tuple([(a, b) for a, b in before if (a, b) not in new and (b, a) not in new]),
+            reversed=tuple([(a, b) for a, b in after if (b, a) in old]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.removed) + len(self.reversed)
+
+    def __str__(self) -> str:
+        kinds = (("added", self.added), ("removed", self.removed), ("reversed into", self.reversed))
+        return "; ".join(f"{kind} {_listed(edges, '->')}" for kind, edges in kinds if edges) or "no change"
+
+
+@dataclass(frozen=True, slots=True)
+class EquivalenceClass:
+    """All structures that imply the same independences, as one graph (the CPDAG). Equal where the classes are.
+
+    Parameters
+    ----------
+    variables
+        All variables, by name.
+    compelled
+        The edges that point this way in every structure of the class.
+    reversible
+        The pairs whose edge points one way in some and the other way in others, the earlier name first.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.networks.structure import Structure
+    >>> print(Structure({"sky": [], "wind": [], "rain": ["sky", "wind"], "puddle": ["rain"]}).cpdag())
+    'rain' -> 'puddle', 'sky' -> 'rain', 'wind' -> 'rain'
+    >>> print(Structure({"sky": [], "rain": ["sky"], "puddle": ["rain"]}).cpdag())
+    'puddle' -- 'rain', 'rain' -- 'sky'
+    """
+
+    variables: tuple[Value, ...]
+    compelled: tuple[Edge, ...]
+    reversible: tuple[Edge, ...]
+
+    def shd(self, other: EquivalenceClass) -> int:
+        """The structural Hamming distance: of how many pairs of variables the edge is missing, additional, or of
+        another direction or kind.
+
+        Raises
+        ------
+        BadStructure
+            If the other class is of other variables.
+
+        Examples
+        --------
+        The two chains cannot be told apart, so nothing is different; the third structure lacks both arrows.
+
+        >>> from stream_bayes.core.networks.structure import Structure
+        >>> chain = Structure.from_edges([("a", "b"), ("b", "c")])
+        >>> chain.cpdag().shd(Structure.from_edges([("c", "b"), ("b", "a")]).cpdag())
+        0
+        >>> chain.cpdag().shd(Structure.from_edges([("a", "b"), ("c", "b")]).cpdag())
+        2
+        """
+        check_same_variables(self.variables, other.variables)
+        mine, theirs = self._directions(), other._directions()
+        return sum(mine.get(pair) != theirs.get(pair) for pair in mine.keys() | theirs.keys())
+
+    def _directions(self) -> dict[frozenset[Value], frozenset[Edge]]:
+        """The directions that the edge of each joined pair has in the structures of the class: one or both."""
+        found = {frozenset((a, b)): frozenset(((a, b),)) for a, b in self.compelled}
+        found.update((frozenset((a, b)), frozenset(((a, b), (b, a)))) for a, b in self.reversible)
+        return found
+
+    def __str__(self) -> str:
+        parts = [_listed(self.compelled, "->"), _listed(self.reversible, "--")]
+        return ", ".join(filter(None, parts)) or "no edge"
+
+
+def check_same_variables(mine: Sequence[Value], theirs: Sequence[Value]) -> None:
+    """Raise `BadStructure` unless two structures have the same variables."""
+    if tuple(mine) == tuple(theirs):
+        return
+    only_mine, only_theirs = set(mine) - set(theirs), set(theirs) - set(mine)
+    lack = [
+        f"only the {which} has {shown([name for name in names if name in only])}"
+        for which, names, only in (("first", mine, only_mine), ("second", theirs, only_theirs))
+        if only
+    ]
+    raise BadStructure(
+        f"only structures of the same variables can be compared; {' and '.join(lack)}; declare a variable without "
+        "edges as isolated"
+    )
+
+
+def _listed(edges: Iterable[Edge], arrow: str) -> str:
+    return ", ".join([f"{shown(a)} {arrow} {shown(b)}" for a, b in edges])

@@ -1,0 +1,300 @@
+"""A Bayesian network of discrete variables as numbers to hand over: a structure, labels and conditional tables.
+
+It neither learns nor answers. Readers of file formats return it, learned networks are made from it and give it back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many
+from stream_bayes.errors import BadState, BadStructure, BadValue
+
+__all__ = ["TOLERANCE", "DiscreteNetwork", "Table", "first_bad_row"]
+
+Table: TypeAlias = npt.NDArray[np.float64]
+
+# Tables are often printed with seven digits, and a row of a few dozen such numbers is off by less than this.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class DiscreteNetwork:
+    """A structure, the labels of each variable and P(variable | parents) as tables. Immutable.
+
+    Two are equal when every label, name, property and bit of the tables is; the tolerance does not count.
+
+    Parameters
+    ----------
+    structure
+        The parents of each variable.
+    states
+        The labels of each variable, at least one each.
+    tables
+        For each variable an array of probabilities with an axis for each of `structure.parents(variable)`, in that
+        order, and the variable's own axis last; along an axis, labels stand as in `states`. Arrays are copied and
+        cannot be written to.
+    name
+        The network's name.
+    properties
+        What a file says about the network besides, as lines of text. Kept and written again, not read.
+    properties_of
+        The same for variables.
+    tolerance
+        By how much the sum of a row may differ from 1. Rows are kept as they are.
+
+    Raises
+    ------
+    BadStructure
+        If labels or tables are missing, of a wrong shape, or no probabilities; it names the variable and the row.
+
+    Examples
+    --------
+    >>> lawn = DiscreteNetwork(
+    ...     Structure({"rain": [], "lawn": ["rain"]}),
+    ...     states={"rain": ["yes", "no"], "lawn": ["wet", "dry"]},
+    ...     tables={"rain": [0.2, 0.8], "lawn": [[0.9, 0.1], [0.05, 0.95]]},
+    ... )
+    >>> lawn
+    DiscreteNetwork(2 variables, 1 edge, 6 probabilities)
+    >>> lawn.probability("lawn", "wet", {"rain": "yes"})
+    0.9
+    """
+
+    structure: Structure
+    states: Mapping[Value, tuple[Value, ...]]
+    tables: Mapping[Value, Table]
+    name: str
+    properties: tuple[str, ...]
+    properties_of: Mapping[Value, tuple[str, ...]]
+    tolerance: float
+
+    def __init__(
+        self,
+        structure: Structure,
+        states: Mapping[Any, Iterable[Value]],  # Any Value; but the keys of a Mapping are invariant
+        tables: Mapping[Any, npt.ArrayLike],
+        *,
+        name: str = "unknown",
+        properties: Iterable[str] = (),
+        properties_of: Mapping[Any, Iterable[str]] = MappingProxyType({}),
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        if not isinstance(tolerance, (int, float)) or not 0 <= tolerance < math.inf:
+            raise BadValue(f"tolerance: expected a finite number of at least 0, got {shown(tolerance)}")
+        _check_keys("labels", states, structure, all_needed=True)
+        _check_keys("a table", tables, structure, all_needed=True)
+        _check_keys("properties", properties_of, structure, all_needed=False)
+        labels = {v: _labels(v, states[v]) for v in structure.variables}
+        checked = {v: _table(v, tables[v], structure, labels, tolerance) for v in structure.variables}
+        notes = {v: _lines(properties_of[v]) for v in structure.variables if v in properties_of}
+        values = (
+            structure,
+            MappingProxyType(labels),
+            MappingProxyType(checked),
+            str(name),
+            _lines(properties),
+            MappingProxyType({v: lines for v, lines in notes.items() if lines}),
+            float(tolerance),
+        )
+        for field, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, field, value)
+
+    def probability(self, variable: Value, label: Value, given: Mapping[Any, Value] | None = None) -> float:
+        """P(variable = label | its parents), with `given` the label of each parent; others in it are ignored."""
+        family = (*self.structure.parents(variable), variable)
+        at = {**(given or {}), variable: label}
+        return float(self.tables[variable][tuple([self._code(v, at) for v in family])])
+
+    def _code(self, variable: Value, at: Mapping[Any, Value]) -> int:
+        if variable not in at:
+            raise BadValue(f"the label of the parent {shown(variable)} is needed; give it in `given`")
+        states = self.states[variable]
+        if at[variable] not in states:
+            raise BadValue(f"{shown(variable)}: expected one of {shown(states)}, got {shown(at[variable])}")
+        return states.index(at[variable])
+
+    def to_json(self) -> dict[str, Any]:
+        """The network as JSON, from which `from_json` makes an equal one.
+
+        Examples
+        --------
+        >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
+        >>> DiscreteNetwork.from_json(coin.to_json()) == coin
+        True
+        """
+        variables = self.structure.variables
+        return {
+            "structure": self.structure.to_json(),
+            "states": [tagged_many(self.states[v]) for v in variables],
+            "tables": [self.tables[v].tolist() for v in variables],
+            "name": self.name,
+            "properties": list(self.properties),
+            "properties_of": [list(self.properties_of.get(v, ())) for v in variables],
+            "tolerance": self.tolerance,
+        }
+
+    @classmethod
+    def from_json(cls, saved: object) -> DiscreteNetwork:
+        """The network that `to_json` wrote.
+
+        Raises
+        ------
+        BadState
+            For anything else.
+        """
+        if not isinstance(saved, dict) or set(saved) != _SAVED:
+            raise BadState(f"expected a saved network, with {sorted(_SAVED)}; got {shown(saved)}")
+        structure = Structure.from_json(saved["structure"])
+        variables = structure.variables
+        try:
+            return cls(
+                structure,
+                {v: untagged_many(labels) for v, labels in zip(variables, saved["states"], strict=True)},
+                dict(zip(variables, saved["tables"], strict=True)),
+                name=saved["name"],
+                properties=saved["properties"],
+                properties_of=dict(zip(variables, saved["properties_of"], strict=True)),
+                tolerance=saved["tolerance"],
+            )
+        except (TypeError, ValueError) as error:
+            raise BadState(f"a saved network: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DiscreteNetwork):
+            return NotImplemented
+        return self._description() == other._description() and all(
+            table.tobytes() == other.tables[v].tobytes() for v, table in self.tables.items()
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._description()[:2])
+
+    def _description(self) -> tuple[object, ...]:
+        labels = tuple(self.states.values())
+        return self.structure, labels, self.name, self.properties, dict(self.properties_of)
+
+    def __reduce__(self) -> tuple[Callable[..., DiscreteNetwork], tuple[Any, ...]]:
+        # A mappingproxy has no pickle of its own.
+        mappings = (dict(self.states), dict(self.tables))
+        rest = (self.name, self.properties, dict(self.properties_of), self.tolerance)
+        return _rebuilt, (self.structure, *mappings, *rest)
+
+    def __repr__(self) -> str:
+        counts = (
+            (len(self.structure), "variable", "variables"),
+            (len(self.structure.edges), "edge", "edges"),
+            (sum(table.size for table in self.tables.values()), "probability", "probabilities"),
+        )
+        return f"DiscreteNetwork({', '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts)})"
+
+
+_SAVED = {"structure", "states", "tables", "name", "properties", "properties_of", "tolerance"}
+
+
+def first_bad_row(rows: Table, tolerance: float) -> tuple[int, str] | None:
+    """The first row that is no distribution, and what is wrong with it.
+
+    Examples
+    --------
+    >>> first_bad_row(np.array([[0.5, 0.5], [0.5, 0.25]]), tolerance=1e-6)
+    (1, 'the probabilities sum to 0.75, which is not 1 to within 1e-06')
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinities are found below
+        sums = rows.sum(axis=1)
+        good = (rows >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance)
+    bad = np.flatnonzero(~good)
+    if not len(bad):
+        return None
+    row = int(bad[0])
+    for p in rows[row].tolist():
+        if not 0.0 <= p < math.inf:
+            return row, f"expected probabilities, got {p!r}"
+    return row, f"the probabilities sum to {float(sums[row]):.9g}, which is not 1 to within {tolerance:g}"
+
+
+def _rebuilt(
+    structure: Structure,
+    states: dict[Value, tuple[Value, ...]],
+    tables: dict[Value, Table],
+    name: str,
+    properties: tuple[str, ...],
+    properties_of: dict[Value, tuple[str, ...]],
+    tolerance: float,
+) -> DiscreteNetwork:
+    return DiscreteNetwork(
+        structure,
+        states,
+        tables,
+        name=name,
+        properties=properties,
+        properties_of=properties_of,
+        tolerance=tolerance,
+    )
+
+
+def _check_keys(what: str, given: Mapping[Any, object], structure: Structure, *, all_needed: bool) -> None:
+    for variable in given:
+        if variable not in structure:
+            raise BadStructure(
+                f"{what} for {shown(variable)}, which is no variable of the structure; its variables: "
+                f"{shown(list(structure.variables))}"
+            )
+    for variable in structure.variables if all_needed else ():
+        if variable not in given:
+            raise BadStructure(f"variable {shown(variable)} needs {what}")
+
+
+def _labels(variable: Value, given: Iterable[Value]) -> tuple[Value, ...]:
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+        raise BadStructure(f"the labels of {shown(variable)}: expected a list of values, got {shown(given)}")
+    labels = tuple([canonical(label, feature=variable) for label in given])
+    if not labels:
+        raise BadStructure(f"variable {shown(variable)} needs at least one label")
+    if len(set(labels)) < len(labels):
+        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise BadStructure(f"variable {shown(variable)} has the label {shown(twice)} twice")
+    return labels
+
+
+def _table(
+    variable: Value,
+    given: npt.ArrayLike,
+    structure: Structure,
+    states: Mapping[Value, tuple[Value, ...]],
+    tolerance: float,
+) -> Table:
+    parents = structure.parents(variable)
+    try:
+        table = np.array(given, np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise BadStructure(f"the table of {shown(variable)}: expected numbers; {error}") from None
+    shape = tuple([len(states[v]) for v in (*parents, variable)])
+    if table.shape != shape:
+        raise BadStructure(
+            f"the table of {shown(variable)}: expected the shape {shape}, an axis for each of "
+            f"{shown([*parents, variable])}; got {table.shape}"
+        )
+    if found := first_bad_row(table.reshape(-1, shape[-1]), tolerance):
+        row, complaint = found
+        places = np.unravel_index(row, shape[:-1]) if parents else ()
+        labels = tuple([states[parent][place] for parent, place in zip(parents, places, strict=True)])
+        where = f", row {shown(labels)} of {shown(parents)}" if parents else ""
+        raise BadStructure(f"the table of {shown(variable)}{where}: {complaint}")
+    table.flags.writeable = False
+    return table
+
+
+def _lines(given: Iterable[str]) -> tuple[str, ...]:
+    lines = () if isinstance(given, str) else tuple(given)
+    if isinstance(given, str) or not all(isinstance(line, str) for line in lines):
+        raise BadValue(f"properties: expected a list of texts, got {shown(given)}")
+    return lines

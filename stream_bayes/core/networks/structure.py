@@ -1,0 +1,407 @@
+"""Structures of Bayesian networks: which variables each variable depends on directly, and what follows from that alone.
+
+A structure is a graph with an arrow from each parent to its child and no cycle. The network's probability of
+everything is then the product of P(variable | parents) over the variables, and independences can be read from the
+graph without any number: see `Structure.d_separated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
+
+from stream_bayes.core.networks.dot import dot_text
+from stream_bayes.core.networks.equivalence import Difference, Edge, EquivalenceClass, check_same_variables
+from stream_bayes.core.networks.graphs import (
+    children_of,
+    compelled_parents,
+    cycle_in,
+    moral_neighbours,
+    reached,
+    topological_order,
+)
+from stream_bayes.core.networks.structure_input import (
+    DirectedGraph,
+    from_edges,
+    from_graph,
+    from_json,
+    from_parents,
+)
+from stream_bayes.core.values.values import JSONValue, Value, shown, tagged_many
+from stream_bayes.errors import BadState, BadStructure, MissingPackage, UnknownFeature
+
+__all__ = ["Structure"]
+
+MOST_SHOWN = 12  # variables of a cycle that a message names
+
+# One variable, or several of them. A tuple is one: it may be a name.
+Variables: TypeAlias = Value | list[Value] | AbstractSet[Value]
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Structure:
+    """The parents of each variable of a Bayesian network: a directed graph without cycles. Immutable.
+
+    Variables stand in the order of their names everywhere, whatever order they came in, so equal structures answer
+    alike to the last tie. Names are strings, numbers, bools, bytes or tuples of these.
+
+    Parameters
+    ----------
+    parents
+        The parents of each variable: `{child: [parent, ...]}`. Each variable needs an entry, those without parents too.
+
+    Raises
+    ------
+    BadStructure
+        If there is a cycle, a variable is its own parent or twice the parent of another, or a parent has no entry.
+
+    Notes
+    -----
+    Making one takes time and memory nearly proportional to variables and edges, as do all questions but two: the moral
+    graph and d-separation also join the parents of each variable with each other.
+
+    Examples
+    --------
+    >>> lawn = Structure({"rain": [], "sprinkler": ["rain"], "wet": ["sprinkler", "rain"]})
+    >>> lawn
+    Structure({'rain': (), 'sprinkler': ('rain',), 'wet': ('rain', 'sprinkler')})
+    >>> lawn.children("rain")
+    ('sprinkler', 'wet')
+    >>> Structure({"chicken": ["egg"], "egg": ["chicken"]})
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadStructure: the edges form a cycle: 'chicken' -> 'egg' -> 'chicken'; remove or reverse one
+    """
+
+    variables: tuple[Value, ...]
+    _parents: tuple[tuple[int, ...], ...]  # places in `variables`, ascending, which is by name
+    _children: tuple[tuple[int, ...], ...] = field(compare=False)
+    _order: tuple[int, ...] = field(compare=False)  # parents before children
+    _place: dict[Value, int] = field(compare=False)
+
+    def __init__(self, parents: Mapping[Any, Iterable[Value]]) -> None:  # Any Value; but keys are invariant
+        self._fill(*from_parents(parents))
+
+    @classmethod
+    def _of(cls, variables: tuple[Value, ...], parents: Sequence[Sequence[int]]) -> Self:
+        made = object.__new__(cls)
+        made._fill(variables, parents)
+        return made
+
+    def _fill(self, variables: tuple[Value, ...], parents: Sequence[Sequence[int]]) -> None:
+        """Set the attributes, once, past the frozen dataclass; or refuse a cycle."""
+        children = children_of(parents)
+        order = topological_order(parents, children)
+        if len(order) < len(variables):
+            raise BadStructure(
+                f"the edges form a cycle: {_way_shown(variables, cycle_in(parents))}; remove or reverse one"
+            )
+        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "_parents", tuple(map(tuple, parents)))
+        object.__setattr__(self, "_children", tuple(map(tuple, children)))
+        object.__setattr__(self, "_order", tuple(order))
+        object.__setattr__(self, "_place", {name: i for i, name in enumerate(variables)})
+
+    @classmethod
+    def from_edges(cls, edges: Iterable[tuple[Value, Value]], variables: Iterable[Value] = ()) -> Self:
+        """The structure with these edges, each `(parent, child)`.
+
+        Parameters
+        ----------
+        edges
+            Whatever they name is a variable.
+        variables
+            Variables besides, for those that no edge joins. Those of edges may stand here too.
+
+        Examples
+        --------
+        >>> Structure.from_edges([("rain", "wet")], variables=["moon"])
+        Structure({'moon': (), 'rain': (), 'wet': ('rain',)})
+        """
+        return cls._of(*from_edges(edges, variables))
+
+    @classmethod
+    def from_networkx(cls, graph: DirectedGraph) -> Self:
+        """The structure of a directed networkx graph, or of anything with its `nodes`, `edges` and `is_directed()`.
+
+        Attributes of nodes and edges are not read.
+        """
+        return cls._of(*from_graph(graph))
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """Every edge as `(parent, child)`, by the name of the parent, then of the child."""
+        names = self.variables
+        return tuple([(names[a], names[b]) for a, children in enumerate(self._children) for b in children])
+
+    @property
+    def topological_order(self) -> tuple[Value, ...]:
+        """The variables, parents before their children; of those that could come next, the first by name does.
+
+        Examples
+        --------
+        >>> Structure({"a": ["c"], "b": [], "c": []}).topological_order
+        ('b', 'c', 'a')
+        """
+        return self._named(self._order)
+
+    def parents(self, variable: Value) -> tuple[Value, ...]:
+        """The parents of a variable, by name."""
+        return self._named(self._parents[self._place_of(variable)])
+
+    def children(self, variable: Value) -> tuple[Value, ...]:
+        """The children of a variable, by name."""
+        return self._named(self._children[self._place_of(variable)])
+
+    def ancestors(self, variable: Value) -> tuple[Value, ...]:
+        """The variables from which a way of arrows leads to this one, by name. It is not one of them."""
+        start = self._place_of(variable)
+        return self._named(sorted(reached([start], self._parents) - {start}))
+
+    def descendants(self, variable: Value) -> tuple[Value, ...]:
+        """The variables to which a way of arrows leads from this one, by name. It is not one of them."""
+        start = self._place_of(variable)
+        return self._named(sorted(reached([start], self._children) - {start}))
+
+    def markov_blanket(self, variable: Value) -> tuple[Value, ...]:
+        """Its parents, its children and their other parents, by name: given these, it depends on nothing else.
+
+        Examples
+        --------
+        >>> Structure({"a": [], "b": [], "c": ["a", "b"], "d": ["c"]}).markov_blanket("a")
+        ('b', 'c')
+        """
+        v = self._place_of(variable)
+        children = self._children[v]
+        blanket = {*self._parents[v], *children, *(p for child in children for p in self._parents[child])}
+        return self._named(sorted(blanket - {v}))
+
+    def moral_graph(self) -> dict[Value, frozenset[Value]]:
+        """The neighbours of each variable once the parents of each are joined and the arrows dropped.
+
+        Examples
+        --------
+        >>> moral = Structure({"a": [], "b": [], "c": ["a", "b"]}).moral_graph()
+        >>> sorted(moral["a"])
+        ['b', 'c']
+        """
+        joined = moral_neighbours(self._parents, range(len(self.variables)))
+        return {name: frozenset(self._named(joined[v])) for v, name in enumerate(self.variables)}
+
+    def d_separated(self, a: Variables, b: Variables, given: Variables = frozenset()) -> bool:
+        """Whether the graph alone makes `a` and `b` independent given the values of `given`.
+
+        It does when every way between them passes through `given`, in the moral graph of these variables and their
+        ancestors.
+
+        Parameters
+        ----------
+        a, b, given
+            A variable, or a list or set of variables; no variable stands in two of them. A tuple is one name.
+
+        Examples
+        --------
+        Rain and a sprinkler are independent, until we see that the lawn is wet.
+
+        >>> lawn = Structure({"rain": [], "sprinkler": [], "wet": ["rain", "sprinkler"]})
+        >>> lawn.d_separated("rain", "sprinkler"), lawn.d_separated("rain", "sprinkler", given="wet")
+        (True, False)
+        """
+        one, two, known = (self._places_of(several) for several in (a, b, given))
+        twice = (one & two) | (one & known) | (two & known)
+        if twice:
+            raise BadStructure(
+                f"a variable may stand in one of a, b and given only; {shown(self.variables[min(twice)])} stands in two"
+            )
+        joined = moral_neighbours(self._parents, reached([*one, *two, *known], self._parents))
+        return not two & reached(one, joined, closed=known)
+
+    def cpdag(self) -> EquivalenceClass:
+        """All structures that imply the same independences as this one, as one graph.
+
+        Examples
+        --------
+        >>> chain = Structure({"a": [], "b": ["a"], "c": ["b"]}).cpdag()
+        >>> chain.compelled, chain.reversible
+        ((), (('a', 'b'), ('b', 'c')))
+        """
+        compelled = compelled_parents(self._parents, self._order)
+        names, kept, free = self.variables, [], []
+        for a, children in enumerate(self._children):
+            for b in children:
+                if a in compelled[b]:
+                    kept.append((names[a], names[b]))
+                else:
+                    free.append((min(a, b), max(a, b)))
+        return EquivalenceClass(names, tuple(kept), tuple([(names[a], names[b]) for a, b in sorted(free)]))
+
+    def same_equivalence_class(self, other: Structure) -> bool:
+        """Whether both imply the same independences, so that no data can tell them apart."""
+        check_same_variables(self.variables, other.variables)
+        return self.cpdag() == other.cpdag()
+
+    def difference(self, other: Structure) -> Difference:
+        """The changes that lead from this structure to another of the same variables."""
+        check_same_variables(self.variables, other.variables)
+        return Difference.between(self.edges, other.edges)
+
+    def shd(self, other: Structure) -> int:
+        """The structural Hamming distance: how many edges must be added, removed or reversed to get the other one.
+
+        An edge may differ that no data could direct; `a.cpdag().shd(b.cpdag())` counts no such edge.
+        """
+        return len(self.difference(other))
+
+    def with_edge(self, parent: Value, child: Value) -> Self:
+        """The same structure with an edge more."""
+        a, b = self._place_of(parent), self._place_of(child)
+        if a == b:
+            raise BadStructure(f"{shown(child)} cannot be its own parent")
+        if a in self._parents[b]:
+            raise BadStructure(f"the edge {shown(parent)} -> {shown(child)} is there already")
+        return self._with({b: [*self._parents[b], a]})
+
+    def without_edge(self, parent: Value, child: Value) -> Self:
+        """The same structure without one of its edges."""
+        a, b = self._edge(parent, child)
+        return self._with({b: [p for p in self._parents[b] if p != a]})
+
+    def with_reversed(self, parent: Value, child: Value) -> Self:
+        """The same structure with one of its edges pointing the other way."""
+        a, b = self._edge(parent, child)
+        return self._with({b: [p for p in self._parents[b] if p != a], a: [*self._parents[a], b]})
+
+    def _with(self, changed: Mapping[int, Sequence[int]]) -> Self:
+        parents = [sorted(changed.get(v, mine)) for v, mine in enumerate(self._parents)]
+        return self._of(self.variables, parents)
+
+    def to_networkx(self) -> Any:  # a networkx.DiGraph; networkx brings no types
+        """The same graph as a `networkx.DiGraph`.
+
+        Raises
+        ------
+        MissingPackage
+            If networkx is not installed.
+        """
+        try:
+            import networkx
+        except ImportError:
+            raise MissingPackage(
+                "Structure.to_networkx needs networkx; install it with: pip install 'stream-bayes[networkx]'"
+            ) from None
+        graph = networkx.DiGraph()
+        graph.add_nodes_from(self.variables)
+        graph.add_edges_from(self.edges)
+        return graph
+
+    def to_dot(self, difference: Difference | None = None) -> str:
+        """The graph in Graphviz' language.
+
+        Parameters
+        ----------
+        difference
+            Changes that led to this structure, to be coloured: added edges blue, reversed ones orange, and the
+            removed ones, which it no longer has, grey and dashed.
+
+        Examples
+        --------
+        >>> print(Structure({"rain": [], "wet": ["rain"]}).to_dot())
+        digraph structure {
+          "rain";
+          "wet";
+          "rain" -> "wet";
+        }
+        """
+        if difference is None:
+            difference = Difference()
+        self._check_leads_here(difference)
+        return dot_text(self.variables, self.edges, difference)
+
+    def _check_leads_here(self, difference: Difference) -> None:
+        mine = set(self.edges)
+        for a, b in (*difference.added, *difference.reversed):
+            if (a, b) not in mine:
+                raise BadStructure(
+                    f"this difference leads to a structure with the edge {shown(a)} -> {shown(b)}, which this one "
+                    "lacks; draw the later of the two structures"
+                )
+        for a, b in difference.removed:
+            self._place_of(a), self._place_of(b)
+            if (a, b) in mine:
+                raise BadStructure(
+                    f"this difference leads to a structure without the edge {shown(a)} -> {shown(b)}, which this one "
+                    "has; draw the later of the two structures"
+                )
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """The structure as JSON, from which `from_json` makes an equal one: names, and parents as places among them.
+
+        Examples
+        --------
+        >>> Structure({"wet": ["rain"], "rain": []}).to_json()
+        {'variables': ['rain', 'wet'], 'parents': [[], [0]]}
+        """
+        return {
+            "variables": tagged_many(self.variables),
+            "parents": [list(several) for several in self._parents],
+        }
+
+    @classmethod
+    def from_json(cls, saved: object) -> Self:
+        """The structure that `to_json` wrote.
+
+        Raises
+        ------
+        BadState
+            For anything else.
+        """
+        variables, parents = from_json(saved)
+        try:
+            return cls._of(variables, parents)
+        except BadStructure as error:
+            raise BadState(f"a saved structure: {error}") from None
+
+    def _named(self, places: Iterable[int]) -> tuple[Value, ...]:
+        return tuple([self.variables[place] for place in places])
+
+    def _place_of(self, variable: Value) -> int:
+        try:
+            return self._place[variable]
+        except (KeyError, TypeError):  # TypeError: a list or a set
+            many = isinstance(variable, (tuple, list, AbstractSet))
+            hint = "; several variables go in a list or a set, where several are taken" if many else ""
+            raise UnknownFeature(
+                f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
+            ) from None
+
+    def _places_of(self, variables: Variables) -> set[int]:
+        if isinstance(variables, (list, AbstractSet)):
+            return {self._place_of(variable) for variable in variables}
+        return {self._place_of(variables)}
+
+    def _edge(self, parent: Value, child: Value) -> tuple[int, int]:
+        a, b = self._place_of(parent), self._place_of(child)
+        if a not in self._parents[b]:
+            raise BadStructure(f"there is no edge {shown(parent)} -> {shown(child)}")
+        return a, b
+
+    def __contains__(self, variable: object) -> bool:
+        return variable in self._place
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __repr__(self) -> str:
+        return f"Structure({ {v: self.parents(v) for v in self.variables}!r})"
+
+
+def _way_shown(variables: Sequence[Value], cycle: Sequence[int]) -> str:
+    names = [shown(variables[v]) for v in (*cycle, cycle[0])]
+    if len(names) > MOST_SHOWN:
+        names[MOST_SHOWN - 1 : -1] = [f"({len(names) - MOST_SHOWN} more)"]
+    return " -> ".join(names)

@@ -1,0 +1,171 @@
+"""What structures are made from, checked: dicts of parents, edges, graphs of networkx, saved JSON.
+
+Each function returns variables in the order of their names and, as places among them, the parents of each; except
+that nobody has looked for cycles yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Protocol, TypeAlias
+
+from stream_bayes.core.values.values import Value, canonical, name_order, shown, untagged_many
+from stream_bayes.errors import BadState, BadStructure, BadValue
+
+__all__ = ["DirectedGraph", "Parents", "from_edges", "from_graph", "from_json", "from_parents", "read_edges"]
+
+Parents: TypeAlias = tuple[tuple[Value, ...], list[list[int]]]
+
+
+class DirectedGraph(Protocol):
+    """What is read of a networkx graph. Anything may be a node there; which are names is checked on the way in."""
+
+    @property
+    def nodes(self) -> Iterable[Any]:
+        """The nodes."""
+        ...
+
+    @property
+    def edges(self) -> Iterable[Any]:
+        """The edges: pairs of nodes, and in a multigraph a key after them."""
+        ...
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        ...
+
+
+def from_parents(parents: object) -> Parents:
+    """Read `{child: [parent, ...]}`, where each variable has an entry.
+
+    Examples
+    --------
+    >>> from_parents({"wet": ["sprinkler", "rain"], "sprinkler": ["rain"], "rain": []})
+    (('rain', 'sprinkler', 'wet'), [[], [0], [0, 1]])
+    """
+    if not isinstance(parents, Mapping):
+        raise BadStructure(
+            f"expected {{child: [parent, ...]}}, got {type(parents).__name__}; for edges see Structure.from_edges"
+        )
+    named = {_name(child): _parents_of(child, several) for child, several in parents.items()}
+    if len(named) < len(parents):
+        raise BadStructure(f"two variables have the same name: {shown(list(parents))}; rename one")
+    variables = tuple(sorted(named, key=name_order))
+    place = {name: i for i, name in enumerate(variables)}
+    for child in variables:
+        for parent in named[child]:
+            if parent not in place:
+                raise BadStructure(
+                    f"unknown variable {shown(parent)} among the parents of {shown(child)}; "
+                    f"correct its name, or give it an entry of its own: {shown(parent)}: []"
+                )
+    return variables, [sorted([place[parent] for parent in named[child]]) for child in variables]
+
+
+def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
+    """Read edges `(parent, child)`, and variables that no edge need join.
+
+    Examples
+    --------
+    >>> from_edges([("rain", "wet")], variables=["moon"])
+    (('moon', 'rain', 'wet'), [[], [], [1]])
+    """
+    if isinstance(variables, (str, bytes)):
+        raise BadStructure(
+            f"variables: expected a list of names, got {shown(variables)}; write [{shown(variables)}]"
+        )
+    parents: dict[Value, list[Value]] = {_name(variable): [] for variable in variables}
+    for edge in edges:
+        parent, child = _edge(edge)
+        parents.setdefault(parent, [])
+        parents.setdefault(child, []).append(parent)
+    return from_parents(parents)
+
+
+def read_edges(edges: object, what: str) -> tuple[tuple[Value, Value], ...]:
+    """Read edges `(parent, child)` that are required, say, or forbidden.
+
+    Examples
+    --------
+    >>> read_edges([["rain", "wet"]], "required")
+    (('rain', 'wet'),)
+    """
+    if not isinstance(edges, Iterable) or isinstance(edges, (str, bytes, Mapping)):
+        raise BadStructure(f"{what}: expected a list of edges (parent, child), got {shown(edges)}")
+    try:
+        return tuple([_edge(edge) for edge in edges])
+    except BadStructure as error:
+        raise BadStructure(f"{what}: {error}") from None
+
+
+def from_graph(graph: DirectedGraph) -> Parents:
+    """Read the nodes and edges of a graph such as `networkx.DiGraph`; their attributes are left."""
+    if not graph.is_directed():
+        raise BadStructure(
+            "expected a directed graph, got one whose edges have no direction; see networkx.DiGraph"
+        )
+    return from_edges([tuple(edge)[:2] for edge in graph.edges], graph.nodes)
+
+
+def from_json(saved: object) -> Parents:
+    """Read what `Structure.to_json` wrote.
+
+    Raises
+    ------
+    BadState
+        For anything else, other than a cycle.
+
+    Examples
+    --------
+    >>> from_json({"variables": ["rain", "wet"], "parents": [[], [0]]})
+    (('rain', 'wet'), [[], [0]])
+    """
+    if not isinstance(saved, dict) or saved.keys() != {"variables", "parents"}:
+        raise BadState(f"a saved structure: expected its variables and parents, got {shown(saved)}")
+    variables, parents = tuple(untagged_many(saved["variables"])), saved["parents"]
+    if not all(a < b for a, b in pairwise(map(name_order, variables))):
+        raise BadState(
+            "a saved structure: the variables are not in the order of their names, or not distinct"
+        )
+    if type(parents) is not list or len(parents) != len(variables):
+        raise BadState(
+            f"a saved structure: expected the parents of {len(variables)} variables, got {shown(parents)}"
+        )
+    for child, several in enumerate(parents):
+        known = type(several) is list and all(type(p) is int and 0 <= p < len(variables) for p in several)
+        if not known or not all(a < b for a, b in pairwise(several)):
+            raise BadState(
+                f"a saved structure: expected as parents of {shown(variables[child])} ascending places among "
+                f"{len(variables)} variables, got {shown(several)}"
+            )
+    return variables, [list(several) for several in parents]
+
+
+def _name(name: object) -> Value:
+    try:
+        return canonical(name)
+    except BadValue as error:
+        raise BadStructure(
+            f"a variable's name: {str(error).removeprefix('value: ').partition(';')[0]}"
+        ) from None
+
+
+def _edge(edge: object) -> tuple[Value, Value]:
+    if not isinstance(edge, (tuple, list)) or len(edge) != 2:
+        raise BadStructure(f"expected edges (parent, child), got {shown(edge)}")
+    return _name(edge[0]), _name(edge[1])
+
+
+def _parents_of(child: object, several: object) -> list[Value]:
+    if not isinstance(several, Iterable) or isinstance(several, (str, bytes)):
+        raise BadStructure(
+            f"the parents of {shown(child)}: expected a list of names, got {shown(several)}; write [{shown(several)}]"
+        )
+    parents = [_name(parent) for parent in several]
+    if len(set(parents)) < len(parents):
+        twice = next(parent for i, parent in enumerate(parents) if parent in parents[:i])
+        raise BadStructure(f"{shown(twice)} is given twice as a parent of {shown(child)}; once is enough")
+    if child in parents:
+        raise BadStructure(f"{shown(child)} cannot be its own parent")
+    return parents

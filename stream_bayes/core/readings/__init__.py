@@ -1,0 +1,1 @@
+"""From counts to scores: one way of reading the tables for each model."""

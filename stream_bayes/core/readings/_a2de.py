@@ -1,0 +1,339 @@
+"""Scoring from triples of values: the average over all pairs of super-parents.
+
+A2DE keeps a running product for each pair of an event's values and class, and goes through the triples k > j > i
+once: each cell is a child of all three of its pairs.
+
+    product[k, j] *= P(i | y, k, j)    product[k, i] *= P(j | y, k, i)    product[j, i] *= P(k | y, j, i)
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._pairs import PairCounts, TripleCounts
+    from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._aode import AverageReading
+    from stream_bayes.core.readings._terms import Terms
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def pair_number(high: cython.Py_ssize_t, low: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """The number of a pair of entries."""
+    return high * (high - 1) // 2 + low
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def multiply_row(
+    weight: cython.double[::1],
+    product: cython.double[::1],
+    inverse: cython.double[::1],
+    price: cython.double[::1],
+    at: cython.Py_ssize_t,
+    k: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    stride: cython.Py_ssize_t,
+    y: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.void:
+    """The triples of entries k and j with the entries from `first` to before `last`, of class y and the next.
+
+    Both classes are read before either is written, so that a compiler can take the two as one.
+    """
+    i: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    high: cython.Py_ssize_t
+    low: cython.Py_ssize_t
+    top: cython.Py_ssize_t = pair_number(k, j) * stride + y
+    highs: cython.Py_ssize_t = pair_number(k, 0) * stride + y
+    lows: cython.Py_ssize_t = pair_number(j, 0) * stride + y
+    own: cython.double = price[k]
+    middle: cython.double = price[j]
+    below: cython.double = inverse[top]
+    below_next: cython.double = inverse[top + 1]
+    running: cython.double = product[top]
+    running_next: cython.double = product[top + 1]
+    count: cython.double
+    count_next: cython.double
+    high_term: cython.double
+    high_term_next: cython.double
+    low_term: cython.double
+    low_term_next: cython.double
+    for i in range(first, last):
+        c = at + i * stride + y
+        high = highs + i * stride
+        low = lows + i * stride
+        count = weight[c]
+        count_next = weight[c + 1]
+        running *= (count + price[i]) * below
+        running_next *= (count_next + price[i]) * below_next
+        high_term = product[high] * ((count + middle) * inverse[high])
+        high_term_next = product[high + 1] * ((count_next + middle) * inverse[high + 1])
+        low_term = product[low] * ((count + own) * inverse[low])
+        low_term_next = product[low + 1] * ((count_next + own) * inverse[low + 1])
+        product[high] = high_term
+        product[high + 1] = high_term_next
+        product[low] = low_term
+        product[low + 1] = low_term_next
+    product[top] = running
+    product[top + 1] = running_next
+
+
+@cython.cclass
+class PairAverageReading(AverageReading):
+    """A2DE: the average over pairs of super-parents (i, j) of P(y, i, j) times P(k | y, i, j) for each other value k.
+
+    A pair is eligible if it holds at least `min_count`; where none is, the average over single super-parents answers.
+    """
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        n: cython.Py_ssize_t = self.gather_special(row)
+        if n < 2 or not self.begin_pairs(n):
+            AverageReading.add_evidence(self, row)
+            return
+        self.cells.note_triples(self.tables.triples)
+        if self.spread and self.tables.pairs.beside is None:
+            self.multiply_triples(n)
+        else:
+            self.divide_triples(n)
+        self.average()
+
+    @cython.cfunc
+    def judge_to_learn(self, row: Row) -> cython.bint:
+        self.fused = False
+        return self.judge(row)
+
+    @cython.cfunc
+    def begin_pairs(self, n: cython.Py_ssize_t) -> cython.bint:
+        """Start a term for each pair of entries, with P(y, value, value), and say whether any pair is eligible."""
+        tables: Tables = self.tables
+        values: ValueCounts = tables.values
+        terms: Terms = self.terms
+        stride: cython.Py_ssize_t = values.layout.classes
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        pair: cython.Py_ssize_t = 0
+        cells: cython.Py_ssize_t
+        self.place_cells()
+        self.cells.note_pairs(tables.pairs)
+        terms.begin(n, n * (n - 1) // 2, tables.labels, stride)
+        terms.smallest = self.strength * tables.unit
+        for k in range(n):
+            terms.price[k] = self.price(values.distinct[self.slot[k]])
+            terms.smallest = min(terms.smallest, terms.price[k])
+            for j in range(k):
+                cells = self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
+                terms.add[pair] = self.price(cells)
+                terms.whole[pair] = terms.add[pair] * cells + self.weight_of_both(self.slot[k], self.slot[j])
+                terms.say[pair] = 1.0
+                for y in range(tables.labels):
+                    terms.product[pair * stride + y] = self.cells.count[pair * stride + y]
+                pair += 1
+        return terms.settle(self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12))
+
+    @cython.cfunc
+    def weight_of_both(self, high: cython.longlong, low: cython.longlong) -> cython.double:
+        """The weight of the samples that have two features, of all classes."""
+        tables: Tables = self.tables
+        pairs: PairCounts = tables.pairs
+        layout: Layout = pairs.layout
+        p: cython.longlong
+        y: cython.Py_ssize_t
+        total: cython.double = 0.0
+        if pairs.beside is None:
+            for y in range(tables.labels):
+                total += tables.class_weight[y]
+            return total
+        for p in range(layout.start[high], layout.start[high] + layout.used[high]):
+            for y in range(tables.labels):
+                total += pairs.beside[pairs.beside_cell(p, low) + y]
+        return total
+
+    @cython.cfunc
+    def multiply_triples(self, n: cython.Py_ssize_t):
+        """Multiply all triples into the products, where all children of a pair share a denominator."""
+        terms: Terms = self.terms
+        count: cython.double[::1] = self.cells.count
+        product: cython.double[::1] = terms.product
+        inverse: cython.double[::1] = terms.inverse
+        price: cython.double[::1] = terms.price
+        stride: cython.Py_ssize_t = terms.stride
+        steps: cython.Py_ssize_t = terms.safe_steps(self.tables.exact)
+        careful: cython.bint = terms.must_lift(steps, n)
+        at: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        first: cython.Py_ssize_t
+        last: cython.Py_ssize_t
+        pair: cython.Py_ssize_t
+        for k in range(2, n):
+            for j in range(1, k):
+                pair = pair_number(k, j)
+                first = 0
+                while first < j:
+                    last = min(j, first + steps)
+                    for y in range(0, terms.classes, 2):
+                        multiply_row(count, product, inverse, price, at, k, j, stride, y, first, last)
+                    if careful:
+                        terms.lift(pair, pair + 1)
+                    first = last
+                at += j * stride
+                if j % steps == 0:
+                    terms.lift(pair_number(k, 0), pair)
+            if careful:
+                terms.lift(pair_number(k, 0), pair_number(k + 1, 0))
+            if (k - 1) % steps == 0:
+                terms.lift(0, pair_number(k, 0))
+        if careful:
+            terms.lift(0, terms.parents)
+
+    @cython.cfunc
+    def divide_triples(self, n: cython.Py_ssize_t):
+        """Multiply all triples into the products, each with a denominator of its own."""
+        terms: Terms = self.terms
+        at: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        count: cython.double
+        for k in range(2, n):
+            for j in range(1, k):
+                for i in range(j):
+                    for y in range(terms.classes):
+                        count = self.cells.count[at + y]
+                        self.take_child(k, j, i, y, count)
+                        self.take_child(k, i, j, y, count)
+                        self.take_child(j, i, k, y, count)
+                    terms.lift(pair_number(k, j), pair_number(k, j) + 1)
+                    terms.lift(pair_number(k, i), pair_number(k, i) + 1)
+                    terms.lift(pair_number(j, i), pair_number(j, i) + 1)
+                    at += terms.stride
+
+    @cython.cfunc
+    def take_child(
+        self,
+        high: cython.Py_ssize_t,
+        low: cython.Py_ssize_t,
+        child: cython.Py_ssize_t,
+        y: cython.Py_ssize_t,
+        count: cython.double,
+    ):
+        """Multiply P(child | y, high, low) into a pair's product; 0/0 says nothing."""
+        add: cython.double = self.terms.price[child]
+        below: cython.double = add * self.tables.values.distinct[self.slot[child]]
+        cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes + y
+        below += self.weight_with(high, low, self.slot[child], y)
+        if below > 0.0:
+            self.terms.product[cell] *= (count + add) / below
+
+    @cython.cfunc
+    def weight_with(
+        self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, other: cython.longlong, y: cython.Py_ssize_t
+    ) -> cython.double:
+        """The weight of two entries' values together in a class among samples that have a third feature."""
+        layout: Layout = self.tables.values.layout
+        p: cython.longlong
+        total: cython.double = 0.0
+        if self.tables.pairs.beside is None:
+            return self.weight_together(high, low, y)
+        for p in range(layout.start[other], layout.start[other] + layout.used[other]):
+            total += self.blend(high, low, p, y)
+        return total
+
+    @cython.cfunc
+    def weight_of_three(
+        self, a: cython.Py_ssize_t, b: cython.Py_ssize_t, c: cython.Py_ssize_t, y: cython.Py_ssize_t
+    ) -> cython.double:
+        """The weight of three entries' values together in a class, of those brought together."""
+        k: cython.Py_ssize_t = max(a, b, c)
+        i: cython.Py_ssize_t = min(a, b, c)
+        j: cython.Py_ssize_t = a + b + c - k - i
+        at: cython.Py_ssize_t = k * (k - 1) * (k - 2) // 6 + pair_number(j, i)
+        return self.cells.count[at * self.terms.stride + y]
+
+    @cython.cfunc
+    def blend(
+        self, k: cython.Py_ssize_t, j: cython.Py_ssize_t, third: cython.longlong, y: cython.Py_ssize_t
+    ) -> cython.double:
+        """The weight of two entries' values together with a position of a third feature, read between bins."""
+        total: cython.double = 0.0
+        share: cython.double
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        for a in range(-1, 2):
+            for b in range(-1, 2):
+                share = self.share_at(k, a) * self.share_at(j, b)
+                if share > 0.0:
+                    total += share * self.cell_of_three(self.place[k] + a, self.place[j] + b, third, y)
+        return total
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def share_at(self, k: cython.Py_ssize_t, aside: cython.Py_ssize_t) -> cython.double:
+        """How much of an entry is read from its own bin, or from the one to its left or right."""
+        if not self.soft:
+            return 1.0 if aside == 0 else 0.0
+        if aside == 0:
+            return 1.0 - self.left[k] - self.right[k]
+        return self.left[k] if aside < 0 else self.right[k]
+
+    @cython.cfunc
+    def cell_of_three(
+        self, a: cython.longlong, b: cython.longlong, c: cython.longlong, y: cython.Py_ssize_t
+    ) -> cython.double:
+        """The weight of three positions together in a class."""
+        triples: TripleCounts = self.tables.triples
+        high: cython.longlong = max(a, b, c)
+        low: cython.longlong = min(a, b, c)
+        return triples.weight[
+            triples.layout.triple(high, a + b + c - high - low, low) * triples.layout.classes + y
+        ]
+
+    def members(self, row: Row, y: cython.Py_ssize_t) -> list:
+        """As of the average over single super-parents, for pairs; where no pair is eligible, theirs."""
+        terms: Terms = self.terms
+        answer: list = []
+        k: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        pair: cython.Py_ssize_t
+        self.begin()
+        n: cython.Py_ssize_t = self.gather_special(row)
+        if n < 2 or not self.begin_pairs(n):
+            return AverageReading.members(self, row, y)
+        self.cells.note_triples(self.tables.triples)
+        for k in range(n):
+            for j in range(k):
+                pair = pair_number(k, j)
+                if terms.say[pair] <= 0.0:
+                    continue
+                own: cython.double = self.weight_together(k, j, y) + terms.add[pair]
+                whole: cython.double = terms.whole[pair]
+                rest: list = [self.share_of_child(k, j, i, y) for i in range(n) if i != k and i != j]
+                answer.append((1.0, float(own / self.tables.unit), float(whole / self.tables.unit), rest))
+        return answer
+
+    def share_of_child(
+        self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, child: cython.Py_ssize_t, y
+    ) -> tuple:
+        """A child's smoothed weight beside a pair in a class, and that of its feature, in fresh samples."""
+        different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
+        add: cython.double = self.terms.price[child]
+        own: cython.double = self.weight_of_three(high, low, child, y) + add
+        total: cython.double = self.weight_with(high, low, self.slot[child], y) + add * different
+        return float(own / self.tables.unit), float(total / self.tables.unit)

@@ -1,0 +1,406 @@
+"""Subsumption resolution: which of an event's values say nothing beyond a more special one.
+
+"Pregnant" implies "female": where both are known, the general value doubles the evidence of the special one.
+
+Scoring from pairs of values: the average over all super-parents.
+
+AODE looks at every pair of an event's values, so that loop decides its speed; it is in `_terms`, and walks along the
+rows of the triangle that `_layout` draws. Where an event lacked a feature, or under Laplace, denominators differ from
+pair to pair, and there is a slower loop that divides.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+from typing import Any
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import log
+
+from stream_bayes.core.readings._terms import Terms
+from stream_bayes.core.values.values import name_order
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._pairs import PairCounts
+    from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._one_parent import PairReading
+    from stream_bayes.core.readings._reading import Reading, log_of
+
+
+@cython.cclass
+class Generalities:
+    """Finds the values that others imply: all samples that hold the one hold the other.
+
+    Parameters
+    ----------
+    encoder
+        Whose features' names break ties: of two values that imply each other, the first by name stays.
+    least
+        A value must hold more than this weight, in fresh samples, to imply another; negative: none does.
+    tolerance
+        The share of samples by which an implication may fail and still be one.
+    """
+
+    def __init__(self, encoder, least: cython.double, tolerance: cython.double):
+        self.encoder = encoder
+        self.least = least
+        self.tolerance = tolerance
+        self.rank = np.zeros(0, np.longlong)
+        self.total = np.zeros(0)
+        self.implied = np.zeros(0, np.uint8)
+
+    @cython.cfunc
+    def ranks(self) -> cython.longlong[::1]:
+        """The place of each slot's feature in the order of names."""
+        if self.rank.shape[0] != len(self.encoder.nominal):
+            names = [name_order(feature.name) for feature in self.encoder.nominal]
+            order = sorted(range(len(names)), key=names.__getitem__)
+            rank = np.zeros(len(names), np.longlong)
+            rank[order] = np.arange(len(names))
+            self.rank = rank
+        return self.rank
+
+    @cython.cfunc
+    def find(
+        self,
+        tables: Tables,
+        slot: cython.longlong[::1],
+        place: cython.longlong[::1],
+        entries: cython.Py_ssize_t,
+    ):
+        """Note in `implied` which of an event's entries another implies."""
+        pairs: PairCounts = tables.pairs
+        values: ValueCounts = tables.values
+        layout: Layout = values.layout
+        stride: cython.Py_ssize_t = layout.classes
+        k: cython.Py_ssize_t
+        e: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        both: cython.double
+        general: cython.bint
+        special: cython.bint
+        critical: cython.double = self.least * tables.unit
+        certain: cython.double = 1.0 - max(self.tolerance, 1e-12)
+        rank: cython.longlong[::1] = self.ranks()
+        if self.total.shape[0] < entries:
+            self.total, self.implied = np.zeros(2 * entries), np.zeros(2 * entries, np.uint8)
+        for k in range(entries):
+            self.implied[k] = False
+            self.total[k] = 0.0
+            for y in range(tables.labels):
+                self.total[k] += values.weight[place[k] * stride + y]
+        for k in range(1, entries):
+            for e in range(k):
+                both = 0.0
+                for y in range(tables.labels):
+                    both += pairs.weight[layout.pair(place[k], place[e]) * stride + y]
+                general = both >= self.total[e] * certain and self.total[e] > critical
+                special = both >= self.total[k] * certain and self.total[k] > critical
+                if general and special:
+                    general = rank[slot[e]] < rank[slot[k]]
+                    special = not general
+                if general:
+                    self.implied[k] = True
+                elif special:
+                    self.implied[e] = True
+
+
+NEVER = cython.declare(cython.double, float("-inf"))
+LIFT = cython.declare(cython.double, 2.0**512)  # of _terms
+LOG_LIFT = cython.declare(cython.double, 354.89135644669199)
+LOW = cython.declare(cython.double, 2.0**-256)
+
+ALIKE: Any = None  # a type checker must know that an array may take its place
+
+
+@cython.cclass
+class AverageReading(PairReading):
+    """AODE: the average over super-parents i of P(y, i) times P(j | y, i) for each other value j.
+
+    Parameters
+    ----------
+    min_count
+        A value is a super-parent if it holds at least this weight, in fresh samples; naive Bayes answers if none does.
+    generality
+        Drop a value that a more special one implies, once that one holds more than this weight; negative: never.
+    tolerance
+        The share of samples by which an implication may fail and still be one.
+    encoder
+        Whose features' names break ties among values that imply each other.
+
+    `importance`, if set, weighs the super-parents by slot.
+    """
+
+    def __init__(
+        self,
+        tables,
+        labels,
+        min_count: cython.double = 30.0,
+        generality: cython.double = -1.0,
+        tolerance: cython.double = 0.0,
+        encoder=None,
+        **settings,
+    ):
+        PairReading.__init__(self, tables, labels, **settings)
+        self.min_count = min_count
+        self.importance = ALIKE
+        self.encoder = encoder
+        self.generalities = Generalities(encoder, generality, tolerance)
+        self.terms = Terms()
+        self.fused = False
+
+    def members(self, row: Row, y: cython.Py_ssize_t) -> list:
+        """What each super-parent's joint probability is made of: its weight among them, the smoothed weight of (y,
+        value) and of its feature, and the shares of the other values. Empty where naive Bayes answers.
+        """
+        terms: Terms = self.terms
+        k: cython.Py_ssize_t
+        answer: list = []
+        self.begin()
+        n: cython.Py_ssize_t = self.gather_special(row)
+        if not self.begin_terms(0, n):
+            return answer
+        for k in range(n):
+            if terms.say[k] <= 0.0 or not self.answers(k):
+                continue
+            own: cython.double = (self.weight_of(k, y) + terms.add[k]) / self.tables.unit
+            whole: cython.double = terms.whole[k] / self.tables.unit
+            rest: list = [self.share_beside(e, k, y) for e in range(n) if e != k]
+            answer.append((float(terms.say[k]), float(own), float(whole), rest))
+        return answer
+
+    @cython.cfunc
+    def answers(self, k: cython.Py_ssize_t) -> cython.bint:
+        """Whether an entry noted is one of the super-parents that answer."""
+        return True
+
+    @cython.cfunc
+    def gather_special(self, row: Row) -> cython.Py_ssize_t:
+        """Note the entries of a row, less those that others imply; how many there are."""
+        implied: cython.uchar[::1]
+        n: cython.Py_ssize_t = self.gather(row)
+        k: cython.Py_ssize_t
+        kept: cython.Py_ssize_t = 0
+        if n < 2 or self.generalities.least < 0.0:
+            return n
+        self.generalities.find(self.tables, self.slot, self.place, n)
+        implied = self.generalities.implied
+        for k in range(n):
+            if not implied[k]:
+                self.slot[kept] = self.slot[k]
+                self.place[kept] = self.place[k]
+                self.left[kept] = self.left[k]
+                self.right[kept] = self.right[k]
+                kept += 1
+        self.entries = kept
+        return kept
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        self.gather_special(row)
+        if not self.find_terms(row, 0.0):
+            self.add_values(row)
+            return
+        self.average()
+
+    @cython.cfunc
+    def find_terms(self, row: Row, amount: cython.double) -> cython.bint:
+        """Compute the joint probability of each entry noted with each class; False where none is a super-parent.
+
+        An `amount` other than 0 is added to the pairs of the row on the way: they must all be there.
+        """
+        terms: Terms = self.terms
+        pairs: PairCounts = self.tables.pairs
+        found: cython.bint = self.begin_terms(0, self.entries)
+        if amount == 0.0 and not found:
+            return False
+        if not self.spread or pairs.beside is not None:
+            self.divide()
+        elif self.soft:
+            self.place_cells()
+            self.cells.note_pairs(pairs)
+            terms.place_together(self.entries)
+            terms.multiply_pairs(self.cells.count, 0, 0.0, terms.safe_steps(self.tables.exact))
+        else:
+            terms.place_rows(pairs.layout, self.place, self.entries)
+            terms.multiply_pairs(pairs.weight, row.label, amount, terms.safe_steps(self.tables.exact))
+        return found
+
+    @cython.cfunc
+    def begin_terms(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t) -> cython.bint:
+        """Start a term for each entry from `first` to before `last`, with P(y, value), and say whether any is a
+        super-parent.
+        """
+        tables: Tables = self.tables
+        values: ValueCounts = tables.values
+        terms: Terms = self.terms
+        stride: cython.Py_ssize_t = values.layout.classes
+        classes: cython.Py_ssize_t = tables.labels
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        f: cython.Py_ssize_t
+        term: cython.Py_ssize_t = 0
+        different: cython.Py_ssize_t = -1
+        whole: cython.double
+        price: cython.double = 0.0
+        add: cython.double = 0.0
+        terms.begin(last - first, last - first, classes, stride)
+        terms.smallest = self.strength * tables.unit
+        for k in range(first, last):
+            f = self.slot[k]
+            if values.distinct[f] != different:  # many features have as many values as the last
+                different = values.distinct[f]
+                price = self.price(different)
+                add = self.price(self.live * different)
+                terms.smallest = min(terms.smallest, price)
+            terms.price[term] = price
+            terms.add[term] = add
+            whole = add * (self.live * different)
+            for y in range(classes):
+                whole += values.present[f * stride + y]
+                if self.soft:
+                    terms.product[term * stride + y] = self.weight_of(k, y)
+                else:
+                    terms.product[term * stride + y] = values.weight[self.place[k] * stride + y]
+            terms.whole[term] = whole
+            terms.say[term] = 1.0
+            if self.importance is not None:
+                terms.say[term] = self.importance[f] if f < self.importance.shape[0] else 0.0
+            term += 1
+        return terms.settle(self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12))
+
+    @cython.cfunc
+    def divide(self):
+        """Multiply all pairs into the products, each with a denominator of its own."""
+        values: ValueCounts = self.tables.values
+        terms: Terms = self.terms
+        stride: cython.Py_ssize_t = terms.stride
+        k: cython.Py_ssize_t
+        e: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        both: cython.double
+        below: cython.double
+        whole: cython.double  # of the smoothing of a child
+        for k in range(1, self.entries):
+            whole = terms.price[k] * values.distinct[self.slot[k]]
+            for e in range(k):
+                for y in range(self.tables.labels):
+                    both = self.weight_together(k, e, y)
+                    below = (
+                        self.weight_beside(k, self.slot[e], y)
+                        + terms.price[e] * values.distinct[self.slot[e]]
+                    )
+                    if below > 0.0:  # 0/0 says nothing
+                        terms.product[k * stride + y] *= (both + terms.price[e]) / below
+                    below = self.weight_beside(e, self.slot[k], y) + whole
+                    if below > 0.0:
+                        terms.product[e * stride + y] *= (both + terms.price[k]) / below
+                terms.lift(k, k + 1)
+            terms.lift(0, k)
+
+    @cython.cfunc
+    def average(self):
+        """Set the scores to the logarithm of the mean of the terms."""
+        y: cython.Py_ssize_t
+        share: cython.double
+        for y in range(self.tables.labels):
+            share = self.terms.mean(y)
+            self.set_joint(y, share, self.terms.top)
+
+    @cython.cfunc
+    def set_joint(self, y: cython.Py_ssize_t, value: cython.double, scale: cython.int):
+        """Set a score to a joint probability, under another prior than the counted one if there is one."""
+        counted: cython.double
+        if self.score[y] == NEVER:
+            return
+        if value <= 0.0:
+            self.score[y] = NEVER
+            return
+        if (
+            scale == -1 and value > LOW
+        ):  # where products start: the logarithm is rounded least where it is least
+            value /= LIFT
+            scale = 0
+        joint: cython.double = log(value) + scale * LOG_LIFT
+        if self.class_prior != "counted":
+            counted = self.counted(y)
+            joint += self.score[y] - log_of(counted) if counted > 0.0 else 0.0
+        self.score[y] = joint
+
+    @cython.cfunc
+    def counted(self, y: cython.Py_ssize_t) -> cython.double:
+        """P(y) as the counts have it, whatever prior was given."""
+        tables: Tables = self.tables
+        add: cython.double = self.prior_strength * tables.unit
+        total: cython.double = 0.0
+        z: cython.Py_ssize_t
+        if self.spread:
+            add /= self.live
+        for z in range(tables.labels):
+            total += tables.class_weight[z]
+        total += add * self.live
+        return (tables.class_weight[y] + add) / total if total > 0.0 else 0.0
+
+    @cython.cfunc
+    def can_fuse(self, row: Row) -> cython.bint:
+        """Whether predicting and learning a row can visit its pairs together, to the same result."""
+        tables: Tables = self.tables
+        return (
+            tables.exact
+            and row.whole
+            and row.weight > 0.0
+            and row.entries == self.entries
+            and self.spread
+            and not row.soft
+            and self.generalities.least < 0.0
+            and tables.pairs.beside is None
+            and tables.triples is None
+            and self.keeps_complete(row)
+        )
+
+    @cython.cfunc
+    def judge_to_learn(self, row: Row) -> cython.bint:
+        """Score a row and, where that gives the same, add its pairs on the way."""
+        self.gather(row)
+        self.fused = self.can_fuse(row) and self.begin() > 0
+        if not self.fused:
+            return self.judge(row)
+        if self.find_terms(row, row.weight):
+            self.average()
+        else:
+            self.add_values(row)
+        self.settle_impossible()
+        return True
+
+    @cython.cfunc
+    def learn_judged(self, row: Row):
+        """Learn what is not learned yet."""
+        if not self.fused:
+            Reading.learn(self, row)
+            return
+        self.tables.tick(1)
+        self.tables.put_singles(row, 1.0)
+        if self.tables.window is not None:
+            self.tables.window.push(row, self.tables.clock)
+        if row.numbers and self.tables.discretizer is not None:
+            self.tables.discretizer.keep(row)
+        if self.tables.clock >= self.due:
+            self.derive()
+
+    @cython.cfunc
+    def keeps_complete(self, row: Row) -> cython.bint:
+        """Whether the row has every feature that any sample has: then there is still no table beside the pairs."""
+        layout: Layout = self.tables.values.layout
+        f: cython.Py_ssize_t
+        known: cython.Py_ssize_t = 0
+        for f in range(layout.features):
+            if layout.used[f] > 0:
+                known += 1
+        return row.entries == known

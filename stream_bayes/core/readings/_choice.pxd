@@ -1,0 +1,28 @@
+from stream_bayes.core.readings._aode cimport AverageReading
+from stream_bayes.core.readings._reading cimport Reading, log_of
+from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.readings._spode cimport SuperParentReading, loss_of
+from stream_bayes.core.readings._a2de cimport PairAverageReading
+from stream_bayes.core.readings._naive_bayes cimport ValueReading
+
+cdef class ChoiceReading(Reading):
+    cdef public list members
+    cdef public bint mixture
+    cdef public double decay
+    cdef public double rate
+    cdef public double[::1] loss
+    cdef public Py_ssize_t leader
+    cdef public long long since
+    cdef AverageReading average
+    cdef Py_ssize_t place_of_average
+    cdef SuperParentReading super_parents
+    cdef Py_ssize_t place_of_super_parents
+    cdef Py_ssize_t place_of_plain
+    cdef double[:, ::1] shares
+    cdef bint asked
+    cdef take_over(self, Py_ssize_t m, Row row)
+    cdef ask(self, Py_ssize_t m, Row row)
+    cdef note_super_parents(self, Row row)
+    cdef note(self, Py_ssize_t m)
+    cdef mix(self)
+    cdef note_members(self, Row row)

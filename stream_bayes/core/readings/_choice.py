@@ -1,0 +1,224 @@
+"""Whole readings of one store, chosen by how well they predicted.
+
+Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to
+its loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-rate * loss), which at a rate
+of 1 is what Bayes would do with forgetting. The average over super-parents goes through the pairs of an event once,
+for itself, for the super-parents one by one, and for what is learned.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import exp
+
+if not cython.compiled:
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._a2de import PairAverageReading
+    from stream_bayes.core.readings._aode import AverageReading
+    from stream_bayes.core.readings._naive_bayes import ValueReading
+    from stream_bayes.core.readings._reading import Reading, log_of
+    from stream_bayes.core.readings._spode import SuperParentReading, loss_of
+
+
+@cython.cclass
+class ChoiceReading(Reading):
+    """Several readings of one store; the best one answers, or their mixture.
+
+    Parameters
+    ----------
+    members
+        The readings, all of these tables. Of equal ones the first is the best.
+    mixture
+        Whether all answer, by weight, or the best one alone.
+    decay
+        What is left of a loss after an event.
+    rate
+        How much of its loss counts against a reading in a mixture.
+    """
+
+    def __init__(
+        self,
+        tables,
+        labels,
+        members,
+        mixture: cython.bint,
+        decay: cython.double,
+        rate: cython.double,
+        **settings,
+    ):
+        Reading.__init__(self, tables, labels, **settings)
+        self.members = list(members)
+        self.mixture = mixture
+        self.decay = decay
+        self.rate = rate
+        self.average = None
+        self.super_parents = None
+        self.place_of_average = self.place_of_super_parents = self.place_of_plain = -1
+        for place, member in enumerate(self.members):
+            if isinstance(member, SuperParentReading):
+                self.super_parents, self.place_of_super_parents = member, place
+            elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
+                self.average, self.place_of_average = member, place
+            elif type(member) is ValueReading:
+                self.place_of_plain = place
+        self.shares = np.zeros((len(self.members), 2))
+        self.forget_losses()
+
+    def forget_losses(self):
+        """Start the choice anew."""
+        self.loss = np.zeros(len(self.members))
+        self.leader = 0
+        self.since = int(self.tables.clock)
+        if self.super_parents is not None:
+            self.super_parents.forget_losses()
+
+    def derive(self):
+        """Let the members derive what they must."""
+        for member in self.members:
+            if self.tables.clock >= member.due:
+                member.derive()
+        self.due = min(member.due for member in self.members)
+
+    @cython.cfunc
+    def judge(self, row: Row) -> cython.bint:
+        m: cython.Py_ssize_t
+        if self.begin() == 0:
+            return False
+        if not self.mixture:
+            self.take_over(self.leader, row)
+            return True
+        for m in range(len(self.members)):
+            self.ask(m, row)
+        self.mix()
+        return True
+
+    @cython.cfunc
+    def take_over(self, m: cython.Py_ssize_t, row: Row):
+        """Answer what one member answers."""
+        member: Reading = self.members[m]
+        y: cython.Py_ssize_t
+        member.judge(row)
+        for y in range(self.tables.labels):
+            self.score[y] = member.score[y]
+        self.shift = member.shift
+
+    @cython.cfunc
+    def ask(self, m: cython.Py_ssize_t, row: Row):
+        """Note the probabilities that a member gives."""
+        member: Reading = self.members[m]
+        member.judge(row)
+        self.note(m)
+
+    @cython.cfunc
+    def note(self, m: cython.Py_ssize_t):
+        """Note the probabilities that a member has just given."""
+        member: Reading = self.members[m]
+        y: cython.Py_ssize_t
+        member.normalise()
+        if self.shares.shape[1] < self.tables.labels:
+            self.shares = np.zeros((len(self.members), 2 * self.tables.labels))
+        for y in range(self.tables.labels):
+            self.shares[m, y] = member.share[y]
+
+    @cython.cfunc
+    def mix(self):
+        """Set the scores to the logarithms of the weighted probabilities noted."""
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        weight: cython.double
+        total: cython.double = 0.0
+        for y in range(self.tables.labels):
+            self.share[y] = 0.0
+        for m in range(self.loss.shape[0]):
+            weight = exp(self.rate * (self.loss[self.leader] - self.loss[m]))
+            total += weight
+            for y in range(self.tables.labels):
+                self.share[y] += weight * self.shares[m, y]
+        for y in range(self.tables.labels):
+            self.score[y] = log_of(self.share[y] / total)
+        self.shift = 0.0
+
+    @cython.cfunc
+    def judge_to_learn(self, row: Row) -> cython.bint:
+        """Let every member score the row; the average comes last, as it may count the pairs on the way."""
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        member: Reading
+        self.asked = False
+        if row.weight == 0.0:
+            return self.judge(row)
+        if self.begin() == 0:
+            return False
+        self.asked = True
+        for m in range(len(self.members)):
+            if self.average is None or (m != self.place_of_average and m != self.place_of_super_parents):
+                self.ask(m, row)
+        if self.average is not None:
+            self.average.judge_to_learn(row)
+            self.note(self.place_of_average)
+        if self.average is not None and self.super_parents is not None:
+            self.super_parents.answer_from(self.average, row)
+            self.note(self.place_of_super_parents)
+        if self.mixture:
+            self.mix()
+        else:
+            member = self.members[self.leader]
+            for y in range(self.tables.labels):
+                self.score[y] = member.score[y]
+            self.shift = member.shift
+        if self.super_parents is not None:
+            self.note_super_parents(row)
+        return True
+
+    @cython.cfunc
+    def note_super_parents(self, row: Row):
+        """Note what each super-parent has lost. Last, as the one chosen may change, and scores be written over."""
+        chooser: SuperParentReading = self.super_parents
+        reader: AverageReading = self.average  # which was asked before, and has the terms of all
+        plain: cython.double
+        if reader is None:
+            reader = chooser
+            chooser.gather(row)
+            chooser.find_terms(row, 0.0)
+        if self.place_of_plain >= 0:
+            plain = self.shares[self.place_of_plain, row.label]
+        else:
+            plain = chooser.plain_share(row)
+        chooser.note_losses(reader, row, plain)
+
+    @cython.cfunc
+    def learn_judged(self, row: Row):
+        if not self.asked:
+            Reading.learn(self, row)
+            return
+        self.note_members(row)
+        if self.average is not None:
+            self.average.learn_judged(row)
+        else:
+            self.tables.add(row)
+        if self.tables.clock >= self.due:
+            self.derive()
+
+    @cython.ccall
+    def learn(self, row: Row):
+        """Count a row that has room in the tables, and what each member loses by it."""
+        self.judge_to_learn(row)
+        self.learn_judged(row)
+
+    @cython.cfunc
+    def note_members(self, row: Row):
+        """Add each member's loss of the true class, and see who leads."""
+        m: cython.Py_ssize_t
+        best: cython.Py_ssize_t = 0
+        for m in range(self.loss.shape[0]):
+            self.loss[m] = self.loss[m] * self.decay + row.weight * loss_of(self.shares[m, row.label])
+            if self.loss[m] < self.loss[best]:
+                best = m
+        if best != self.leader:
+            self.leader = best
+            self.since = self.tables.clock + 1

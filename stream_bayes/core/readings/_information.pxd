@@ -1,0 +1,15 @@
+from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.counts._tables cimport Tables
+
+cdef class Information:
+    cdef Tables tables
+    cdef long long[::1] features
+    cdef long long[::1] classes
+    cdef long long[::1] ends
+    cdef long long[::1] places
+    cdef double[::1] column
+    cdef double[::1] known
+    cdef double entropy_term(self, double count) noexcept
+    cdef double share(self, double answer, double total) noexcept
+    cpdef double between(self, Py_ssize_t first, Py_ssize_t second)
+    cpdef double with_class(self, Py_ssize_t feature)

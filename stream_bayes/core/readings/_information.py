@@ -1,0 +1,161 @@
+"""Mutual information from the count tables, in natural logarithms.
+
+Every sum runs in the order of names, which the caller gives as positions and classes, so that stores that hold the same
+counts give the same bits, whatever the order in which the names were met.
+
+With f(n) = n log n, the information of two features given the class, over the samples that have both, is
+
+    I(a; b | y) = sum over y of [ sum f(n(y, a, b)) - sum f(n(y, a)) - sum f(n(y, b)) + f(n(y)) ] / n
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import log
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._tables import Tables
+
+ROUNDING = cython.declare(cython.double, 1e-14)  # of the largest term, for each of the other ones
+TABULATED = cython.declare(cython.Py_ssize_t, 4096)
+
+
+@cython.cclass
+class Information:
+    """What each feature tells of the class, and each pair of features of one another given the class.
+
+    Parameters
+    ----------
+    tables
+        The counts.
+    features, values, classes
+        The slots of the features in the order of their names; for each of them an array of its positions in the order
+        of their names; the codes of the classes in the order of theirs.
+    """
+
+    def __init__(self, tables, features, values, classes):
+        self.tables = tables
+        self.features = np.asarray(features, np.longlong)
+        self.classes = np.asarray(classes, np.longlong)
+        sizes = [len(places) for places in values]
+        self.ends = np.cumsum([0] + sizes, dtype=np.longlong)  # noqa: RUF005  # Cython has no starred lists here
+        self.places = np.concatenate([np.zeros(0)] + values).astype(np.longlong)  # noqa: RUF005  # as above
+        self.column = np.zeros(max(sizes, default=1))
+        self.known = np.zeros(TABULATED)
+        k: cython.Py_ssize_t
+        for k in range(2, TABULATED):
+            self.known[k] = k * log(k)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def entropy_term(self, count: cython.double) -> cython.double:
+        """N log n, from the table where n is small and whole."""
+        if count < TABULATED:
+            whole: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, count)
+            if whole == count:
+                return self.known[whole]
+        return count * log(count) if count > 0.0 else 0.0
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def share(self, answer: cython.double, total: cython.double) -> cython.double:
+        """A sum of entropy terms over so much weight as information; what rounding leaves of nothing is nothing, so
+        that features that tell nothing are equal, and names decide among them.
+        """
+        if total <= 0.0 or answer <= ROUNDING * (self.entropy_term(total) + total):
+            return 0.0
+        return answer / total
+
+    @cython.ccall
+    def between(self, first: cython.Py_ssize_t, second: cython.Py_ssize_t) -> cython.double:
+        """I(first; second | class) of two features by their places in the order of names, `first` before `second`."""
+        tables: Tables = self.tables
+        layout: Layout = tables.values.layout
+        weight: cython.double[::1] = tables.pairs.weight
+        stride: cython.Py_ssize_t = layout.classes
+        places: cython.longlong[::1] = self.places
+        column: cython.double[::1] = self.column
+        later: cython.bint = self.features[first] > self.features[second]
+        step: cython.longlong = layout.start[self.features[first if later else second]] * stride
+        base: cython.longlong
+        scale: cython.double = 1.0 / tables.unit
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        y: cython.longlong
+        own: cython.longlong
+        count: cython.double
+        row: cython.double
+        whole: cython.double
+        total: cython.double = 0.0
+        answer: cython.double = 0.0
+        high: cython.longlong = self.features[first if later else second]
+        origin: cython.longlong = (layout.pair_start[high] - layout.start[high] * layout.start[high]) * stride
+        for c in range(self.classes.shape[0]):
+            y = self.classes[c]
+            whole = 0.0
+            for b in range(self.ends[second], self.ends[second + 1]):
+                column[b - self.ends[second]] = 0.0
+            for a in range(self.ends[first], self.ends[first + 1]):
+                own = places[a]
+                row = 0.0
+                for b in range(self.ends[second], self.ends[second + 1]):
+                    if later:
+                        base = origin + own * step + places[b] * stride
+                    else:
+                        base = origin + places[b] * step + own * stride
+                    count = weight[base + y] * scale
+                    answer += self.entropy_term(count)
+                    row += count
+                    column[b - self.ends[second]] += count
+                answer -= self.entropy_term(row)
+                whole += row
+            for b in range(self.ends[second], self.ends[second + 1]):
+                answer -= self.entropy_term(column[b - self.ends[second]])
+            answer += self.entropy_term(whole)
+            total += whole
+        return self.share(answer, total)
+
+    def between_all(self):
+        """The matrix of `between` for all features."""
+        size: cython.Py_ssize_t = self.features.shape[0]
+        answer = np.zeros((size, size))
+        matrix: cython.double[:, ::1] = answer
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        for j in range(size):
+            for i in range(j):
+                matrix[i, j] = matrix[j, i] = self.between(i, j)
+        return answer
+
+    @cython.ccall
+    def with_class(self, feature: cython.Py_ssize_t) -> cython.double:
+        """I(feature; class), over the samples that have the feature."""
+        tables: Tables = self.tables
+        stride: cython.Py_ssize_t = tables.values.layout.classes
+        scale: cython.double = 1.0 / tables.unit
+        a: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        count: cython.double
+        row: cython.double
+        whole: cython.double = 0.0
+        answer: cython.double = 0.0
+        for a in range(self.ends[feature], self.ends[feature + 1]):
+            row = 0.0
+            for c in range(self.classes.shape[0]):
+                count = tables.values.weight[self.places[a] * stride + self.classes[c]] * scale
+                answer += self.entropy_term(count)
+                row += count
+            answer -= self.entropy_term(row)
+            whole += row
+        for c in range(self.classes.shape[0]):
+            count = tables.values.present[self.features[feature] * stride + self.classes[c]] * scale
+            answer -= self.entropy_term(count)
+        answer += self.entropy_term(whole)
+        return self.share(answer, whole)

@@ -1,0 +1,273 @@
+"""Scoring from families of several parents: KDB with two or more, which backs off where a family is thin.
+
+    P_0 = P(value | y)                          the counts of values, by the plain rule
+    P_1 = (n + s P_0) / (N + s)                 n: the value beside the first parent present; N: any value beside it
+    P_j = (n + s P_j-1) / (N + s)               the same beside the first j parents, from their family
+
+Parents stand in the order of what they tell of the feature, so what tells least is dropped first. Where a parent's
+value is missing, those after it are dropped with it; where the first is, the next one present takes its place, alone.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import log
+
+if not cython.compiled:
+    from stream_bayes.core.counts._configurations import Configurations
+    from stream_bayes.core.counts._families import FamilyTables
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._one_parent import PairReading
+    from stream_bayes.core.readings._reading import log_of
+
+SMALL = cython.declare(cython.double, 1e-150)
+
+
+@cython.cclass
+class DependenceReading(PairReading):
+    """P(y) times P(value | y, parents' values) for each feature.
+
+    `parent` holds the parents' slots of slot after slot, what tells most first, those of slot f up to `parent_end[f]`;
+    `family` beside each parent the number of the family of it and those before it, -1 for a single parent. Once they
+    were chosen there are families.
+    """
+
+    def __init__(self, tables, labels, **settings):
+        PairReading.__init__(self, tables, labels, **settings)
+        self.parent_end = np.zeros(0, np.longlong)
+        self.parent = np.zeros(0, np.longlong)
+        self.family = np.zeros(0, np.longlong)
+        self.has_families = False
+        self.entry_of = np.zeros(0, np.longlong)
+        self.turn = np.zeros(0, np.longlong)
+        self.ratio, self.own, self.whole = np.zeros(2), np.zeros(2), np.zeros(2)
+        self.count, self.total = np.zeros(2), np.zeros(2)
+
+    @cython.ccall
+    def learn(self, row: Row):
+        """Count a row that has room in the tables. Families that new cuts have dropped are chosen anew."""
+        self.tables.add(row)
+        if self.tables.clock >= self.due or (self.has_families and self.tables.families is None):
+            self.derive()
+
+    @cython.cfunc
+    def note_entries(self, row: Row) -> cython.Py_ssize_t:
+        """Gather the entries, and note which one each slot has."""
+        classes: cython.Py_ssize_t = self.tables.labels
+        features: cython.Py_ssize_t = self.tables.values.layout.features
+        n: cython.Py_ssize_t = self.gather(row)
+        k: cython.Py_ssize_t
+        if self.entry_of.shape[0] < features:
+            self.entry_of = np.full(features, -1, np.longlong)
+        if self.turn.shape[0] < features:
+            self.turn = np.zeros(features, np.longlong)
+        if self.ratio.shape[0] < classes:
+            self.ratio, self.own, self.whole = (
+                np.zeros(2 * classes),
+                np.zeros(2 * classes),
+                np.zeros(2 * classes),
+            )
+            self.count, self.total = np.zeros(2 * classes), np.zeros(2 * classes)
+        for k in range(n):
+            self.entry_of[self.slot[k]] = k
+        return n
+
+    @cython.cfunc
+    def forget_entries(self, n: cython.Py_ssize_t):
+        k: cython.Py_ssize_t
+        for k in range(n):
+            self.entry_of[self.slot[k]] = -1
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        classes: cython.Py_ssize_t = self.tables.labels
+        n: cython.Py_ssize_t = self.note_entries(row)
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        product: cython.double
+        for y in range(classes):
+            self.share[y] = 1.0
+        for k in range(n):
+            self.judge_entry(k)
+            for y in range(classes):
+                if self.ratio[y] < 0.0:
+                    continue  # 0/0 says nothing
+                product = self.share[y] * self.ratio[y]
+                if product < SMALL:
+                    self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
+                    product = 1.0
+                self.share[y] = product
+        for y in range(classes):
+            self.score[y] += log(self.share[y])
+        self.forget_entries(n)
+
+    @cython.cfunc
+    def judge_entry(self, k: cython.Py_ssize_t):
+        """Write P(value | y, parents) of an entry into `ratio`, -1 where it is 0/0; `own` and `whole` are what it was
+        made of.
+        """
+        values: ValueCounts = self.tables.values
+        stride: cython.Py_ssize_t = values.layout.classes
+        slot: cython.longlong = self.slot[k]
+        different: cython.Py_ssize_t = values.distinct[slot]
+        add: cython.double = self.price(different)
+        y: cython.Py_ssize_t
+        m: cython.longlong
+        first: cython.longlong = 0
+        last: cython.longlong = 0
+        present: cython.longlong
+        for y in range(self.tables.labels):
+            self.own[y] = self.weight_of(k, y) + add
+            self.whole[y] = values.present[slot * stride + y] + add * different
+            self.ratio[y] = self.own[y] / self.whole[y] if self.whole[y] > 0.0 else -1.0
+        if slot < self.parent_end.shape[0]:
+            first = self.parent_end[slot - 1] if slot > 0 else 0
+            last = self.parent_end[slot]
+        for m in range(first, last):
+            present = self.entry_of[self.parent[m]]
+            if present < 0:
+                if self.entry_of[self.parent[first]] >= 0:
+                    return
+                continue
+            if m == first or self.entry_of[self.parent[first]] < 0:
+                for y in range(self.tables.labels):
+                    self.count[y] = self.weight_together(max(k, present), min(k, present), y)
+                    self.total[y] = self.weight_beside(present, slot, y)
+                self.back_off()
+                if m > first:
+                    return
+            elif self.tables.families is None:
+                return  # new cuts have dropped them
+            else:
+                self.count_family(self.family[m], k)
+                self.back_off()
+
+    @cython.cfunc
+    def back_off(self):
+        """Mix the counts of a level with the probabilities of the level below; without either it says nothing."""
+        s: cython.double = self.strength * self.tables.unit
+        y: cython.Py_ssize_t
+        below: cython.double
+        for y in range(self.tables.labels):
+            below = self.total[y]
+            if self.ratio[y] >= 0.0:
+                below += s
+                self.count[y] += s * self.ratio[y]
+            if below > 0.0:
+                self.own[y] = self.count[y]
+                self.whole[y] = below
+                self.ratio[y] = self.own[y] / below
+
+    @cython.cfunc
+    def count_family(self, f: cython.Py_ssize_t, k: cython.Py_ssize_t):
+        """Write a family's weights by class into `count`, of the entry's value, and `total`, of any; numbers are read
+        between bins, each with each.
+        """
+        families: FamilyTables = self.tables.families
+        layout: Layout = self.tables.values.layout
+        first: cython.longlong = families.end[f]
+        parents: cython.Py_ssize_t = families.end[f + 1] - 1 - first
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        e: cython.longlong
+        slot: cython.longlong
+        code: cython.longlong
+        cell: cython.longlong
+        share: cython.double
+        for y in range(self.tables.labels):
+            self.count[y] = self.total[y] = 0.0
+        for m in range(parents):
+            self.turn[m] = 0
+        while True:
+            share = 1.0
+            cell = families.base[f] if families.base[f] >= 0 else 0
+            for m in range(parents):
+                slot = families.member[first + m]
+                e = self.entry_of[slot]
+                code = self.place[e] - layout.start[slot]
+                if self.soft:
+                    if self.turn[m] == 0:
+                        share *= 1.0 - self.left[e] - self.right[e]
+                    elif self.turn[m] == 1:
+                        share *= self.left[e]
+                        code -= 1
+                    else:
+                        share *= self.right[e]
+                        code += 1
+                if share <= 0.0:
+                    break
+                families.wanted[m] = code
+                cell += code * families.stride[first + m]
+            if share > 0.0:
+                if families.base[f] >= 0:
+                    self.add_values_of(families.weight, cell, families, k, share)
+                else:
+                    held: Configurations = families.hashed[f]
+                    cell = held.find(families.wanted)
+                    if cell >= 0:
+                        self.add_values_of(held.weight, cell * held.width, families, k, share)
+            m = 0
+            while self.soft and m < parents:
+                self.turn[m] += 1
+                if self.turn[m] < 3:
+                    break
+                self.turn[m] = 0
+                m += 1
+            if not self.soft or m == parents:
+                return
+
+    @cython.cfunc
+    def add_values_of(
+        self,
+        weight: cython.double[::1],
+        cell: cython.longlong,
+        families: FamilyTables,
+        k: cython.Py_ssize_t,
+        share: cython.double,
+    ):
+        """Add what stands under one configuration of parents, times a share."""
+        layout: Layout = self.tables.values.layout
+        slot: cython.longlong = self.slot[k]
+        stride: cython.longlong = families.classes
+        own: cython.longlong = cell + (self.place[k] - layout.start[slot]) * stride
+        v: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        for v in range(layout.used[slot]):
+            for y in range(self.tables.labels):
+                self.total[y] += share * weight[cell + v * stride + y]
+        for y in range(self.tables.labels):
+            if self.soft:
+                self.count[y] += share * self.along(weight, own + y, k, stride)
+            else:
+                self.count[y] += share * weight[own + y]
+
+    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
+        """For each value noted what P(value | y, parents) is a share of: its smoothed weight, and the sum, in fresh
+        samples. What is backed off to counts as known.
+        """
+        n: cython.Py_ssize_t = self.note_entries(row)
+        k: cython.Py_ssize_t
+        answer: list = []
+        for k in range(n):
+            self.judge_entry(k)
+            answer.append((float(self.own[y] / self.tables.unit), float(self.whole[y] / self.tables.unit)))
+        self.forget_entries(n)
+        return answer
+
+    def chance(self, row: Row, slot: cython.longlong, y: cython.Py_ssize_t):
+        """P(value | y, parents) of the value that a row has in a slot; None where it is 0/0, or holds no sample."""
+        n: cython.Py_ssize_t = self.note_entries(row)
+        answer = None
+        if self.entry_of[slot] >= 0:
+            self.judge_entry(self.entry_of[slot])
+            if self.ratio[y] >= 0.0:
+                answer = float(self.ratio[y])
+        self.forget_entries(n)
+        return answer

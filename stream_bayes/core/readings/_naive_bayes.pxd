@@ -1,0 +1,31 @@
+from stream_bayes.core.counts._gaussians cimport Gaussians
+from stream_bayes.core.readings._reading cimport Reading, log_of
+from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.counts._tables cimport Tables
+from stream_bayes.core.counts._values cimport ValueCounts
+
+cdef double left_share(double inside, long long before) noexcept
+cdef double right_share(double inside, long long after) noexcept
+
+cdef class ValueReading(Reading):
+    cdef public int shared_variance
+    cdef public double variance_floor
+    cdef double[::1] middle
+    cdef double[::1] variance
+    cdef double[::1] freedom
+    cdef double[::1] shared
+    cdef double[::1] shared_freedom
+    cdef double[::1] distance
+    cdef double weight_of_all
+    cdef double mean_of_all
+    cdef double variance_of_all
+    cdef double pooled
+    cdef double pooled_freedom
+    cdef add_values(self, Row row)
+    cdef add_numbers(self, Row row)
+    cdef overall(self, Py_ssize_t feature)
+    cdef pool(self, Py_ssize_t first, Py_ssize_t step, Py_ssize_t cells)
+    cdef share_variances(self)
+    cdef settle(self, Py_ssize_t feature)
+    cdef reserve(self)

@@ -1,0 +1,298 @@
+"""Scoring named features by naive Bayes: tables of values, and a Gaussian for each numeric feature."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import log, sqrt
+
+if not cython.compiled:
+    from stream_bayes.core.counts._gaussians import Gaussians
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._reading import Reading, log_of
+
+SMALL = cython.declare(cython.double, 1e-150)
+LARGE = cython.declare(cython.double, 1e150)
+MORE_THAN_ONE = cython.declare(cython.double, 1.000000001)  # sample: below, M2 / (W - 1) is rounding noise
+LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
+TINIEST = cython.declare(cython.double, 1e-300)
+LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def left_share(inside: cython.double, before: cython.longlong) -> cython.double:
+    """How much of a bin's neighbour to the left is read, so far into it, with so many bins before it."""
+    return 0.5 * (1.0 - inside) * (1.0 - inside) if before > 0 else 0.0
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def right_share(inside: cython.double, after: cython.longlong) -> cython.double:
+    """The same of the neighbour to the right."""
+    return 0.5 * inside * inside if after > 0 else 0.0
+
+
+@cython.cclass
+class ValueReading(Reading):
+    """Naive Bayes over nominal and numeric features.
+
+    P(v | y) = (n(y, v) + a) / (n(y, feature present) + a V), with a the smoothing a cell and V the values that hold
+    samples now, or were declared. Numeric features are Gaussians of mean m and variance M2 / (W - 1).
+
+    Parameters
+    ----------
+    shared_variance
+        0: a variance for each class and feature; 1: shared over classes; 2: over features; 3: over both.
+    variance_floor
+        No variance is below this share of the feature's variance over all classes.
+    """
+
+    def __init__(
+        self,
+        tables,
+        labels,
+        strength=1.0,
+        prior_strength=1.0,
+        spread=False,
+        class_prior="counted",
+        shared_variance: cython.int = 0,
+        variance_floor: cython.double = 1e-9,
+    ):
+        Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
+        self.shared_variance = shared_variance
+        self.variance_floor = variance_floor
+        self.middle, self.variance, self.freedom, self.distance = (
+            np.zeros(2),
+            np.zeros(2),
+            np.zeros(2),
+            np.zeros(2),
+        )
+        self.shared, self.shared_freedom = np.zeros(2), np.zeros(2)
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        if row.entries:
+            self.add_values(row)
+        if row.numbers and self.tables.bins is None:
+            self.add_numbers(row)
+
+    @cython.cfunc
+    def add_values(self, row: Row):
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        stride: cython.Py_ssize_t = layout.classes
+        classes: cython.Py_ssize_t = self.tables.labels
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        f: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        cell: cython.Py_ssize_t
+        add: cython.double
+        below: cython.double
+        count: cython.double
+        left: cython.double
+        right: cython.double
+        ratio: cython.double
+        product: cython.double
+        for y in range(classes):
+            self.share[y] = 1.0
+        for k in range(row.entries):
+            f = row.feature[k]
+            position = layout.start[f] + row.code[k]
+            if not values.held[position]:
+                continue
+            add = self.price(values.distinct[f])
+            cell = position * stride
+            left = right = 0.0
+            if row.soft and row.inside[k] >= 0.0:
+                left = left_share(row.inside[k], row.code[k])
+                right = right_share(row.inside[k], layout.used[f] - 1 - row.code[k])
+            for y in range(classes):
+                below = values.present[f * stride + y] + add * values.distinct[f]
+                if below <= 0.0:
+                    continue  # 0/0 says nothing
+                count = values.weight[cell + y] * (1.0 - left - right)
+                if left > 0.0:
+                    count += values.weight[cell - stride + y] * left
+                if right > 0.0:
+                    count += values.weight[cell + stride + y] * right
+                ratio = (count + add) / below
+                product = self.share[y] * ratio
+                if product < SMALL:
+                    self.score[y] += log_of(self.share[y]) + log_of(ratio)
+                    product = 1.0
+                self.share[y] = product
+        for y in range(classes):
+            self.score[y] += log(self.share[y])
+
+    @cython.cfunc
+    def overall(self, feature: cython.Py_ssize_t):
+        """Set `mean_of_all` and `variance_of_all`: a feature's over all classes."""
+        numbers: Gaussians = self.tables.gaussians
+        cell: cython.Py_ssize_t = feature * numbers.classes
+        y: cython.Py_ssize_t
+        weight: cython.double = 0.0
+        middle: cython.double = 0.0
+        m2: cython.double = 0.0
+        away: cython.double
+        for y in range(self.tables.labels):
+            if numbers.weight[cell + y] > 0.0:
+                weight += numbers.weight[cell + y]
+                away = numbers.mean[cell + y] - middle
+                middle += away * (numbers.weight[cell + y] / weight)
+                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (
+                    numbers.mean[cell + y] - middle
+                )
+        self.weight_of_all = weight
+        self.mean_of_all = middle
+        self.variance_of_all = 0.0
+        if weight > self.tables.unit * MORE_THAN_ONE:
+            self.variance_of_all = m2 / (weight - self.tables.unit)
+        elif m2 > 0.0:
+            self.variance_of_all = (
+                m2 / weight
+            )  # little is left of samples that faded: their spread is still known
+        if self.variance_of_all <= 0.0:
+            # Nothing is known of the scale; any positive number, the same for every class, keeps what is equal equal.
+            self.variance_of_all = 1e-12 * middle * middle + 1e-18
+
+    @cython.cfunc
+    def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
+        """Set `pooled` and `pooled_freedom`: the variance of so many cells together, each about its own mean."""
+        numbers: Gaussians = self.tables.gaussians
+        cell: cython.Py_ssize_t = first
+        m2: cython.double = 0.0
+        freedom: cython.double = 0.0
+        for _ in range(cells):
+            if numbers.weight[cell] > self.tables.unit:
+                m2 += numbers.m2[cell]
+                freedom += numbers.weight[cell] - self.tables.unit
+            cell += step
+        self.pooled = m2 / freedom if freedom > 0.0 else -1.0
+        self.pooled_freedom = freedom / self.tables.unit
+
+    @cython.cfunc
+    def share_variances(self):
+        """The variances that are shared over features, once for a prediction."""
+        numbers: Gaussians = self.tables.gaussians
+        y: cython.Py_ssize_t
+        for y in range(self.tables.labels):
+            if self.shared_variance == 2:
+                self.pool(y, numbers.classes, numbers.features)
+            else:
+                self.pool(0, 1, numbers.features * numbers.classes)
+            self.shared[y] = self.pooled
+            self.shared_freedom[y] = self.pooled_freedom
+
+    @cython.cfunc
+    def settle(self, feature: cython.Py_ssize_t):
+        """Set `middle`, `variance` and `freedom` of each class for a feature: what its density is computed with."""
+        numbers: Gaussians = self.tables.gaussians
+        classes: cython.Py_ssize_t = self.tables.labels
+        unit: cython.double = self.tables.unit
+        cell: cython.Py_ssize_t = feature * numbers.classes
+        fallback: cython.bint = False
+        y: cython.Py_ssize_t
+        self.overall(feature)
+        for y in range(classes):
+            self.middle[y] = numbers.mean[cell + y]
+            if self.shared_variance >= 2 and self.shared[y] >= 0.0:
+                self.variance[y] = self.shared[y]
+                self.freedom[y] = self.shared_freedom[y]
+            elif self.shared_variance == 0 and numbers.weight[cell + y] > unit * MORE_THAN_ONE:
+                self.variance[y] = numbers.m2[cell + y] / (numbers.weight[cell + y] - unit)
+                self.freedom[y] = numbers.weight[cell + y] / unit - 1.0
+            else:
+                if not fallback:
+                    self.pool(cell, 1, classes)
+                    fallback = True
+                self.variance[y] = self.pooled if self.pooled >= 0.0 else self.variance_of_all
+                self.freedom[y] = self.pooled_freedom
+            if numbers.weight[cell + y] <= 0.0:
+                self.middle[y] = self.mean_of_all  # the class never had this feature: what all classes know
+                self.variance[y] = self.variance_of_all
+            if self.variance[y] < self.variance_floor * self.variance_of_all:
+                self.variance[y] = self.variance_floor * self.variance_of_all
+            if self.variance[y] < TINIEST:
+                self.variance[y] = TINIEST
+
+    @cython.cfunc
+    def reserve(self):
+        """Make room for every class."""
+        if self.middle.shape[0] < self.tables.labels:
+            size = 2 * self.tables.labels
+            self.middle, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
+            self.distance, self.shared, self.shared_freedom = np.zeros(size), np.zeros(size), np.zeros(size)
+        if self.shared_variance >= 2:
+            self.share_variances()
+
+    def gaussian(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t) -> tuple:
+        """Mean and variance as predictions use them, the weight behind the mean and the variance's degrees of
+        freedom.
+        """
+        numbers: Gaussians = self.tables.gaussians
+        self.reserve()
+        self.settle(feature)
+        weight = numbers.weight[feature * numbers.classes + label] / self.tables.unit
+        return (
+            float(self.middle[label]),
+            float(self.variance[label]),
+            float(weight),
+            float(self.freedom[label]),
+        )
+
+    @cython.cfunc
+    def add_numbers(self, row: Row):
+        tables: Tables = self.tables
+        classes: cython.Py_ssize_t = tables.labels
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        number: cython.double
+        away: cython.double
+        square: cython.double
+        nearest: cython.double
+        product: cython.double
+        self.reserve()
+        score: cython.double[::1] = self.score
+        share: cython.double[::1] = self.share
+        middle: cython.double[::1] = self.middle
+        variance: cython.double[::1] = self.variance
+        distance: cython.double[::1] = self.distance
+        for y in range(classes):
+            share[y] = 1.0  # the product of variances
+        for k in range(row.numbers):
+            self.settle(row.numeric_feature[k])
+            if self.weight_of_all <= 0.0:
+                continue  # nobody has ever had it, or not any more
+            number = row.number[k]
+            nearest = LARGEST
+            for y in range(classes):
+                away = number - middle[y]
+                square = away * away / variance[y]
+                if not square < LARGEST:
+                    # Beyond the range of a double it stays finite, and in the order of its root.
+                    away = abs(away / sqrt(variance[y]))
+                    square = LARGEST * (1.0 - 0.5 * (1e154 / away if away < LARGEST else 0.0))
+                distance[y] = square
+                # A class that only has a name yet has no say, lest naming one change the rounding of the others.
+                if square < nearest and self.has_say(y):
+                    nearest = square
+            # Only what the classes differ by goes into the scores, lest a number far from all of them drown the rest.
+            self.shift -= 0.5 * (nearest + LOG_TAU)
+            for y in range(classes):
+                score[y] -= 0.5 * (distance[y] - nearest)
+                product = share[y] * variance[y]
+                if product < SMALL or product > LARGE:
+                    score[y] -= 0.5 * (log(share[y]) + log(variance[y]))
+                    product = 1.0
+                share[y] = product
+        for y in range(classes):
+            score[y] -= 0.5 * log(share[y])

@@ -1,0 +1,29 @@
+from stream_bayes.core.readings._event_counts cimport EventCells
+from stream_bayes.core.readings._reading cimport log_of
+from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.counts._pairs cimport PairCounts
+from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.counts._values cimport ValueCounts
+from stream_bayes.core.readings._naive_bayes cimport ValueReading, left_share, right_share
+
+cdef class PairReading(ValueReading):
+    cdef Py_ssize_t entries
+    cdef long long[::1] slot
+    cdef long long[::1] place
+    cdef Py_ssize_t gather(self, Row row)
+    cdef bint soft
+    cdef double[::1] left
+    cdef double[::1] right
+    cdef double weight_of(self, Py_ssize_t k, Py_ssize_t y)
+    cdef double weight_together(self, Py_ssize_t high, Py_ssize_t low, Py_ssize_t y)
+    cdef double along(self, double[::1] weight, long long cell, Py_ssize_t k, long long step)
+    cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y)
+    cdef double[::1] ratio
+    cdef EventCells cells
+    cdef place_cells(self)
+    cdef note_given(self, Py_ssize_t child, Py_ssize_t parent)
+    cdef note_alone(self, Py_ssize_t k)
+
+cdef class ParentReading(PairReading):
+    cdef public long long[::1] parent
+    cdef long long[::1] entry_of

@@ -1,0 +1,285 @@
+"""Scoring from pairs of values: each feature depends on the class and on at most one other feature."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import log
+
+from stream_bayes.core.readings._event_counts import EventCells
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._pairs import PairCounts
+    from stream_bayes.core.counts._values import ValueCounts
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._naive_bayes import ValueReading, left_share, right_share
+    from stream_bayes.core.readings._reading import log_of
+
+SMALL = cython.declare(cython.double, 1e-150)
+
+
+@cython.cclass
+class PairReading(ValueReading):
+    """What readings of pairs share: the entries of a row that hold samples, and where they stand."""
+
+    def __init__(
+        self,
+        tables,
+        labels,
+        strength=1.0,
+        prior_strength=1.0,
+        spread=True,
+        class_prior="counted",
+    ):
+        ValueReading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
+        self.entries = 0
+        self.slot = np.zeros(0, np.longlong)
+        self.place = np.zeros(0, np.longlong)
+        self.soft = False  # whether any entry is read between bins
+        self.left, self.right = np.zeros(0), np.zeros(0)
+        self.ratio = np.zeros(2)
+        self.cells = EventCells()
+
+    @cython.cfunc
+    def gather(self, row: Row) -> cython.Py_ssize_t:
+        """Note the entries whose values hold samples or were declared; how many there are."""
+        values: ValueCounts = self.tables.values
+        layout: Layout = values.layout
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        position: cython.longlong
+        if self.slot.shape[0] < row.entries:
+            self.slot = np.zeros(2 * row.entries, np.longlong)
+            self.place = np.zeros(2 * row.entries, np.longlong)
+            self.left, self.right = np.zeros(2 * row.entries), np.zeros(2 * row.entries)
+        for k in range(row.entries):
+            position = layout.start[row.feature[k]] + row.code[k]
+            if values.held[position]:
+                self.slot[n] = row.feature[k]
+                self.place[n] = position
+                if row.soft:
+                    self.left[n] = self.right[n] = 0.0
+                    if row.inside[k] >= 0.0:
+                        self.left[n] = left_share(row.inside[k], row.code[k])
+                        self.right[n] = right_share(
+                            row.inside[k], layout.used[row.feature[k]] - 1 - row.code[k]
+                        )
+                n += 1
+        self.entries = n
+        self.soft = row.soft
+        return n
+
+    @cython.cfunc
+    def place_cells(self):
+        """Say where the entries noted are read, to bring their pairs or triples together."""
+        if self.soft:
+            self.cells.place_soft(self.entries, self.place, self.left, self.right)
+        else:
+            self.cells.place(self.entries, self.place)
+
+    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
+        """For each value noted what P(value | y, ...) is a share of: its smoothed weight, and the sum, in fresh
+        samples.
+        """
+        return [self.share_beside(k, -1, y) for k in range(self.gather(row))]
+
+    def share_beside(self, k: cython.Py_ssize_t, parent: cython.Py_ssize_t, y: cython.Py_ssize_t) -> tuple:
+        """An entry's smoothed weight in a class, and that of its feature; beside another entry's value, or -1 for
+        none.
+        """
+        values: ValueCounts = self.tables.values
+        different: cython.Py_ssize_t = values.distinct[self.slot[k]]
+        add: cython.double = self.price(different)
+        own: cython.double = add
+        total: cython.double = add * different
+        if parent < 0:
+            own += self.weight_of(k, y)
+            total += values.present[self.slot[k] * values.layout.classes + y]
+        else:
+            own += self.weight_together(max(k, parent), min(k, parent), y)
+            total += self.weight_beside(parent, self.slot[k], y)
+        return float(own / self.tables.unit), float(total / self.tables.unit)
+
+    @cython.cfunc
+    def weight_of(self, k: cython.Py_ssize_t, y: cython.Py_ssize_t) -> cython.double:
+        """The weight of an entry's value in a class, read between bins where it is a number."""
+        weight: cython.double[::1] = self.tables.values.weight
+        stride: cython.Py_ssize_t = self.tables.values.layout.classes
+        cell: cython.longlong = self.place[k] * stride + y
+        count: cython.double = weight[cell]
+        if not self.soft:
+            return count
+        count *= 1.0 - self.left[k] - self.right[k]
+        if self.left[k] > 0.0:
+            count += weight[cell - stride] * self.left[k]
+        if self.right[k] > 0.0:
+            count += weight[cell + stride] * self.right[k]
+        return count
+
+    @cython.cfunc
+    def weight_together(
+        self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, y: cython.Py_ssize_t
+    ) -> cython.double:
+        """The weight of two entries' values together in a class; the later entry comes first."""
+        pairs: PairCounts = self.tables.pairs
+        layout: Layout = pairs.layout
+        stride: cython.Py_ssize_t = layout.classes
+        cell: cython.longlong = layout.pair(self.place[high], self.place[low]) * stride + y
+        if not self.soft:
+            return pairs.weight[cell]
+        # From one bin of the later feature to the next it is as far as the earlier features have positions.
+        line: cython.longlong = layout.start[self.slot[high]] * stride
+        count: cython.double = self.along(pairs.weight, cell, low, stride)
+        count *= 1.0 - self.left[high] - self.right[high]
+        if self.left[high] > 0.0:
+            count += self.along(pairs.weight, cell - line, low, stride) * self.left[high]
+        if self.right[high] > 0.0:
+            count += self.along(pairs.weight, cell + line, low, stride) * self.right[high]
+        return count
+
+    @cython.cfunc
+    def along(
+        self,
+        weight: cython.double[::1],
+        cell: cython.longlong,
+        k: cython.Py_ssize_t,
+        step: cython.longlong,
+    ) -> cython.double:
+        """What a table says of an entry's value, read between the cells of its bin and the neighbours."""
+        count: cython.double = weight[cell] * (1.0 - self.left[k] - self.right[k])
+        if self.left[k] > 0.0:
+            count += weight[cell - step] * self.left[k]
+        if self.right[k] > 0.0:
+            count += weight[cell + step] * self.right[k]
+        return count
+
+    @cython.cfunc
+    def weight_beside(
+        self, k: cython.Py_ssize_t, other: cython.longlong, y: cython.Py_ssize_t
+    ) -> cython.double:
+        """The weight of an entry's value in a class among samples that have another feature."""
+        pairs: PairCounts = self.tables.pairs
+        if pairs.beside is None:
+            return self.weight_of(k, y)
+        cell: cython.longlong = pairs.beside_cell(self.place[k], other) + y
+        if not self.soft:
+            return pairs.beside[cell]
+        return self.along(pairs.beside, cell, k, pairs.layout.features * pairs.layout.classes)
+
+    @cython.cfunc
+    def note_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
+        """Note P(child's value | y, parent's value) of each class in `ratio`, for two of the entries noted; -1 where it
+        is 0/0.
+        """
+        values: ValueCounts = self.tables.values
+        pairs: PairCounts = self.tables.pairs
+        layout: Layout = values.layout
+        classes: cython.Py_ssize_t = self.tables.labels
+        different: cython.Py_ssize_t = values.distinct[self.slot[child]]
+        high: cython.Py_ssize_t = max(child, parent)
+        low: cython.Py_ssize_t = min(child, parent)
+        add: cython.double = self.price(different)
+        whole: cython.double = add * different
+        both: cython.double
+        below: cython.double
+        above: cython.longlong = 0  # where what the weights are shares of begins
+        cell: cython.longlong = 0
+        y: cython.Py_ssize_t
+        plain: cython.bint = not self.soft and pairs.beside is None
+        if self.ratio.shape[0] < classes:
+            self.ratio = np.zeros(2 * classes)
+        if plain:
+            cell = layout.pair_start[self.slot[high]] + self.place[low]  # what `pair` says, without the call
+            cell += (self.place[high] - layout.start[self.slot[high]]) * layout.start[self.slot[high]]
+            cell *= layout.classes
+            above = self.place[parent] * layout.classes
+        for y in range(classes):
+            if plain:
+                both = pairs.weight[cell + y]
+                below = values.weight[above + y] + whole
+            else:
+                both = self.weight_together(high, low, y)
+                below = self.weight_beside(parent, self.slot[child], y) + whole
+            self.ratio[y] = (both + add) / below if below > 0.0 else -1.0
+
+    @cython.cfunc
+    def note_alone(self, k: cython.Py_ssize_t):
+        """Note P(an entry's value | y) of each class in `ratio`, -1 where it is 0/0."""
+        values: ValueCounts = self.tables.values
+        classes: cython.Py_ssize_t = self.tables.labels
+        different: cython.Py_ssize_t = values.distinct[self.slot[k]]
+        add: cython.double = self.price(different)
+        below: cython.double
+        y: cython.Py_ssize_t
+        if self.ratio.shape[0] < classes:
+            self.ratio = np.zeros(2 * classes)
+        for y in range(classes):
+            below = values.present[self.slot[k] * values.layout.classes + y] + add * different
+            self.ratio[y] = (self.weight_of(k, y) + add) / below if below > 0.0 else -1.0
+
+
+@cython.cclass
+class ParentReading(PairReading):
+    """One-dependence structures: P(y) times P(value | y, parent's value) for each feature.
+
+    `parent` holds the slot of each slot's parent, -1 for none. Where the parent's value is missing, and for features
+    met since, the feature depends on the class alone.
+    """
+
+    def __init__(self, tables, labels, **settings):
+        PairReading.__init__(self, tables, labels, **settings)
+        self.parent = np.zeros(0, np.longlong)
+        self.entry_of = np.zeros(0, np.longlong)
+
+    def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
+        n: cython.Py_ssize_t = self.gather(row)
+        k: cython.Py_ssize_t
+        entry_of: dict = {self.slot[k]: k for k in range(n)}
+        answer: list = []
+        for k in range(n):
+            parent = self.parent[self.slot[k]] if self.slot[k] < self.parent.shape[0] else -1
+            answer.append(self.share_beside(k, entry_of.get(parent, -1), y))
+        return answer
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        layout: Layout = self.tables.values.layout
+        classes: cython.Py_ssize_t = self.tables.labels
+        n: cython.Py_ssize_t = self.gather(row)
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        parent: cython.longlong
+        product: cython.double
+        if self.entry_of.shape[0] < layout.features:
+            self.entry_of = np.full(layout.features, -1, np.longlong)
+        for k in range(n):
+            self.entry_of[self.slot[k]] = k
+        for y in range(classes):
+            self.share[y] = 1.0
+        for k in range(n):
+            parent = -1
+            if self.slot[k] < self.parent.shape[0]:
+                parent = self.parent[self.slot[k]]
+            if parent >= 0:
+                parent = self.entry_of[parent]
+            if parent >= 0:
+                self.note_given(k, parent)
+            else:
+                self.note_alone(k)
+            for y in range(classes):
+                if self.ratio[y] < 0.0:
+                    continue  # 0/0 says nothing
+                product = self.share[y] * self.ratio[y]
+                if product < SMALL:
+                    self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
+                    product = 1.0
+                self.share[y] = product
+        for y in range(classes):
+            self.score[y] += log(self.share[y])
+        for k in range(n):
+            self.entry_of[self.slot[k]] = -1

@@ -1,0 +1,23 @@
+from stream_bayes.core.readings._aode cimport AverageReading
+from stream_bayes.core.readings._reading cimport log_of
+from stream_bayes.core.counts._layout cimport Layout
+from stream_bayes.core.counts._pairs cimport PairCounts
+from stream_bayes.core.encoding._rows cimport Row
+from stream_bayes.core.readings._terms cimport Terms
+
+cdef double loss_of(double share) noexcept
+
+cdef class SuperParentReading(AverageReading):
+    cdef public bint live_choice
+    cdef public double decay
+    cdef public Py_ssize_t chosen
+    cdef public double[::1] loss
+    cdef public double plain_loss
+    cdef double[::1] belief
+    cdef double[::1] reweigh
+    cdef Py_ssize_t entry_chosen(self, AverageReading reader)
+    cdef take_child(self, Py_ssize_t child, Py_ssize_t parent)
+    cdef answer_from(self, AverageReading reader, Row row)
+    cdef double plain_share(self, Row row)
+    cdef note_losses(self, AverageReading reader, Row row, double plain)
+    cdef note_prior(self)

@@ -1,0 +1,211 @@
+"""SPODE: one super-parent, named or chosen by how well each has predicted.
+
+Every learned event is predicted first, and minus the logarithm of what a super-parent alone gave the true class is
+added to its loss, which fades. The least loss answers next.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import exp, log
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+    from stream_bayes.core.counts._pairs import PairCounts
+    from stream_bayes.core.encoding._rows import Row
+    from stream_bayes.core.readings._aode import AverageReading
+    from stream_bayes.core.readings._terms import Terms
+
+LEAST = cython.declare(cython.double, 1e-12)  # no probability counts as less, lest one event decide for good
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def loss_of(share: cython.double) -> cython.double:
+    """The loss of having given the true class this probability."""
+    return -log(share if share > LEAST else LEAST)
+
+
+@cython.cclass
+class SuperParentReading(AverageReading):
+    """SPODE: P(y, i) times P(j | y, i) for each other value j, with one feature as the super-parent.
+
+    Where its value is missing, or is no super-parent, naive Bayes answers.
+
+    Parameters
+    ----------
+    live
+        Whether the super-parent is the feature whose predictions have had the least loss, or stays what `chosen` is
+        set to, its slot.
+    decay
+        What is left of a loss after an event.
+    """
+
+    def __init__(self, tables, labels, live: cython.bint, decay: cython.double = 1.0, **settings):
+        AverageReading.__init__(self, tables, labels, **settings)
+        self.live_choice = live
+        self.decay = decay
+        self.chosen = -1
+        self.loss = np.zeros(0)
+        self.plain_loss = 0.0  # what naive Bayes has lost
+        self.belief, self.reweigh = np.zeros(2), np.zeros(2)
+
+    def forget_losses(self):
+        """Start the choice anew."""
+        self.loss = np.zeros(0)
+        self.plain_loss = 0.0
+        self.chosen = -1
+
+    @cython.cfunc
+    def answers(self, k: cython.Py_ssize_t) -> cython.bint:
+        return self.slot[k] == self.chosen
+
+    @cython.cfunc
+    def entry_chosen(self, reader: AverageReading) -> cython.Py_ssize_t:
+        """The entry of the super-parent that answers, -1 where it is not among those that a reading has noted."""
+        k: cython.Py_ssize_t
+        for k in range(reader.entries):
+            if reader.slot[k] == self.chosen:
+                return k
+        return -1
+
+    @cython.cfunc
+    def add_evidence(self, row: Row):
+        terms: Terms = self.terms
+        self.gather(row)
+        parent: cython.Py_ssize_t = self.entry_chosen(self)
+        shared: cython.bint = (
+            self.spread and self.tables.pairs.beside is None
+        )  # one denominator for all children
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        if parent < 0 or not self.begin_terms(parent, parent + 1):
+            self.add_values(row)
+            return
+        for k in range(self.entries):
+            if k == parent:
+                continue
+            if shared:
+                self.take_child(k, parent)
+            else:
+                self.note_given(k, parent)
+                for y in range(self.tables.labels):
+                    if self.ratio[y] >= 0.0:
+                        terms.product[y] *= self.ratio[y]
+            terms.lift(0, 1)
+        for y in range(self.tables.labels):
+            self.set_joint(y, terms.product[y], terms.scale[y])
+
+    @cython.cfunc
+    def take_child(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
+        """Multiply P(child's value | y, parent's value) into the only term, as `Terms` does where it has all."""
+        terms: Terms = self.terms
+        pairs: PairCounts = self.tables.pairs
+        high: cython.Py_ssize_t = max(child, parent)
+        low: cython.Py_ssize_t = min(child, parent)
+        price: cython.double = self.price(self.tables.values.distinct[self.slot[child]])
+        both: cython.double
+        cell: cython.longlong = pairs.layout.pair(self.place[high], self.place[low]) * terms.stride
+        y: cython.Py_ssize_t
+        for y in range(terms.classes):
+            both = self.weight_together(high, low, y) if self.soft else pairs.weight[cell + y]
+            terms.product[y] *= (both + price) * terms.inverse[y]
+
+    @cython.cfunc
+    def answer_from(self, reader: AverageReading, row: Row):
+        """Score a row from the terms that a reading has of all its values."""
+        terms: Terms = reader.terms
+        y: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        parent: cython.Py_ssize_t = self.entry_chosen(reader)
+        self.begin()
+        if parent < 0 or terms.say[parent] <= 0.0:
+            self.add_values(row)
+        else:
+            for y in range(self.tables.labels):
+                c = parent * terms.stride + y
+                self.set_joint(y, terms.product[c], terms.scale[c])
+        self.settle_impossible()
+
+    @cython.ccall
+    def learn(self, row: Row):
+        """Count a row that has room in the tables, and the losses of predicting it."""
+        if not self.live_choice or row.weight == 0.0 or self.begin() == 0:
+            AverageReading.learn(self, row)
+            return
+        self.gather(row)
+        self.fused = self.can_fuse(row)
+        self.find_terms(row, row.weight if self.fused else 0.0)
+        self.note_losses(self, row, self.plain_share(row))
+        AverageReading.learn_judged(self, row)
+
+    @cython.cfunc
+    def judge_to_learn(self, row: Row) -> cython.bint:
+        return self.judge(row)
+
+    @cython.cfunc
+    def learn_judged(self, row: Row):
+        self.learn(row)
+
+    @cython.cfunc
+    def plain_share(self, row: Row) -> cython.double:
+        """What naive Bayes gives the true class."""
+        self.begin()
+        self.add_values(row)
+        self.settle_impossible()
+        self.normalise()
+        return self.share[row.label]
+
+    @cython.cfunc
+    def note_losses(self, reader: AverageReading, row: Row, plain: cython.double):
+        """Add what each super-parent loses by the true class, from the terms that a reading has of all, and choose the
+        one to answer next. Where a value is no super-parent, naive Bayes answers, and gave the true class `plain`.
+        """
+        terms: Terms = reader.terms
+        layout: Layout = self.tables.values.layout
+        known: cython.Py_ssize_t = self.loss.shape[0]
+        lost: cython.double = row.weight * loss_of(plain)
+        share: cython.double
+        k: cython.Py_ssize_t
+        f: cython.Py_ssize_t
+        if known < layout.features:
+            # Until it was met, a feature was missing, and naive Bayes answered for it.
+            self.loss = np.concatenate([self.loss, np.full(layout.features - known, self.plain_loss)])
+        elif known > layout.features:
+            self.loss = np.array(self.loss[: layout.features])  # room to spare was given up
+        self.note_prior()
+        for f in range(layout.features):
+            self.loss[f] = self.loss[f] * self.decay + lost
+        self.plain_loss = self.plain_loss * self.decay + lost
+        for k in range(reader.entries):
+            if terms.say[k] > 0.0:
+                share = terms.share(k, row.label, self.reweigh)
+                if share < 0.0:
+                    share = self.belief[row.label]
+                self.loss[reader.slot[k]] += row.weight * loss_of(share) - lost
+        self.chosen = -1
+        for f in range(layout.features):
+            if self.tables.values.distinct[f] == 0:
+                continue  # not met yet, or spare
+            if self.chosen < 0 or self.loss[f] < self.loss[self.chosen]:
+                self.chosen = f
+
+    @cython.cfunc
+    def note_prior(self):
+        """Note P(y) in `belief`, and what it is to the counted one in `reweigh`; a class without a say has none."""
+        y: cython.Py_ssize_t
+        counted: cython.double
+        if self.belief.shape[0] < self.tables.labels:
+            self.belief, self.reweigh = np.zeros(2 * self.tables.labels), np.zeros(2 * self.tables.labels)
+        self.fill_prior(self.belief)
+        for y in range(self.tables.labels):
+            self.belief[y] = exp(self.belief[y])
+            self.reweigh[y] = 1.0 if self.has_say(y) else 0.0
+            if self.class_prior != "counted" and self.has_say(y):
+                counted = self.counted(y)
+                self.reweigh[y] = self.belief[y] / counted if counted > 0.0 else self.belief[y]

@@ -1,0 +1,335 @@
+"""The running products of a prediction that averages over super-parents.
+
+A term is a super-parent's joint probability with a class: P(y, parent), times P(child | y, parent) for each other
+value. A super-parent is a value (AODE) or a pair of them (A2DE). Each cell of counts is read once, and multiplied into
+the product of every super-parent it belongs to; of a pair of entries e < k of one event
+
+    product[k] *= P(e | y, k)        product[e] *= P(k | y, e)
+
+where all children of a super-parent share a denominator, so that nothing is divided on the way. Products only shrink:
+they start high in the range of a double, and are lifted back there every so many factors, as many as cannot leave it;
+`scale` counts the lifts.
+
+    product, inverse, scale [super-parent, class]      inverse: 1 over what its children's weights are shares of
+    say, add, whole [super-parent]                     its weight among them; its own smoothing, and denominator
+    price, cell, line [entry]                          what smoothing adds to it as a child; where its counts stand
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import log2
+
+if not cython.compiled:
+    from stream_bayes.core.counts._layout import Layout
+
+HIGH = cython.declare(cython.double, 2.0**256)
+LIFT = cython.declare(cython.double, 2.0**512)
+SAFE_BITS = cython.declare(
+    cython.double, 1200.0
+)  # by which a product above HIGH may shrink and still be exact
+LOWEST = cython.declare(cython.int, -2147483647)
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def multiply_cells(
+    weight: cython.double[::1],
+    product: cython.double[::1],
+    inverse: cython.double[::1],
+    price: cython.double[::1],
+    cell: cython.longlong[::1],
+    line: cython.longlong,
+    k: cython.Py_ssize_t,
+    stride: cython.Py_ssize_t,
+    y: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    learned: cython.bint,
+    more: cython.double,
+    more_of_next: cython.double,
+) -> cython.void:
+    """The pairs of entry k with the entries from `first` to before `last`, of class y and the next; where the event is
+    learned too, its cells get more.
+
+    Both classes are read before either is written, so that a compiler can take the two as one.
+    """
+    e: cython.Py_ssize_t
+    c: cython.longlong
+    other: cython.Py_ssize_t
+    mine: cython.Py_ssize_t = k * stride + y
+    own: cython.double = price[k]
+    below: cython.double = inverse[mine]
+    below_next: cython.double = inverse[mine + 1]
+    running: cython.double = product[mine]
+    running_next: cython.double = product[mine + 1]
+    count: cython.double
+    count_next: cython.double
+    theirs: cython.double
+    theirs_next: cython.double
+    for e in range(first, last):
+        c = line + cell[e] + y
+        other = e * stride + y
+        count = weight[c]
+        count_next = weight[c + 1]
+        running *= (count + price[e]) * below
+        running_next *= (count_next + price[e]) * below_next
+        theirs = product[other] * ((count + own) * inverse[other])
+        theirs_next = product[other + 1] * ((count_next + own) * inverse[other + 1])
+        product[other] = theirs
+        product[other + 1] = theirs_next
+        if learned:
+            weight[c] = count + more
+            weight[c + 1] = count_next + more_of_next
+    product[mine] = running
+    product[mine + 1] = running_next
+
+
+@cython.cclass
+class Terms:
+    """The terms of one event at a time."""
+
+    def __init__(self):
+        self.parents = self.classes = self.stride = 0
+        self.product, self.inverse = np.zeros(0), np.zeros(0)
+        self.scale = np.zeros(0, np.intc)
+        self.add, self.whole, self.say = np.zeros(0), np.zeros(0), np.zeros(0)
+        self.price = np.zeros(0)
+        self.cell, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
+        self.largest = self.smallest = 0.0
+        self.top = 0
+        self.uneven = False
+
+    @cython.cfunc
+    def begin(
+        self,
+        entries: cython.Py_ssize_t,
+        parents: cython.Py_ssize_t,
+        classes: cython.Py_ssize_t,
+        stride: cython.Py_ssize_t,
+    ):
+        """Make room for an event."""
+        self.parents, self.classes, self.stride = parents, classes, stride
+        if self.price.shape[0] < entries:
+            self.price = np.zeros(2 * entries)
+            self.cell, self.line = np.zeros(2 * entries, np.longlong), np.zeros(2 * entries, np.longlong)
+        if self.say.shape[0] < parents:
+            self.add, self.whole, self.say = (
+                np.zeros(2 * parents),
+                np.zeros(2 * parents),
+                np.zeros(2 * parents),
+            )
+        if self.product.shape[0] < parents * stride:
+            self.product, self.inverse = np.zeros(2 * parents * stride), np.zeros(2 * parents * stride)
+            self.scale = np.zeros(2 * parents * stride, np.intc)
+
+    @cython.cfunc
+    def settle(self, strength: cython.double, least: cython.double) -> cython.bint:
+        """Turn the weights of the super-parents, written where products go, into P(y, parent), and say whether any
+        holds at least the least weight; those that do not have no say.
+        """
+        product: cython.double[::1] = self.product
+        inverse: cython.double[::1] = self.inverse
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        c: cython.Py_ssize_t
+        count: cython.double
+        total: cython.double
+        add: cython.double
+        whole: cython.double = 0.0
+        share: cython.double = 0.0
+        largest: cython.double = 0.0
+        found: cython.bint = False
+        low: cython.bint = False
+        for k in range(self.parents):
+            total = 0.0
+            add = self.add[k]
+            if self.whole[k] != whole:  # as a rule they are all the same
+                whole = self.whole[k]
+                share = 1.0 / whole if whole > 0.0 else 0.0
+            for y in range(self.classes):
+                c = k * self.stride + y
+                count = product[c]
+                total += count
+                product[c] = (count + add) * share * LIFT
+                low = low or 0.0 < product[c] < HIGH
+                count += strength
+                if count > largest:
+                    largest = count
+                inverse[c] = 1.0 / count if count > 0.0 else 0.0
+                self.scale[c] = -1
+            for y in range(self.classes, self.stride):
+                c = k * self.stride + y
+                product[c] = inverse[c] = 0.0
+                self.scale[c] = -1
+            if total < least or total <= 0.0:
+                self.say[k] = 0.0
+            elif self.say[k] > 0.0:
+                found = True
+        self.largest = largest
+        self.uneven = low
+        if low:
+            self.lift(0, self.parents)
+        return found
+
+    @cython.cfunc
+    def place_rows(self, layout: Layout, place: cython.longlong[::1], entries: cython.Py_ssize_t):
+        """Note where the counts of each entry stand: its cell in a row, and its row of the triangle."""
+        k: cython.Py_ssize_t
+        f: cython.longlong
+        for k in range(entries):
+            f = layout.owner[place[k]]
+            self.cell[k] = place[k] * self.stride
+            self.line[k] = (
+                layout.pair_start[f] + (place[k] - layout.start[f]) * layout.start[f]
+            ) * self.stride
+
+    @cython.cfunc
+    def place_together(self, entries: cython.Py_ssize_t):
+        """The same in a triangle that has a cell for each pair of entries and no other, as of `_event_cells`."""
+        k: cython.Py_ssize_t
+        for k in range(entries):
+            self.cell[k] = k * self.stride
+            self.line[k] = k * (k - 1) // 2 * self.stride
+
+    @cython.cfunc
+    def multiply_pairs(
+        self,
+        weight: cython.double[::1],
+        label: cython.Py_ssize_t,
+        amount: cython.double,
+        steps: cython.Py_ssize_t,
+    ):
+        """Multiply all pairs into the products; an amount other than 0 is added to the pairs of the label."""
+        product: cython.double[::1] = self.product
+        inverse: cython.double[::1] = self.inverse
+        price: cython.double[::1] = self.price
+        cell: cython.longlong[::1] = self.cell
+        stride: cython.Py_ssize_t = self.stride
+        careful: cython.bint = self.must_lift(steps, self.parents)
+        learned: cython.bint = amount != 0.0
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        first: cython.Py_ssize_t
+        last: cython.Py_ssize_t
+        more: cython.double
+        more_of_next: cython.double
+        for k in range(1, self.parents):
+            first = 0
+            while first < k:
+                last = min(k, first + steps)
+                for y in range(0, self.classes, 2):
+                    more = amount if y == label else 0.0
+                    more_of_next = amount if y + 1 == label else 0.0
+                    multiply_cells(
+                        weight,
+                        product,
+                        inverse,
+                        price,
+                        cell,
+                        self.line[k],
+                        k,
+                        stride,
+                        y,
+                        first,
+                        last,
+                        learned,
+                        more,
+                        more_of_next,
+                    )
+                if careful:
+                    self.lift(k, k + 1)
+                first = last
+            if k % steps == 0:
+                self.lift(0, k)
+        if careful:
+            self.lift(0, self.parents)
+
+    @cython.cfunc
+    def must_lift(self, steps: cython.Py_ssize_t, entries: cython.Py_ssize_t) -> cython.bint:
+        """Whether products may leave the range before they have a factor of each entry, or are not all on one scale.
+        Then each must end above HIGH, for terms to be compared by their scales.
+        """
+        return steps < entries or self.uneven
+
+    @cython.cfunc
+    def safe_steps(self, exact: cython.bint) -> cython.Py_ssize_t:
+        """How many factors a product above HIGH can take and stay within the range of a double."""
+        smallest: cython.double = self.smallest
+        if smallest <= 0.0:
+            # Unsmoothed, a factor that is not 0 is at least 1 / largest where weights are whole.
+            if not exact:
+                return 1
+            smallest = 1.0
+        if self.largest <= smallest:
+            return 1000
+        bits: cython.double = log2(self.largest / smallest)
+        if bits * 1000.0 < SAFE_BITS:
+            return 1000
+        return max(1, cython.cast(cython.Py_ssize_t, SAFE_BITS / bits))
+
+    @cython.cfunc
+    def lift(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t):
+        """Bring the products of these super-parents back up."""
+        c: cython.Py_ssize_t
+        for c in range(first * self.stride, last * self.stride):
+            while 0.0 < self.product[c] < HIGH:
+                self.product[c] *= LIFT
+                self.scale[c] -= 1
+
+    @cython.cfunc
+    def mean(self, y: cython.Py_ssize_t) -> cython.double:
+        """The weighted mean of a class's terms, to be scaled by LIFT to the power of `top`."""
+        product: cython.double[::1] = self.product
+        scale: cython.int[::1] = self.scale
+        k: cython.Py_ssize_t
+        c: cython.Py_ssize_t = y
+        top: cython.int = LOWEST
+        total: cython.double = 0.0
+        say: cython.double
+        together: cython.double = 0.0
+        for k in range(self.parents):
+            say = self.say[k]
+            if say > 0.0:
+                together += say
+                if scale[c] > top and product[c] > 0.0:
+                    total = total / LIFT if scale[c] == top + 1 else 0.0
+                    top = scale[c]
+                if scale[c] == top:
+                    total += product[c] * say
+                elif scale[c] == top - 1:  # what is further below is nothing
+                    total += product[c] / LIFT * say
+            c += self.stride
+        self.top = top
+        return total / together
+
+    @cython.cfunc
+    def share(
+        self, k: cython.Py_ssize_t, label: cython.Py_ssize_t, factor: cython.double[::1]
+    ) -> cython.double:
+        """What one super-parent alone gives a class, each weighed by a factor; -1 where it holds none possible."""
+        c: cython.Py_ssize_t = k * self.stride
+        y: cython.Py_ssize_t
+        top: cython.int = LOWEST
+        own: cython.double = 0.0
+        total: cython.double = 0.0
+        term: cython.double
+        for y in range(self.classes):
+            if self.scale[c + y] > top and self.product[c + y] > 0.0 and factor[y] > 0.0:
+                top = self.scale[c + y]
+        for y in range(self.classes):
+            term = self.product[c + y] * factor[y]
+            if self.scale[c + y] < top:
+                term = term / LIFT if self.scale[c + y] == top - 1 else 0.0
+            elif self.scale[c + y] > top:
+                term = 0.0
+            total += term
+            if y == label:
+                own = term
+        return own / total if total > 0.0 else -1.0

@@ -1,0 +1,1 @@
+"""Structures from data: by score, and by tests of independence."""

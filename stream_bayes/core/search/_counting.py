@@ -1,0 +1,374 @@
+"""The inner loops of structure search: counting families over many rows, and scoring what was counted.
+
+Other threads run meanwhile.
+
+A row is a run of codes, one for each variable; the largest code that its type holds means missing. A family's cells are
+
+    [configuration of the parents][value of the extra parent][value of the child]
+
+so that each run of the child's values belongs to one row of the family's table. All extra parents that are tried for a
+child are counted in one pass: their tables are small, and adding to many of them in turn keeps the processor busy where
+adding to a single one would wait for its own last addition.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+from cython.cimports.libc.math import lgamma, log
+
+if not cython.compiled:
+    from math import lgamma, log
+
+
+HASH = cython.declare(cython.ulonglong, 1_099_511_628_211)  # the multiplier of FNV-1a
+BITS = cython.declare(cython.ulonglong, 2**64 - 1)
+
+
+def group_rows(codes, table, first, group):
+    """Give equal rows the same number, in the order in which they come, and return how many numbers there are.
+
+    Parameters
+    ----------
+    codes
+        A row an event, a column a variable.
+    table
+        Room to look rows up: a power of two, more than there are rows, all -1.
+    first, group
+        What is filled: for each number the first row that has it, for each row its number.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    found: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    mask: cython.Py_ssize_t = table.shape[0] - 1
+    hashed: cython.ulonglong
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            hashed = 0
+            for k in range(codes.shape[1]):
+                hashed = ((hashed ^ (cython.cast(cython.ulonglong, codes[row, k]) + 1)) * HASH) & BITS
+            place = cython.cast(cython.Py_ssize_t, (hashed ^ (hashed >> 32)) & mask)
+            found = -1
+            while found < 0:
+                found = table[place]
+                if found < 0:
+                    found = count
+                    table[place] = cython.cast(cython.int, count)
+                    first[count] = row
+                    count += 1
+                else:
+                    other = first[found]
+                    for k in range(codes.shape[1]):
+                        if codes[row, k] != codes[other, k]:
+                            found = -1
+                            break
+                    place = (place + 1) & mask
+            group[row] = found
+    return count
+
+
+def number_configurations(codes, members, sizes, numbers):
+    """Number the joint configuration of some variables in each row, -1 where one of them is missing.
+
+    Parameters
+    ----------
+    codes
+        A row an event, a column a variable.
+    members, sizes
+        The variables, and how many values each has; with fewer than 2^31 configurations together.
+    numbers
+        What is filled, an entry a row.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    number: cython.longlong
+    code: cython.longlong
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            number = 0
+            for k in range(members.shape[0]):
+                code = codes[row, members[k]]
+                if code >= sizes[k]:
+                    number = -1
+                    break
+                number = number * sizes[k] + code
+            numbers[row] = cython.cast(cython.int, number)
+
+
+def count_families(codes, weights, numbers, child, candidates, sizes, starts, cells):
+    """Add every row to the table of each family made of a child, a configuration and one candidate.
+
+    Parameters
+    ----------
+    codes, weights
+        The rows, and how much each weighs.
+    numbers
+        The configuration in each row; a row with -1 is left out.
+    child
+        The child's column.
+    candidates
+        The columns of the extra parents.
+    sizes
+        How many values each variable has.
+    starts
+        Where the table of each candidate begins.
+    cells
+        All tables, to be added to.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    value: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    number: cython.Py_ssize_t
+    width: cython.Py_ssize_t = sizes[child]
+    weight: cython.double
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            number = numbers[row]
+            value = codes[row, child]
+            if number < 0 or value >= width:
+                continue
+            weight = weights[row]
+            for k in range(candidates.shape[0]):
+                code = codes[row, candidates[k]]
+                if code < sizes[candidates[k]]:
+                    cells[starts[k] + (number * sizes[candidates[k]] + code) * width + value] += weight
+
+
+def count_packed(packed, codes, weights, numbers, child, width, groups, offsets, joint):
+    """Add every row to the table of each group of variables that are packed in a byte.
+
+    The cells are [configuration][value of the child][joint value of the groups, one after the other].
+
+    Parameters
+    ----------
+    packed, codes, weights
+        The rows, packed and plain, and how much each weighs.
+    numbers
+        The configuration in each row; a row with -1 is left out.
+    child, width
+        The child's column, and how many values it has.
+    groups, offsets
+        The columns of the groups, and where each begins in a run of joint values; one offset more, which is their end.
+    joint
+        All tables, to be added to.
+    """
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    value: cython.Py_ssize_t
+    number: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    many: cython.Py_ssize_t = groups.shape[0]
+    total: cython.Py_ssize_t = offsets[many]
+    weight: cython.double
+    with cython.nogil:
+        for row in range(codes.shape[0]):
+            number = numbers[row]
+            value = codes[row, child]
+            if number < 0 or value >= width:
+                continue
+            weight = weights[row]
+            base = (number * width + value) * total
+            for k in range(many):
+                joint[base + offsets[k] + packed[row, groups[k]]] += weight
+
+
+def unpack(joint, configurations, width, total, columns, starts, cells):
+    """Sum tables of groups into a table for each of some variables in them, as `count_families` counts it.
+
+    Parameters
+    ----------
+    joint, configurations, width, total
+        The tables of the groups, and how many configurations, values of the child, and joint values they have.
+    columns
+        Of each variable, a row: where its group begins in a run, how wide the group is, the variable's slots, how many
+        of these are values, and how many joint values lie between two.
+    starts
+        Where the table of each variable begins.
+    cells
+        All tables, to be added to.
+    """
+    k: cython.Py_ssize_t
+    run: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    inside: cython.Py_ssize_t
+    slots: cython.Py_ssize_t
+    inner: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    held: cython.double
+    with cython.nogil:
+        for k in range(columns.shape[0]):
+            slots = columns[k, 2]
+            inner = columns[k, 4]
+            for run in range(configurations * width):
+                begin = run * total + columns[k, 0]
+                end = begin + columns[k, 1]
+                for code in range(columns[k, 3]):
+                    held = 0.0
+                    place = begin + code * inner
+                    while place < end:
+                        for inside in range(inner):
+                            held += joint[place + inside]
+                        place += slots * inner
+                    cells[starts[k] + (run // width * columns[k, 3] + code) * width + run % width] += held
+
+
+def pair_information(cells, start, configurations, height, width, of_other, of_one):
+    """Sum n_xyz log(n_xyz n_z / (n_xz n_yz)) over a table [configuration z][value y of the other][value x of the one].
+
+    Parameters
+    ----------
+    cells, start, configurations, height, width
+        The table: from where on, and how many configurations, values of the other, and values of the one it has.
+    of_other, of_one
+        Room for a number for each value of either.
+    """
+    configuration: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    value: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    held: cython.double
+    whole: cython.double
+    answer: cython.double = 0.0
+    with cython.nogil:
+        for configuration in range(configurations):
+            base = start + configuration * height * width
+            whole = 0.0
+            for value in range(width):
+                of_one[value] = 0.0
+            for other in range(height):
+                of_other[other] = 0.0
+                for value in range(width):
+                    held = cells[base + other * width + value]
+                    of_other[other] += held
+                    of_one[value] += held
+                whole += of_other[other]
+            for other in range(height):
+                for value in range(width):
+                    held = cells[base + other * width + value]
+                    if held > 0.0:
+                        answer += held * (log(held) + log(whole) - log(of_one[value]) - log(of_other[other]))
+    return answer
+
+
+def score_family(cells, start, rows, width, cell, row):
+    """What a family's counts say for it, without a penalty.
+
+    Parameters
+    ----------
+    cells, start, rows, width
+        Its table: from where on, how many configurations of the parents, and how many values the child has.
+    cell, row
+        The weight of a Dirichlet prior for a value, and for a configuration; 0 for the plain log-likelihood.
+    """
+    answer: cython.double
+    with cython.nogil:
+        answer = score_of(cells, start, rows, width, cell, row)
+    return answer
+
+
+def score_families(cells, starts, width, cell, row, own, weight):
+    """`score_family` for several tables that stand one after the other, and what each weighs.
+
+    Parameters
+    ----------
+    cells, starts, width
+        The tables: where each begins, and the end of the last one; and how many values the child has.
+    cell, row
+        For each table, the weight of a Dirichlet prior for a value, and for a configuration; 0 for none.
+    own, weight
+        What is filled, an entry a table.
+    """
+    k: cython.Py_ssize_t
+    rows: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(own.shape[0]):
+            rows = (starts[k + 1] - starts[k]) // width
+            own[k] = score_of(cells, starts[k], rows, width, cell[k], row[k])
+            weight[k] = sum_of(cells, starts[k], starts[k + 1])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_of(cells: cython.double[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.double:
+    total: cython.double = 0.0
+    k: cython.Py_ssize_t
+    for k in range(start, stop):
+        total += cells[k]
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def score_of(
+    cells: cython.double[::1],
+    start: cython.Py_ssize_t,
+    rows: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
+    cell: cython.double,
+    row: cython.double,
+) -> cython.double:
+    """What one table says for its family."""
+    if cell == 0.0:
+        return log_likelihood(cells, start, rows, width)
+    return dirichlet(cells, start, rows, width, cell, row)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_likelihood(
+    cells: cython.double[::1], start: cython.Py_ssize_t, rows: cython.Py_ssize_t, width: cython.Py_ssize_t
+) -> cython.double:
+    """Sum n_jk log(n_jk / n_j)."""
+    answer: cython.double = 0.0
+    total: cython.double
+    row: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    for row in range(rows):
+        at = start + row * width
+        total = sum_of(cells, at, at + width)
+        if total > 0.0:
+            for k in range(at, at + width):
+                if cells[k] > 0.0:
+                    answer += cells[k] * log(cells[k] / total)
+    return answer
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dirichlet(
+    cells: cython.double[::1],
+    start: cython.Py_ssize_t,
+    rows: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
+    cell: cython.double,
+    row: cython.double,
+) -> cython.double:
+    """Log of the marginal likelihood under Dirichlet priors: `cell` a value, `row` a configuration of the parents."""
+    answer: cython.double = 0.0
+    total: cython.double
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    for j in range(rows):
+        at = start + j * width
+        total = sum_of(cells, at, at + width)
+        if total > 0.0:
+            answer += lgamma(row) - lgamma(row + total)
+            for k in range(at, at + width):
+                if cells[k] > 0.0:
+                    answer += lgamma(cell + cells[k]) - lgamma(cell)
+    return answer

@@ -1,0 +1,378 @@
+"""Hill climbing over structures: add, remove or reverse one edge, the best change first, until none helps.
+
+    gains[q, c]   of adding q -> c, or of removing it where it is there
+
+A change of c's parents changes column c alone, so each step counts the families of one child, or of two where an edge
+is reversed. What an edge's reversal gains is the sum of two entries: removing it, and adding the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.networks.equivalence import Edge
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.networks.structure_input import read_edges
+from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.result import Move, SearchResult
+from stream_bayes.core.search.sample import Sample, check_sample
+from stream_bayes.core.search.scores import BIC, Score, check_score
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadStructure, BadValue
+
+__all__ = ["HillClimbing", "Move", "SearchResult"]
+
+NOTHING = 1e-9  # gains closer than this share of the score are equal: rounding must not decide
+
+
+@dataclass(frozen=True, kw_only=True)
+class HillClimbing:
+    """Search of a structure by its score.
+
+    The answer is never worse than the start. Of equally good changes the first by kind (add, remove, reverse) and then
+    by name is taken, so the same sample leads to the same structure, and without restarts nothing is left to chance.
+
+    Parameters
+    ----------
+    score
+        What is to be raised.
+    max_parents
+        How many parents a variable may have; the start and the required edges have to keep to it.
+    required, forbidden
+        Edges, `(parent, child)`, that every structure has, or that none has.
+    tabu
+        Going on after a top: for how many steps a change may not be taken back. 0 stops at the first top.
+    patience
+        With `tabu`, how many steps in a row may find nothing better.
+    restarts
+        How often to climb again: from the best structure, in which some edges are turned as no data can tell, and some
+        variables have lost all their edges. That leads out of tops from which no few changes do.
+    disturbance
+        How many edges, and how many variables, drawn at random.
+    max_families
+        Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
+
+    Examples
+    --------
+    >>> columns = {"rain": [0, 1] * 50, "wet": [0, 1] * 50, "day": [0, 0, 1, 1] * 25}
+    >>> sample = Sample(columns, {"rain": 2, "wet": 2, "day": 2})
+    >>> result = HillClimbing().search(sample)
+    >>> result.structure
+    Structure({'day': (), 'rain': (), 'wet': ('rain',)})
+    """
+
+    score: Score = field(default_factory=BIC)
+    max_parents: int | None = None
+    required: Iterable[Edge] = ()
+    forbidden: Iterable[Edge] = ()
+    tabu: int = 0
+    patience: int = 20
+    restarts: int = 0
+    disturbance: int = 6
+    max_families: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, read_edges(getattr(self, name), name))
+        for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise BadValue(f"{name}: expected a whole number of at least {least}, got {value!r}")
+        for name in ("max_parents", "max_families"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 0):
+                raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {value!r}")
+        check_score(self.score)
+        both = [edge for edge in self.required if edge in self.forbidden]
+        if both:
+            raise BadStructure(
+                f"edges cannot be both required and forbidden: {shown(both)}; take them from one"
+            )
+
+    def search(
+        self,
+        sample: Sample,
+        start: Structure | None = None,
+        *,
+        rng: np.random.Generator | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, float], None] = lambda families, score: None,
+        scorer: FamilyScorer | None = None,
+    ) -> SearchResult:
+        """Climb from a structure, or from the one with the required edges alone.
+
+        Parameters
+        ----------
+        sample
+            The rows.
+        start
+            Where to begin.
+        rng
+            What restarts draw from; needed for them alone.
+        should_stop
+            Asked before every step; True ends the search with the best so far.
+        progress
+            Told after every step how many families were counted, and the score reached.
+        scorer
+            What knows families of this very sample by this score already.
+
+        Raises
+        ------
+        BadStructure
+            If the start lacks a required edge, has a forbidden one or too many parents, or the required edges make a
+            cycle.
+        """
+        check_sample(sample)
+        if self.restarts and rng is None:
+            raise BadValue(
+                "restarts are drawn at random: give a generator, rng=numpy.random.default_rng(seed)"
+            )
+        if scorer is None:
+            scorer = FamilyScorer(sample, self.score)
+        if scorer.sample is not sample or scorer.how != self.score:
+            raise BadValue(
+                f"scorer: expected one of this very sample by {self.score}, got one of "
+                f"{'this' if scorer.sample is sample else 'another'} sample by {scorer.how}; make one, or let it follow"
+            )
+        climb = _Climb(self, sample, scorer, start, should_stop, progress)
+        climb.run()
+        for _ in range(self.restarts):
+            if climb.ended:
+                break
+            assert rng is not None
+            climb.restart(rng)
+            climb.run()
+        return climb.result()
+
+
+class _Climb:
+    """One search: where it stands, and the best it saw."""
+
+    def __init__(
+        self,
+        settings: HillClimbing,
+        sample: Sample,
+        scorer: FamilyScorer,
+        start: Structure | None,
+        should_stop: Callable[[], bool],
+        progress: Callable[[int, float], None],
+    ) -> None:
+        self.settings, self.sample, self.scorer = settings, sample, scorer
+        self.should_stop, self.progress = should_stop, progress
+        self.known_before = scorer.families
+        size = len(sample.variables)
+        self.required = self._edges(settings.required)
+        self.allowed = ~self._edges(settings.forbidden) & ~np.eye(size, dtype=bool)
+        self.start = self._checked_start(start)
+        self.has = np.zeros((size, size), bool)
+        for parent, child in self.start.edges:
+            self.has[sample.place(parent), sample.place(child)] = True
+        self.most = size if settings.max_parents is None else settings.max_parents
+        self.gains = np.zeros((size, size))
+        self.now = self._total()
+        self.start_score = self.best = self.now
+        self.best_has = self.has.copy()
+        self.path: list[Move] = []
+        self.best_path: list[Move] = []
+        # Pairs whose edge was changed: until which step it rests.
+        self.taken_back: dict[tuple[int, int], int] = {}
+        self.ended = False
+        self.counted = False
+
+    def _edges(self, edges: Iterable[Edge]) -> NDArray[np.bool_]:
+        size = len(self.sample.variables)
+        answer = np.zeros((size, size), bool)
+        for parent, child in edges:
+            answer[self.sample.place(parent), self.sample.place(child)] = True
+        return answer
+
+    def _checked_start(self, start: Structure | None) -> Structure:
+        alone = Structure.from_edges(self.settings.required, self.sample.variables)  # refuses a cycle
+        if start is None:
+            start = alone
+        if start.variables != self.sample.variables:
+            raise BadStructure(
+                f"the start has the variables {shown(start.variables)}, the sample {shown(self.sample.variables)}"
+            )
+        edges, most = set(start.edges), self.settings.max_parents
+        missing = [edge for edge in self.settings.required if edge not in edges]
+        wrong = [edge for edge in self.settings.forbidden if edge in edges]
+        if missing or wrong:
+            what = f"lacks the required {shown(missing)}" if missing else f"has the forbidden {shown(wrong)}"
+            raise BadStructure(f"the structure to start from {what}")
+        for variable in start.variables:
+            if most is not None and len(start.parents(variable)) > most:
+                raise BadStructure(
+                    f"{shown(variable)} has {len(start.parents(variable))} parents in the structure to start from, "
+                    f"which are more than max_parents={most}"
+                )
+        return start
+
+    def _parents(self, child: int) -> list[int]:
+        return np.flatnonzero(self.has[:, child]).tolist()
+
+    # -- climbing -----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Climb to a top, and with tabu on from there, until nothing better is found for long."""
+        if not self.counted:
+            for child in range(len(self.sample.variables)):
+                if self._must_end():
+                    return
+                self._count(child)
+            self.counted = True
+        idle = step = 0
+        while not self._must_end():
+            move = self._best_move(step)
+            if move is None:
+                return
+            kind, parent, child, gain = move
+            if gain <= self._rounding() and (not self.settings.tabu or idle >= self.settings.patience):
+                return
+            self._make(kind, parent, child)
+            step += 1
+            if self.settings.tabu:
+                self.taken_back[min(parent, child), max(parent, child)] = step + self.settings.tabu
+            idle = 0 if self._note_best() else idle + 1
+            self.progress(self.families, self.best)
+
+    @property
+    def families(self) -> int:
+        """How many families this search has counted."""
+        return self.scorer.families - self.known_before
+
+    def _must_end(self) -> bool:
+        most = self.settings.max_families
+        if (most is not None and self.families >= most) or self.should_stop():
+            self.ended = True
+        return self.ended
+
+    def _rounding(self) -> float:
+        return NOTHING * max(abs(self.now), 1.0)
+
+    def _count(self, child: int) -> None:
+        """Work out what each change of a child's parents gains."""
+        own = self._parents(child)
+        now = self.scorer.score(child, own)
+        others = np.flatnonzero(self.allowed[:, child] & ~self.has[:, child]).tolist()
+        self.gains[:, child] = 0.0
+        if others:
+            self.gains[others, child] = self.scorer.with_each(child, own, others) - now
+        for parent in own:
+            rest = [other for other in own if other != parent]
+            self.gains[parent, child] = self.scorer.score(child, rest) - now
+
+    def _best_move(self, step: int) -> tuple[str, int, int, float] | None:
+        """The change that gains most; of equal ones the first."""
+        has, gains = self.has, self.gains
+        reach = _reach(has)
+        room = has.sum(axis=0) < self.most
+        rests = np.zeros_like(has)
+        for (a, b), until in self.taken_back.items():
+            rests[a, b] = rests[b, a] = until > step
+        adds = np.where(self.allowed & ~has & ~reach.T & room, gains, -np.inf)
+        removes = np.where(has & ~self.required, gains, -np.inf)
+        reverses = np.full(has.shape, -np.inf)
+        for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist():
+            # Turning it makes a cycle where there is another way from parent to child.
+            other_way = has[parent].copy()
+            other_way[child] = False
+            if room[parent] and not reach[other_way, child].any():
+                reverses[parent, child] = gains[parent, child] + gains[child, parent]
+        stacked = np.stack([adds, removes, reverses])
+        # A change that is at rest may still lead to something better than all before.
+        better = stacked > self.best - self.now + self._rounding()
+        stacked[:, rests] = np.where(better[:, rests], stacked[:, rests], -np.inf)
+        top = float(stacked.max(initial=-np.inf))
+        if top == -np.inf:
+            return None
+        kind, parent, child = np.argwhere(stacked >= top - self._rounding())[0].tolist()
+        return ("add", "remove", "reverse")[kind], parent, child, float(stacked[kind, parent, child])
+
+    def _make(self, kind: str, parent: int, child: int) -> None:
+        self._change(kind, parent, child)
+        self._count(child)
+        if kind == "reverse":
+            self._count(parent)
+
+    def _change(self, kind: str, parent: int, child: int) -> None:
+        """Make a step; what steps from there gain is counted elsewhere."""
+        self.has[parent, child] = kind == "add"
+        if kind == "reverse":
+            self.has[child, parent] = True
+        before = self.now
+        self.now = self._total()
+        names = self.sample.variables
+        self.path.append(Move(kind, names[parent], names[child], self.now - before))  # type: ignore[arg-type]  # one of three
+
+    def _total(self) -> float:
+        return self.scorer.total([self._parents(child) for child in range(len(self.sample.variables))])
+
+    def _note_best(self) -> bool:
+        if self.now <= self.best + self._rounding():
+            return False
+        self.best, self.best_has, self.best_path = self.now, self.has.copy(), list(self.path)
+        return True
+
+    def restart(self, rng: np.random.Generator) -> None:
+        """Go back to the best, turn edges as no score can tell, and let some variables lose their edges."""
+        counted = self.has.copy()
+        if self.now < self.best - self._rounding():  # another top as high as the best is as good a place
+            self.has, self.path, self.now = self.best_has.copy(), list(self.best_path), self.best
+        self.taken_back = {}
+        size = len(self.sample.variables)
+        for _ in range(self.settings.disturbance if self.has.any() else 0):
+            self._turn(rng)
+        lost = np.zeros(size, bool)
+        lost[rng.choice(size, min(self.settings.disturbance, size), replace=False)] = True
+        gone = self.has & (lost[:, None] | lost) & ~self.required
+        for parent, child in np.argwhere(gone).tolist():
+            self._change("remove", parent, child)
+        for child in np.flatnonzero((self.has != counted).any(axis=0)).tolist():
+            self._count(child)
+
+    def _turn(self, rng: np.random.Generator) -> None:
+        """Turn an edge, drawn at random, whose ends have all other parents in common (Chickering, 1995).
+
+        That leads to an equivalent structure, and all of these can be reached so. Without it ties would lead the same
+        way up again.
+        """
+        has = self.has
+        room = has.sum(axis=0) < self.most
+        free = [
+            (parent, child)
+            for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist()
+            if room[parent] and np.flatnonzero(has[:, parent] != has[:, child]).tolist() == [parent]
+        ]
+        if free:
+            self._change("reverse", *free[rng.integers(len(free))])
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def result(self) -> SearchResult:
+        names = self.sample.variables
+        edges = [(names[a], names[b]) for a, b in np.argwhere(self.best_has).tolist()]
+        structure = Structure.from_edges(edges, names)
+        return SearchResult(
+            structure,
+            self.best,
+            self.start_score,
+            tuple(self.best_path),
+            self.start.difference(structure),
+            self.families,
+            not self.ended,
+        )
+
+
+def _reach(has: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which variable leads to which along edges, itself included."""
+    reach = has | np.eye(len(has), dtype=bool)
+    while True:
+        further = reach @ reach
+        if (further == reach).all():
+            return reach
+        reach = further

@@ -1,0 +1,123 @@
+"""K2: a structure by its score, where it is known which variables may come before which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.family_scores import FamilyScorer
+from stream_bayes.core.search.result import Move, SearchResult
+from stream_bayes.core.search.sample import Sample, check_sample
+from stream_bayes.core.search.scores import K2, Score, check_score
+from stream_bayes.core.values.values import Value, name_order, shown
+from stream_bayes.errors import BadStructure, BadValue
+
+__all__ = ["K2Search"]
+
+
+@dataclass(frozen=True)
+class K2Search:
+    """Cooper and Herskovits' search (1992): each variable takes parents from those before it, as long as one helps.
+
+    It always takes the one that helps most, of equal ones the first by name.
+
+    Parameters
+    ----------
+    order
+        All variables; a parent stands before its children.
+    score
+        What is to be raised.
+    max_parents
+        How many parents a variable may have.
+    max_families
+        Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
+
+    Examples
+    --------
+    >>> columns = {"rain": [0, 1] * 50, "wet": [0, 1] * 50, "day": [0, 0, 1, 1] * 25}
+    >>> sample = Sample(columns, {"rain": 2, "wet": 2, "day": 2})
+    >>> K2Search(["wet", "day", "rain"]).search(sample).structure
+    Structure({'day': (), 'rain': ('wet',), 'wet': ()})
+    """
+
+    order: Iterable[Value]
+    score: Score = field(default_factory=K2)
+    max_parents: int | None = None
+    max_families: int | None = None
+
+    def __post_init__(self) -> None:
+        check_score(self.score)
+        order = tuple(self.order)
+        object.__setattr__(self, "order", order)
+        twice = [name for k, name in enumerate(order) if name in order[:k]]
+        if twice:
+            raise BadStructure(f"order: expected each variable once, got {shown(twice)} again")
+        for name in ("max_parents", "max_families"):
+            most = getattr(self, name)
+            if most is not None and (type(most) is not int or most < 0):
+                raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {most!r}")
+
+    def search(
+        self,
+        sample: Sample,
+        *,
+        should_stop: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, float], None] = lambda families, score: None,
+    ) -> SearchResult:
+        """Find the parents of each variable.
+
+        Parameters
+        ----------
+        sample
+            The rows.
+        should_stop
+            Asked before every step; True ends the search with what was found.
+        progress
+            Told after every step how many families were counted, and the score reached.
+
+        Raises
+        ------
+        BadStructure
+            If the order has other variables than the sample.
+        """
+        check_sample(sample)
+        order = tuple(self.order)
+        if set(order) != set(sample.variables):
+            wrong = sorted(set(order) ^ set(sample.variables), key=name_order)
+            raise BadStructure(
+                f"order: expected each of {shown(sample.variables)} once; {shown(wrong[0])} is "
+                f"{'none of them' if wrong[0] in order else 'missing'}"
+            )
+        scorer = FamilyScorer(sample, self.score)
+        names = sample.variables
+        start = Structure.from_edges((), names)
+        start_score = now = scorer.total([()] * len(names))
+        path: list[Move] = []
+        places = [sample.place(name) for name in order]
+        ended = False
+        for k, child in enumerate(places):
+            parents: list[int] = []
+            own = scorer.score(child, ())
+            most = k if self.max_parents is None else min(k, self.max_parents)
+            while len(parents) < most and not ended:
+                ended = should_stop() or (
+                    self.max_families is not None and scorer.families >= self.max_families
+                )
+                others = [place for place in sorted(places[:k]) if place not in parents]
+                gains = scorer.with_each(child, parents, others) - own if not ended else None
+                if gains is None:
+                    break
+                rounding = 1e-9 * max(abs(own), 1.0)  # which must not decide
+                best = int((gains >= gains.max() - rounding).argmax())
+                if gains[best] <= rounding:
+                    break
+                parents.append(others[best])
+                gain = float(gains[best])
+                own, now = own + gain, now + gain
+                path.append(Move("add", names[others[best]], names[child], gain))
+                progress(scorer.families, now)
+        structure = Structure.from_edges([(move.parent, move.child) for move in path], names)
+        return SearchResult(
+            structure, now, start_score, tuple(path), start.difference(structure), scorer.families, not ended
+        )

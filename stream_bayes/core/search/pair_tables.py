@@ -1,0 +1,184 @@
+"""Two variables of a sample beside the values of others: their joint counts, and what each tells of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.search import _counting as _search
+from stream_bayes.core.search.family_scores import count_families
+from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, numbered
+
+__all__ = ["PairTable", "pair_information", "pair_tables"]
+
+CELLS = 32_768  # of the tables that are counted in one pass: more do not fit the processor's nearest cache
+FEW = 4096  # numbers that need not be numbered anew to be summed by
+
+Integers: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """The cells of a table that hold something: of two variables, beside the configurations of others.
+
+    Parameters
+    ----------
+    configuration, one, other
+        Where each cell stands.
+    weight
+        What it holds.
+    """
+
+    configuration: Integers
+    one: Integers
+    other: Integers
+    weight: Floats
+
+    def information(self) -> float:
+        """Sum n_xyz log(n_xyz n_z / (n_xz n_yz)): what one tells of the other given the rest, for all rows.
+
+        Examples
+        --------
+        >>> sample = Sample({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, {"a": 2, "b": 2})
+        >>> next(pair_tables(sample, 0, [1])).information()
+        2.772...
+        """
+        alone = self._totals(np.zeros_like(self.configuration))
+        of_one, of_other = self._totals(self.one), self._totals(self.other)
+        terms = self.weight * (np.log(self.weight) + np.log(alone) - np.log(of_one) - np.log(of_other))
+        return max(float(terms.sum()), 0.0)  # rounding may leave less than nothing
+
+    def degrees_of_freedom(self) -> int:
+        """How many numbers the table has beyond its margins, where what never occurs in a configuration is not counted.
+
+        It is the sum of (values of the one - 1) (values of the other - 1) over configurations, by what occurs in each.
+        """
+        found = np.unique(self.configuration)
+        ones, others = (
+            np.bincount(np.searchsorted(found, self._occurring(values)), minlength=len(found)) - 1
+            for values in (self.one, self.other)
+        )
+        return int((ones * others).sum())
+
+    def _occurring(self, values: Integers) -> Integers:
+        """The configuration of each value that occurs in one, as often as there are such values."""
+        pairs: Integers = np.unique(np.stack([self.configuration, values], axis=1), axis=0)
+        return pairs[:, 0]
+
+    def _totals(self, values: Integers) -> Floats:
+        """For each cell, what all cells of its configuration weigh that have the same value."""
+        key = self.configuration * (int(values.max(initial=0)) + 1) + values
+        group = key if int(key.max(initial=0)) < FEW else np.unique(key, return_inverse=True)[1]
+        return np.bincount(group, self.weight).astype(np.float64)[group]
+
+
+def pair_tables(
+    sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
+) -> Iterator[PairTable]:
+    """The table of a variable and each of some others in turn, beside the configurations of what is given.
+
+    A row counts where it has all of them.
+
+    Parameters
+    ----------
+    sample
+        The rows.
+    one
+        A variable's column.
+    others
+        The columns of those that it is paired with.
+    given
+        The columns of those whose configurations stand apart.
+
+    Examples
+    --------
+    >>> sample = Sample({"a": [0, 1, 1], "b": [0, 1, 0]}, {"a": 2, "b": 2})
+    >>> table = next(pair_tables(sample, 0, [1]))
+    >>> table.one.tolist(), table.other.tolist(), table.weight.tolist()
+    ([0, 1, 1], [0, 0, 1], [1.0, 1.0, 1.0])
+    """
+    numbers, configurations = numbered(sample, given)
+    for part, whole in _parts(sample, one, others, configurations):
+        if not whole:
+            yield _of_what_occurs(sample, one, part[0], numbers)
+            continue
+        for table in _counted(sample, one, part, numbers, configurations):
+            configuration, other, value = np.nonzero(table)
+            yield PairTable(configuration, value, other, table[configuration, other, value])
+
+
+def pair_information(
+    sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
+) -> Iterator[tuple[float, float]]:
+    """What `PairTable.information` is for a variable and each of some others in turn, and what their rows weigh.
+
+    Examples
+    --------
+    >>> sample = Sample({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, {"a": 2, "b": 2})
+    >>> list(pair_information(sample, 0, [1]))
+    [(2.772..., 4.0)]
+    """
+    numbers, configurations = numbered(sample, given)
+    sizes = sample.sizes
+    of_other, of_one = np.empty(int(sizes.max(initial=0))), np.empty(int(sizes[one]))
+    for part, whole in _parts(sample, one, others, configurations):
+        if not whole:
+            wide = _of_what_occurs(sample, one, part[0], numbers)
+            yield wide.information(), float(wide.weight.sum())
+            continue
+        for table in _counted(sample, one, part, numbers, configurations):
+            rows, height, width = table.shape
+            told = _search.pair_information(table.reshape(-1), 0, rows, height, width, of_other, of_one)
+            yield max(told, 0.0), float(table.sum())  # rounding may leave less than nothing
+
+
+def _parts(
+    sample: Sample, one: int, others: Sequence[int], configurations: int
+) -> Iterator[tuple[list[int], bool]]:
+    """The others in portions that are counted in one pass, as whole tables; or one by one, where a table has many more
+    cells than there are rows.
+    """
+    width = int(sample.sizes[one])
+    ahead: list[int] = []
+    room = 0
+    for other in others:
+        cells = configurations * int(sample.sizes[other]) * width
+        if ahead and cells > room:
+            yield ahead, True
+            ahead, room = [], 0
+        if cells > max(CELLS, MOST_SPARE * len(sample)):
+            yield [other], False
+            continue
+        room = (room if ahead else max(CELLS, cells)) - cells
+        ahead.append(other)
+    if ahead:
+        yield ahead, True
+
+
+def _counted(
+    sample: Sample, one: int, others: Sequence[int], numbers: Numbers, configurations: int
+) -> Iterator[Floats]:
+    """The tables of one pass, each [configuration, value of the other, value of the one]."""
+    width = int(sample.sizes[one])
+    heights = [int(sample.sizes[other]) for other in others]
+    starts = np.cumsum([0, *(configurations * height * width for height in heights)], dtype=np.longlong)
+    cells = np.zeros(int(starts[-1]))
+    count_families(sample, sample.weights, numbers, configurations, one, others, starts[:-1], cells)
+    for k, height in enumerate(heights):
+        yield cells[starts[k] : starts[k + 1]].reshape(configurations, height, width)
+
+
+def _of_what_occurs(sample: Sample, one: int, other: int, numbers: Numbers) -> PairTable:
+    """A table with many more cells than there are rows."""
+    height, width = int(sample.sizes[other]), int(sample.sizes[one])
+    codes = sample.codes
+    seen = (numbers >= 0) & (codes[:, one] < width) & (codes[:, other] < height) & (sample.weights > 0.0)
+    keys = numbers[seen].astype(np.int64) * (height * width) + codes[seen, other].astype(np.int64) * width
+    found, group = np.unique(keys + codes[seen, one], return_inverse=True)
+    weight = np.bincount(group, sample.weights[seen], len(found)).astype(np.float64)
+    return PairTable(found // (height * width), found % width, found // width % height, weight)

@@ -1,0 +1,91 @@
+"""Trees over a sample: Chow and Liu's, and the tree-augmented naive Bayes (TAN) of Friedman, Geiger and Goldszmidt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.readings.trees import spanning_tree
+from stream_bayes.core.search.pair_tables import pair_information
+from stream_bayes.core.search.sample import Sample, check_sample
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadStructure
+
+__all__ = ["chow_liu_tree", "tree_augmented"]
+
+
+def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
+    """The tree that makes the sample most likely (Chow and Liu, 1968).
+
+    It joins the pairs of variables that tell most of one another, a pair counted over the rows that have both. Of equal
+    pairs the first by name is joined. Memory and time: a table for each pair, one pass over the rows for each variable.
+
+    Parameters
+    ----------
+    sample
+        The rows.
+    root
+        The variable that edges lead away from, which no data can tell; the first by name, if not given.
+
+    Examples
+    --------
+    >>> columns = {"rain": [0, 1] * 50, "wet": [0, 1] * 50, "day": [0, 0, 1, 1] * 25}
+    >>> chow_liu_tree(Sample(columns, {"rain": 2, "wet": 2, "day": 2}), root="rain")
+    Structure({'day': ('rain',), 'rain': (), 'wet': ('rain',)})
+    """
+    check_sample(sample)
+    start = 0 if root is None else sample.place(root)
+    places = range(len(sample.variables))
+    return _structure(sample, spanning_tree(_information(sample, places), start), places, ())
+
+
+def tree_augmented(sample: Sample, label: Value, root: Value | None = None) -> Structure:
+    """Naive Bayes with a tree over the features: of such structures the one that makes the sample most likely.
+
+    Every feature has the label as a parent, and all but the root one other feature: the tree joins those that tell most
+    of one another given the label, a pair counted over the rows that have both and the label.
+
+    Parameters
+    ----------
+    sample
+        The rows.
+    label
+        The variable that is to be predicted.
+    root
+        The feature that the tree leads away from; the first by name, if not given.
+
+    Examples
+    --------
+    >>> columns = {"rain": [0, 1] * 50, "wet": [0, 1] * 50, "day": [0, 0, 1, 1] * 25}
+    >>> tree_augmented(Sample(columns, {"rain": 2, "wet": 2, "day": 2}), "day")
+    Structure({'day': (), 'rain': ('day',), 'wet': ('day', 'rain')})
+    """
+    check_sample(sample)
+    target = sample.place(label)
+    features = [place for place in range(len(sample.variables)) if place != target]
+    start = features[0] if root is None and features else sample.place(label if root is None else root)
+    if root is not None and start == target:
+        raise BadStructure(f"root: expected a feature, got {shown(root)}, which is the label")
+    if not features:
+        return Structure.from_edges((), sample.variables)
+    tree = spanning_tree(_information(sample, features, (target,)), features.index(start))
+    return _structure(sample, tree, features, (target,))
+
+
+def _information(sample: Sample, places: Sequence[int], given: Sequence[int] = ()) -> NDArray[np.float64]:
+    """What each pair of variables tells of one another, for a row that has both."""
+    answer = np.zeros((len(places), len(places)))
+    for k, one in enumerate(places):
+        for j, (told, counted) in enumerate(pair_information(sample, one, places[:k], given)):
+            answer[k, j] = answer[j, k] = told / counted if counted else 0.0
+    return answer
+
+
+def _structure(sample: Sample, tree: Sequence[int], places: Sequence[int], above: Sequence[int]) -> Structure:
+    names = sample.variables
+    edges = [(names[parent], names[child]) for parent in above for child in places]
+    edges += [(names[places[parent]], names[places[k]]) for k, parent in enumerate(tree) if parent >= 0]
+    return Structure.from_edges(edges, names)

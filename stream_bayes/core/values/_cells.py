@@ -1,0 +1,55 @@
+"""The arithmetic of a single cell: what counts as a sample, and how an amount is taken back.
+
+Beside a weight stand *samples*, whole numbers that say when nothing is left: an amount of whole size w counts
+as w samples, any other as one.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def is_whole(number: cython.double) -> cython.bint:
+    # Every double from 2^53 on is whole; below, the cast to an integer is exact.
+    return number >= 9007199254740992.0 or cython.cast(cython.longlong, number) == number
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def samples_of(amount: cython.double) -> cython.double:
+    """How many samples an amount counts as."""
+    return amount if is_whole(amount) else 1.0
+
+
+@cython.cfunc
+def take(
+    weight: cython.double[::1],
+    samples: cython.double[::1],
+    cell: cython.Py_ssize_t,
+    amount: cython.double,
+    unit: cython.double,
+    least: cython.double,
+    exact: cython.bint,
+):
+    """Take an amount from a cell; with the last sample the weight goes to exactly 0, whatever rounding left.
+
+    A remainder that rounding cannot explain means that part of a sample was taken back: it stays a sample.
+    """
+    weight[cell] -= amount * unit
+    if exact:
+        return
+    samples[cell] -= samples_of(amount)
+    if samples[cell] <= 0.0:
+        if weight[cell] > least:
+            samples[cell] = 1.0
+        else:
+            samples[cell] = 0.0
+            weight[cell] = 0.0
+    elif weight[cell] < 0.0:
+        weight[cell] = 0.0

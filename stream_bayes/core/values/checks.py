@@ -1,0 +1,33 @@
+"""Checks of a state that is read: whatever is wrong with it comes out as `BadState`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stream_bayes.errors import BadState, StreamBayesError
+
+__all__ = ["expect", "refusing_bad_state"]
+
+
+def expect(condition: bool, message: str) -> None:
+    """Raise `BadState` unless the condition holds."""
+    if not condition:
+        raise BadState(f"the state does not fit: {message}")
+
+
+@contextmanager
+def refusing_bad_state() -> Iterator[None]:
+    """Let whatever a malformed state provokes come out as `BadState`."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        if isinstance(error, StreamBayesError):
+            raise
+        raise BadState(f"the state is truncated or was altered: {type(error).__name__}: {error}") from error
+    except MemoryError as error:
+        if isinstance(error, StreamBayesError):
+            raise
+        raise BadState(
+            "the state asks for more memory than there is: it was altered, or needs a larger machine"
+        ) from error

@@ -1,0 +1,132 @@
+"""What an event may hold for a feature, a number or a count, and the reason why something else may not."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import TypeGuard
+
+from stream_bayes.core.values.values import Value, canonical, is_missing, shown
+from stream_bayes.errors import BadValue, KindChanged
+
+__all__ = [
+    "ALL",
+    "NONE",
+    "WHOLE",
+    "check_declared",
+    "check_named",
+    "feature_name",
+    "is_number",
+    "may_be_name",
+    "no_bag",
+    "no_features",
+    "read_count",
+    "read_nominal",
+    "read_number",
+]
+
+NONE, WHOLE, ALL = "none", "whole", "all"  # which numbers may be values of nominal features
+
+
+def feature_name(name: object) -> Value:
+    """A feature's name as it is kept, or the reason why it cannot be one."""
+    try:
+        return canonical(name)
+    except BadValue as error:
+        raise BadValue(f"the name of a feature: {error}") from None
+
+
+def check_declared(name: object) -> None:
+    """Refuse a feature that no schema could declare, rather than never look at it."""
+    if not isinstance(name, str):
+        raise BadValue(
+            f"feature names are str where a schema is declared, not {shown(name)}; rename the feature"
+        )
+
+
+def no_features(x: object) -> BadValue:
+    """The error for an event that is no dict. What it holds may be anybody's secret, and is not shown."""
+    many = ""
+    if hasattr(x, "shape") or isinstance(x, (list, tuple)):
+        many = "; many rows, a data frame or a list of dicts, go to the verbs for many, as learn_many and predict_many"
+    return BadValue(f"an event's features come as a dict {{name: value}}, not as {_form(x)}{many}")
+
+
+def no_bag(text: str | bytes) -> BadValue:
+    """The error for a text where a bag of its words is needed."""
+    return BadValue(
+        f"a bag of words comes as a dict {{token: count}}, not as {_form(text)}; River counts the words of a text: "
+        "feature_extraction.BagOfWords() | model"
+    )
+
+
+def _form(x: object) -> str:
+    """What something is and how large, and nothing of what it holds."""
+    shape = getattr(x, "shape", None)
+    if isinstance(shape, tuple):
+        return f"{type(x).__name__} of shape {shape}"
+    return f"{type(x).__name__} of length {len(x)}" if isinstance(x, Sized) else type(x).__name__
+
+
+def read_number(name: object, value: object, declared: bool) -> float:
+    """A numeric feature's value as a float, NaN where it is missing."""
+    if is_missing(value):
+        return float("nan")
+    value = _canonical_or_number(name, value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        message = f"feature {name!r} is numeric, but got {shown(value)} of type {type(value).__name__}; "
+        if declared:
+            raise BadValue(f"{message}convert it to a number, or leave it out where it is missing")
+        raise KindChanged(f"{message}it began with a number; declare it Nominal in a schema to mix kinds")
+    try:
+        return float(value)
+    except OverflowError:
+        raise BadValue(f"feature {name!r}: {value!r} is too large for a float") from None
+
+
+def _canonical_or_number(name: object, value: object) -> Value:
+    """Infinities reach the caller's own check; everything else takes the common path."""
+    return value if isinstance(value, float) else canonical(value, feature=name)
+
+
+def read_nominal(name: object, value: object, numbers: str) -> Value | None:
+    """A nominal feature's value as a dict key, None where it is missing."""
+    if is_missing(value):
+        return None
+    value = canonical(value, feature=name)
+    check_named("feature", name, value, numbers)
+    return value
+
+
+def check_named(what: str, name: object, value: Value, numbers: str) -> None:
+    """Refuse a number as a nominal feature's value, where such `numbers` may not be that."""
+    if may_be_name(value, numbers):
+        return
+    kind = "takes names, and whole numbers for names" if numbers == WHOLE else "is nominal"
+    raise KindChanged(
+        f"{what} {shown(name)} {kind}, but got the number {shown(value)}; declare it Nominal in a schema, as "
+        f"Schema({{{shown(name)}: Nominal()}}), if numbers are names there"
+    )
+
+
+def may_be_name(value: Value, numbers: str) -> bool:
+    """Whether a nominal feature that takes such `numbers` for names may have the value."""
+    return numbers == ALL or not is_number(value) or (numbers == WHOLE and value % 1 == 0)
+
+
+def is_number(value: Value) -> TypeGuard[int | float]:
+    """Whether a value is a number, and no bool."""
+    return isinstance(value, (int, float)) and type(value) is not bool
+
+
+def read_count(token: object, value: object) -> float:
+    """A token's count as a float, NaN where it is missing."""
+    if is_missing(value):
+        return float("nan")
+    try:
+        value = canonical(value, feature=token)
+    except BadValue:
+        if not isinstance(value, float):
+            raise
+    if isinstance(value, (int, float)):
+        return float(value)
+    raise BadValue(f"token {token!r}: a count must be a number, not {value!r}")

@@ -1,0 +1,1 @@
+"""Schemas, features, data frames and coded columns."""

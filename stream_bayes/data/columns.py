@@ -1,0 +1,215 @@
+"""Columns of codes: a batch of rows that names its own vocabularies, and how a frame becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
+from stream_bayes.data.features import Nominal, Spec, Vocabulary
+from stream_bayes.data.frame_columns import Cells, factorise, numbers
+from stream_bayes.data.frames import Table
+from stream_bayes.errors import BadLabel, BadValue, SchemaError
+
+__all__ = [
+    "CodedColumns",
+    "Codes",
+    "ForeignRule",
+    "code_columns",
+    "code_labels",
+    "refuse_foreign",
+    "skip_foreign",
+]
+
+Codes: TypeAlias = npt.NDArray[np.int32]
+ForeignRule: TypeAlias = Callable[[str, Codes, Vocabulary, Vocabulary], tuple[Codes, Vocabulary]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedColumns:
+    """A batch of rows as arrays of codes, with the vocabularies that say what the codes mean.
+
+    A vocabulary may hold values that no row has. Codes are of this batch alone: who learns from it maps each
+    vocabulary to its own codes, by value.
+
+    Parameters
+    ----------
+    names
+        The nominal columns.
+    codes
+        int32, rows by nominal columns, C-contiguous; -1 is missing.
+    vocabularies
+        Per nominal column, the value of each code.
+    numeric_names
+        The numeric columns.
+    numeric
+        float64, rows by numeric columns, C-contiguous; NaN is missing.
+    labels
+        int32, a code into `classes` per row; None if the batch has no labels.
+    classes
+        The label of each code.
+
+    Raises
+    ------
+    SchemaError
+        If a dtype, a shape or a code does not fit. What is read from these arrays need not be checked again.
+
+    Examples
+    --------
+    >>> from stream_bayes import Numeric, Schema
+    >>> batch = Schema({"colour": ["red", "green"], "size": Numeric()}).encode(
+    ...     [{"colour": "green", "size": 2.5, "class": "ripe"}, {"colour": "red", "class": "raw"}]
+    ... )
+    >>> batch.codes.tolist(), batch.vocabularies, batch.labels.tolist(), batch.classes
+    ([[1], [0]], (('red', 'green'),), [0, 1], ('ripe', 'raw'))
+    >>> batch.to_dicts()
+    [{'colour': 'green', 'size': 2.5}, {'colour': 'red'}]
+    """
+
+    names: tuple[str, ...]
+    codes: Codes
+    vocabularies: tuple[Vocabulary, ...]
+    numeric_names: tuple[str, ...]
+    numeric: npt.NDArray[np.float64]
+    labels: Codes | None
+    classes: Vocabulary
+
+    def __post_init__(self) -> None:
+        rows = len(self.codes)
+        _check_array("codes", self.codes, np.dtype(np.int32), (rows, len(self.names)))
+        _check_array("numeric", self.numeric, np.dtype(np.float64), (rows, len(self.numeric_names)))
+        every_name = (*self.names, *self.numeric_names)
+        if len(set(every_name)) < len(every_name):
+            raise SchemaError(f"two columns have the same name: {shown(every_name)}")
+        if len(self.vocabularies) != len(self.names):
+            raise SchemaError(f"{len(self.names)} nominal columns, but {len(self.vocabularies)} vocabularies")
+        for name, column, vocabulary in zip(self.names, self.codes.T, self.vocabularies, strict=True):
+            _check_vocabulary(f"column {shown(name)}", vocabulary)
+            _check_codes(f"column {shown(name)}", column, -1, len(vocabulary))
+        _check_vocabulary("classes", self.classes)
+        if self.labels is not None:
+            _check_array("labels", self.labels, np.dtype(np.int32), (rows,))
+            _check_codes("labels", self.labels, 0, len(self.classes))
+        if np.isinf(self.numeric).any():
+            raise SchemaError("numeric: expected finite numbers, or NaN where missing, got an infinite one")
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def rows(self, start: int, stop: int) -> CodedColumns:
+        """The rows from `start` up to `stop`, as views of the same arrays with the same vocabularies."""
+        # A slice of checked columns needs no check, and should cost nothing.
+        part = object.__new__(CodedColumns)
+        for field in ("names", "vocabularies", "numeric_names", "classes"):
+            object.__setattr__(part, field, getattr(self, field))
+        object.__setattr__(part, "codes", self.codes[start:stop])
+        object.__setattr__(part, "numeric", self.numeric[start:stop])
+        object.__setattr__(part, "labels", None if self.labels is None else self.labels[start:stop])
+        return part
+
+    def to_dicts(self) -> list[dict[str, Value]]:
+        """Each row as a dict, with what is missing left out."""
+        rows: list[dict[str, Value]] = []
+        for codes, numeric in zip(self.codes.tolist(), self.numeric.tolist(), strict=True):
+            nominal = zip(self.names, self.vocabularies, codes, strict=True)
+            row: dict[str, Value] = {name: values[code] for name, values, code in nominal if code >= 0}
+            row.update((name, x) for name, x in zip(self.numeric_names, numeric, strict=True) if x == x)
+            rows.append(row)
+        return rows
+
+    def label_values(self) -> list[Value]:
+        """The label of each row.
+
+        Raises
+        ------
+        BadLabel
+            If the batch has no labels.
+        """
+        if self.labels is None:
+            raise BadLabel("a label is needed for each row, but this batch was coded without a target column")
+        return [self.classes[code] for code in self.labels.tolist()]
+
+
+def code_labels(cells: Cells, classes: Vocabulary | None) -> tuple[Codes, Vocabulary]:
+    """The code of each row's label, and the labels; declared classes come first, and then no other may occur."""
+    declared = classes or ()
+    codes, found = factorise(cells, declared, canonical_label, BadLabel)
+    if (codes < 0).any():
+        raise BadLabel(f"row {int(np.argmax(codes < 0))}: a label is needed; leave out rows without one")
+    if classes is not None and len(found) > len(declared):
+        row = int(np.argmax(codes >= len(declared)))
+        raise BadLabel(
+            f"row {row}: label {shown(found[codes[row]])} is not among the declared {shown(declared)}"
+        )
+    return codes, found
+
+
+def code_columns(
+    table: Table,
+    features: Mapping[str, Spec],
+    foreign: ForeignRule,
+    labels: Codes | None,
+    classes: Vocabulary,
+) -> CodedColumns:
+    """The declared columns of a table as codes; `foreign` says what becomes of values outside a closed feature."""
+    present = {name: spec for name, spec in features.items() if name in table.columns}
+    nominal = {name: spec for name, spec in present.items() if isinstance(spec, Nominal)}
+    numeric = [name for name in present if name not in nominal]
+    codes = np.empty((table.rows, len(nominal)), np.int32)
+    vocabularies: list[Vocabulary] = []
+    for column, (name, spec) in enumerate(nominal.items()):
+        declared = spec.values or ()
+        coded, vocabulary = factorise(table.columns[name], declared, partial(canonical, feature=name))
+        if spec.closed and len(vocabulary) > len(declared):
+            coded, vocabulary = foreign(name, coded, vocabulary, declared)
+        codes[:, column] = coded
+        vocabularies.append(vocabulary)
+    measured = np.empty((table.rows, len(numeric)), np.float64)
+    for column, name in enumerate(numeric):
+        measured[:, column] = numbers(table.columns[name], name)
+    return CodedColumns(tuple(nominal), codes, tuple(vocabularies), tuple(numeric), measured, labels, classes)
+
+
+def refuse_foreign(name: str, codes: Codes, found: Vocabulary, declared: Vocabulary) -> NoReturn:
+    """For learning: a value outside a closed feature raises `BadValue`, naming the row."""
+    row = int(np.argmax(codes >= len(declared)))
+    raise BadValue(
+        f"row {row}: feature {shown(name)} is closed: expected one of {shown(declared)}, "
+        f"got {shown(found[codes[row]])}"
+    )
+
+
+def skip_foreign(
+    name: str, codes: Codes, found: Vocabulary, declared: Vocabulary
+) -> tuple[Codes, Vocabulary]:
+    """For predicting: a value outside a closed feature counts as missing."""
+    return np.where(codes < len(declared), codes, np.int32(-1)), declared
+
+
+def _check_array(what: str, array: object, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
+        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise SchemaError(f"{what}: expected a {dtype} array of shape {shape}, got {got}")
+    if not array.flags.c_contiguous:
+        raise SchemaError(f"{what}: expected a C-contiguous array; use numpy.ascontiguousarray")
+
+
+def _check_vocabulary(what: str, vocabulary: Vocabulary) -> None:
+    try:
+        plain = all(type(value) is str or type(canonical(value)) is type(value) for value in vocabulary)
+    except BadValue as error:
+        raise SchemaError(f"{what}: {error}") from None
+    if not plain or type(vocabulary) is not tuple or len(set(vocabulary)) < len(vocabulary):
+        raise SchemaError(f"{what}: expected a tuple of plain values, none twice, got {shown(vocabulary)}")
+
+
+def _check_codes(what: str, codes: Codes, lowest: int, size: int) -> None:
+    if codes.size and not (lowest <= codes.min() and codes.max() < size):
+        raise SchemaError(
+            f"{what}: expected codes from {lowest} to {size - 1}, got {codes.min()} to {codes.max()}"
+        )

@@ -1,0 +1,267 @@
+"""Frames of any library: taken apart into columns, and answered in kind.
+
+A *frame* is an eager data frame (pandas, polars, pyarrow and whatever else narwhals knows), a list of dicts,
+or a mapping from names to sequences. Nothing here imports any of these libraries; they are used through
+narwhals, and where it has no word for it (an index, labels not strings) through the frame's own methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.data.frame_columns import Cells, python_values
+from stream_bayes.errors import SchemaError
+
+__all__ = [
+    "Native",
+    "Table",
+    "is_frame",
+    "iter_dicts",
+    "labels_of",
+    "like_frame",
+    "like_series",
+    "read_table",
+]
+
+Native: TypeAlias = Any  # a frame or series of a library this package does not depend on: no type to name
+Label = TypeVar("Label", bound=Value)  # since a mapping from bool is none from Value to the type checker
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The columns of a frame, in its order, under their names as they are (pandas allows any label)."""
+
+    rows: int
+    columns: Mapping[Hashable, Cells]
+
+
+def is_frame(obj: object) -> bool:
+    """Whether something is an eager data frame: not a list of dicts, a dict or a lazy frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"a": [1]})), is_frame({"a": 1}), is_frame(pd.Series([1]))
+    (True, False, False)
+    """
+    return isinstance(obj, nw.DataFrame) or nw.dependencies.is_into_dataframe(obj)
+
+
+def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:
+    """Each row of a frame as a dict of Python values, with what is missing left out.
+
+    Names stay as they are, so a pandas frame whose columns are numbered gives numbered keys.
+
+    Raises
+    ------
+    SchemaError
+        If this is no frame, or two columns have the same name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(iter_dicts(pd.DataFrame({"colour": ["red", None], 0: [1, 2]})))
+    [{'colour': 'red', 0: 1}, {0: 2}]
+    """
+    table = read_table(frame)
+    names = list(table.columns)
+    if not names:
+        yield from ({} for _ in range(table.rows))
+    for row in zip(*map(python_values, table.columns.values()), strict=True):
+        yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
+
+
+def labels_of(labels: Native, called: str = "labels") -> list[object]:
+    """The labels of a series, array, list or other iterable as Python objects, in order and unchecked. They may be
+    `called` something else, values or weights, in the message where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels_of(np.array([True, False]))
+    [True, False]
+    """
+    if isinstance(labels, nw.Series):
+        return list(labels.to_list())
+    if nw.dependencies.is_into_series(labels):
+        return list(nw.from_native(labels, series_only=True).to_list())
+    if isinstance(labels, np.ndarray):
+        if labels.ndim != 1:
+            raise SchemaError(f"expected one dimension of {called}, got an array of shape {labels.shape}")
+        return list(labels.tolist())
+    if is_frame(labels):
+        raise SchemaError(
+            f"expected a series, an array or a list of {called}, got a whole frame; give one column"
+        )
+    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
+        raise SchemaError(
+            f"expected a series, an array or a list of {called}, got {type(labels).__name__}: {shown(labels)}"
+        )
+    if hasattr(labels, "to_pylist"):  # an array of pyarrow, whose elements are scalars of its own
+        return list(labels.to_pylist())
+    return list(labels)
+
+
+def like_frame(native: Native, columns: Mapping[Label, npt.NDArray[Any]]) -> Native:
+    """Columns as a frame of the same library as another, with as many rows, and its index if it has one.
+
+    Labels name the columns. In pandas they keep their types (River looks up `True` and `False`); polars and
+    pyarrow name columns by strings only, so there a label becomes `str(label)`. A list of dicts or a mapping
+    is answered by a list of dicts or a dict.
+
+    Raises
+    ------
+    SchemaError
+        If two labels become the same string.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> like_frame(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), {True: np.array([0.25, 1.0])})
+       True
+    x  0.25
+    y  1.00
+    """
+    if not is_frame(native):
+        if isinstance(native, Mapping):
+            return dict(columns)
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+    native = nw.to_native(native, pass_through=True)
+    library = nw.get_native_namespace(native)
+    if nw.dependencies.is_pandas_like_dataframe(native):
+        # By number first: given as names, tuples would become a pandas MultiIndex.
+        frame = library.DataFrame(dict(enumerate(columns.values())), index=native.index)
+        frame.columns = library.Index(list(columns), dtype=_pandas_dtype(columns), tupleize_cols=False)
+        return frame
+    named = {str(label): column for label, column in columns.items()}
+    if len(named) < len(columns):
+        raise SchemaError(
+            f"the labels {shown(list(columns))} are not distinct as column names; use a pandas frame, "
+            "or predict row by row"
+        )
+    if not named:
+        return nw.from_native(native, eager_only=True).select([]).to_native()
+    return nw.from_dict(named, backend=library).to_native()
+
+
+def like_series(native: Native, values: Sequence[Value | None], name: Hashable = None) -> Native:
+    """Values as a series of the same library as a frame or series, with its index if it has one.
+
+    Each value keeps its type, in a column of Python objects where no other dtype holds them all. For what has
+    no series (a list of dicts, a mapping, an array) the values come back as a list.
+
+    Raises
+    ------
+    SchemaError
+        If the library has no series for values like these.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> like_series(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), [True, False], "spam")
+    x     True
+    y    False
+    Name: spam, dtype: bool
+    """
+    if not (is_frame(native) or isinstance(native, nw.Series) or nw.dependencies.is_into_series(native)):
+        return list(values)
+    native = nw.to_native(native, pass_through=True)
+    library = nw.get_native_namespace(native)
+    if hasattr(native, "index") and hasattr(library, "Index"):
+        return library.Series(list(values), index=native.index, name=name, dtype=_pandas_dtype(values))
+    column = "" if name is None else str(name)
+    types = set(map(type, values)) - {type(None)}
+    try:
+        if (
+            len(types) > 1
+            or tuple in types
+            or any(type(v) is int and not -(2**63) <= v < 2**63 for v in values)
+        ):
+            return nw.new_series(column, list(values), nw.Object(), backend=library).to_native()
+        return nw.new_series(column, list(values), backend=library).to_native()
+    except Exception as error:  # each library raises its own
+        raise SchemaError(
+            f"{library.__name__} has no series for values like {shown(list(values))}: {error}"
+        ) from error
+
+
+def _pandas_dtype(values: Iterable[Value | None]) -> type | None:
+    """Python objects where pandas would cast (1 and 2.5 to floats, None to NaN), else its own choice."""
+    types = set(map(type, values))
+    return None if len(types) == 1 and types <= {str, bool, int, float} else object
+
+
+def read_table(frame: Native) -> Table:
+    """The columns of any frame.
+
+    Raises
+    ------
+    SchemaError
+        If this is no frame, two columns have the same name, or columns differ in length.
+
+    Examples
+    --------
+    >>> read_table([{"a": 1}, {"b": "x"}])
+    Table(rows=2, columns={'a': [1, None], 'b': [None, 'x']})
+    """
+    if is_frame(frame):
+        return _frame_table(nw.to_native(frame, pass_through=True))
+    if isinstance(frame, Mapping):
+        return _mapping_table(frame)
+    if isinstance(frame, Sequence) and not isinstance(frame, (str, bytes)):
+        return _rows_table(frame)
+    hint = "; collect it first" if hasattr(frame, "collect") else ""
+    raise SchemaError(
+        "expected a data frame, a list of dicts or a mapping from names to sequences, "
+        f"got {type(frame).__name__}{hint}"
+    )
+
+
+def _frame_table(native: Native) -> Table:
+    if nw.dependencies.is_pandas_like_dataframe(native):
+        _refuse_duplicates(native.columns)
+        # By position, since narwhals looks columns up by strings only.
+        cells = (nw.from_native(native.iloc[:, i], series_only=True) for i in range(native.shape[1]))
+        return Table(len(native), dict(zip(native.columns, cells, strict=True)))
+    if nw.dependencies.is_pyarrow_table(native):
+        _refuse_duplicates(native.column_names)  # pyarrow allows them, narwhals would refuse without a name
+    frame = nw.from_native(native, eager_only=True)
+    return Table(len(frame), {name: frame.get_column(name) for name in frame.columns})
+
+
+def _refuse_duplicates(names: Iterable[Hashable]) -> None:
+    seen: set[Hashable] = set()
+    for name in names:
+        if name in seen:
+            raise SchemaError(f"two columns are named {shown(name)}; rename one")
+        seen.add(name)
+
+
+def _mapping_table(frame: Mapping[Hashable, Native]) -> Table:
+    columns: dict[Hashable, Cells] = {}
+    for name, cells in frame.items():
+        try:
+            columns[name] = labels_of(cells, "values")
+        except SchemaError as error:
+            raise SchemaError(f"column {shown(name)}: {error}; for a single row write [row]") from None
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise SchemaError(f"columns differ in length: {shown(lengths)}")
+    return Table(next(iter(lengths.values()), 0), columns)
+
+
+def _rows_table(rows: Sequence[Native]) -> Table:
+    names: dict[Hashable, None] = {}
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise SchemaError(f"row {number}: expected a dict, got {type(row).__name__}: {shown(row)}")
+        names.update(dict.fromkeys(row))
+    return Table(len(rows), {name: [row.get(name) for row in rows] for name in names})

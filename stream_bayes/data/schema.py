@@ -1,0 +1,301 @@
+"""What is known of the features and classes before the first event, and frames coded by it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal, NoReturn, Self, TypeAlias, cast
+
+from stream_bayes.core.values.values import (
+    JSONValue,
+    Value,
+    canonical_label,
+    shown,
+    tagged_many,
+    untagged_many,
+)
+from stream_bayes.data.columns import (
+    CodedColumns,
+    Codes,
+    ForeignRule,
+    code_columns,
+    code_labels,
+    refuse_foreign,
+    skip_foreign,
+)
+from stream_bayes.data.features import (
+    Nominal,
+    Numeric,
+    Spec,
+    Vocabulary,
+    checked_limit,
+    declared_values,
+    feature_from_json,
+    inferred_spec,
+    json_fields,
+    spec_of,
+    spec_to_json,
+)
+from stream_bayes.data.frame_columns import Cells, factorise
+from stream_bayes.data.frames import Native, Table, read_table
+from stream_bayes.errors import BadLabel, BadState, SchemaError, UnknownFeature
+
+__all__ = ["Nominal", "Numeric", "Schema"]  # what a schema is written with
+
+Unknown: TypeAlias = Literal["ignore", "refuse"]
+
+
+class Schema:
+    """The features, the classes, and what to do with features that are neither. Immutable.
+
+    Equal schemas have equal fingerprints and pickles, in every process.
+
+    Parameters
+    ----------
+    features
+        Each feature's `Nominal` or `Numeric`; a list or tuple is short for `Nominal(values)`. Order is kept.
+    classes
+        All classes, if they are known. Any other label is then refused.
+    target
+        The class variable's name, and that of the labels' column in a frame.
+    unknown
+        Whether features that are not declared are ignored or refused.
+
+    Raises
+    ------
+    SchemaError
+        If the declaration contradicts itself.
+
+    Examples
+    --------
+    >>> Schema({"colour": ["red", "green"], "size": Numeric()}, classes=["ripe", "raw"])
+    Schema({'colour': Nominal(('red', 'green')), 'size': Numeric()}, classes=('ripe', 'raw'))
+    """
+
+    features: Mapping[str, Spec]
+    classes: Vocabulary | None
+    target: str
+    unknown: Unknown
+
+    def __init__(
+        self,
+        features: Mapping[str, Spec | Sequence[Value]],
+        classes: Sequence[Value] | None = None,
+        target: str = "class",
+        unknown: Unknown = "ignore",
+    ) -> None:
+        if not isinstance(features, Mapping):
+            raise SchemaError(f"features: expected a mapping from names, got {type(features).__name__}")
+        if unknown not in ("ignore", "refuse"):
+            raise SchemaError(f"unknown: expected 'ignore' or 'refuse', got {shown(unknown)}")
+        specs = {_name("feature", name): spec_of(name, spec) for name, spec in features.items()}
+        target = _name("target", target)
+        if target in specs:
+            raise SchemaError(
+                f"{shown(target)} is the target's name and a feature's; give target another name"
+            )
+        labels = None if classes is None else declared_values("classes", classes, canonical_label)
+        # Written past __setattr__, which keeps everybody else out.
+        self.__dict__.update(
+            features=MappingProxyType(specs), classes=labels, target=target, unknown=str.__str__(unknown)
+        )
+
+    @classmethod
+    def infer(cls, frame: Native, target: str | None = None, max_values: int | None = None) -> Self:
+        """The schema that a frame's columns show.
+
+        Columns of str, bool, bytes, tuples or categories are nominal, with the values found in order of
+        appearance; int and float are numeric.
+
+        Parameters
+        ----------
+        frame
+            A data frame, a list of dicts, or a mapping from names to sequences.
+        target
+            The column of labels, whose values become the classes.
+        max_values
+            For each nominal feature; of more values found, the first so many are declared.
+
+        Raises
+        ------
+        SchemaError
+            If a column has values of both kinds, or none at all.
+
+        Examples
+        --------
+        >>> Schema.infer({"colour": ["red", "green"], "size": [1, 2.5], "y": [True, False]}, target="y")
+        Schema({'colour': Nominal(('red', 'green')), 'size': Numeric()}, classes=(True, False), target='y')
+        """
+        table = read_table(frame)
+        limit = None if max_values is None else checked_limit(max_values)
+        if target is None and "class" in table.columns:
+            raise SchemaError("column 'class' has the target's usual name; say target='class', or rename it")
+        classes = None
+        if target is not None:
+            labels = _column(table, target)
+            _, classes = factorise(labels, (), canonical_label, BadLabel)
+            if not classes:
+                raise SchemaError(f"column {shown(target)}, the target, holds no label")
+        features = {
+            _name("feature", name): inferred_spec(name, cells, limit)
+            for name, cells in table.columns.items()
+            if target is None or name != target
+        }
+        return cls(features, classes, "class" if target is None else target)
+
+    def encode(self, frame: Native, target: str | None = None) -> CodedColumns:
+        """A frame's declared columns as codes, for learning.
+
+        Parameters
+        ----------
+        frame
+            A data frame, a list of dicts, or a mapping from names to sequences.
+        target
+            The column of labels; if not given, the schema's target where the frame has such a column.
+
+        Raises
+        ------
+        BadValue, BadLabel
+            If a value or label is not allowed; it names the column and the row, counted from 0.
+        UnknownFeature
+            If the frame has other columns and the schema refuses them.
+        SchemaError
+            If this is no frame, or it lacks the target asked for.
+
+        Examples
+        --------
+        >>> batch = Schema({"colour": Nominal()}).encode({"colour": ["red", None], "class": [True, False]})
+        >>> batch.codes.tolist(), batch.vocabularies, batch.label_values()
+        ([[0], [-1]], (('red',),), [True, False])
+        """
+        table = read_table(frame)
+        labels, classes = None, self.classes or ()
+        if target is not None and target in self.features:
+            raise SchemaError(f"{shown(target)} is a feature; it cannot be the target too")
+        label_name = self.target if target is None else target
+        if target is not None or label_name in table.columns:
+            labels, classes = code_labels(_column(table, label_name), self.classes)
+        return self._coded(table, label_name, refuse_foreign, labels, classes)
+
+    def lookup(self, frame: Native) -> CodedColumns:
+        """A frame's declared columns as codes, for predicting: as `encode`, but nothing foreign is refused.
+
+        A value outside a closed feature counts as missing, and labels are not read.
+
+        Examples
+        --------
+        >>> schema = Schema({"colour": Nominal(["red"], closed=True)})
+        >>> schema.lookup([{"colour": "blue"}, {"colour": "red"}]).codes.tolist()
+        [[-1], [0]]
+        """
+        return self._coded(read_table(frame), self.target, skip_foreign, None, self.classes or ())
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """The schema as JSON, from which `from_json` makes an equal one.
+
+        Examples
+        --------
+        >>> Schema({"size": Numeric()}).to_json()
+        {'features': [['size', {'kind': 'numeric'}]], 'classes': None, 'target': 'class', 'unknown': 'ignore'}
+        """
+        return {
+            "features": [[name, spec_to_json(spec)] for name, spec in self.features.items()],
+            "classes": None if self.classes is None else tagged_many(self.classes),
+            "target": self.target,
+            "unknown": self.unknown,
+        }
+
+    @classmethod
+    def from_json(cls, saved: object) -> Self:
+        """The schema that `to_json` wrote.
+
+        Raises
+        ------
+        BadState
+            For anything else.
+
+        Examples
+        --------
+        >>> Schema.from_json(Schema({"size": Numeric()}).to_json())
+        Schema({'size': Numeric()})
+        """
+        features, classes, target, unknown = json_fields(saved, "features", "classes", "target", "unknown")
+        if type(features) is not list:
+            raise BadState(f"a saved schema: expected a list of features, got {shown(features)}")
+        pairs = [feature_from_json(feature) for feature in features]
+        if len(dict(pairs)) < len(pairs):
+            raise BadState("a saved schema: two features have the same name")
+        labels = None if classes is None else untagged_many(classes)
+        try:
+            # The constructor checks the types of both names.
+            return cls(dict(pairs), labels, cast("str", target), cast("Unknown", unknown))
+        except SchemaError as error:
+            raise BadState(f"a saved schema: {error}") from None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON, in hexadecimal: the same in every process, for equal schemas only."""
+        return hashlib.sha256(self._text.encode("ascii")).hexdigest()
+
+    @cached_property
+    def _text(self) -> str:
+        return json.dumps(self.to_json(), separators=(",", ":"), ensure_ascii=True)
+
+    def _coded(
+        self, table: Table, target: str, foreign: ForeignRule, labels: Codes | None, classes: Vocabulary
+    ) -> CodedColumns:
+        if self.unknown == "refuse":
+            for name in table.columns:
+                if name != target and name not in self.features:
+                    raise UnknownFeature(f"the schema does not declare the feature {shown(name)}")
+        return code_columns(table, self.features, foreign, labels, classes)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Schema is immutable; make another one to change {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Schema is immutable; {name!r} stays")
+
+    def __eq__(self, other: object) -> bool:
+        return self._text == other._text if isinstance(other, Schema) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __repr__(self) -> str:
+        parts = [repr(dict(self.features))]
+        parts += [] if self.classes is None else [f"classes={self.classes!r}"]
+        parts += [] if self.target == "class" else [f"target={self.target!r}"]
+        parts += [] if self.unknown == "ignore" else [f"unknown={self.unknown!r}"]
+        return f"Schema({', '.join(parts)})"
+
+    def __reduce__(self) -> tuple[Callable[[str], Schema], tuple[str]]:
+        # As one string: pickle's bytes for a tree of strings depend on which of them are the same object.
+        return _from_text, (self._text,)
+
+    def __copy__(self) -> Schema:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Schema:
+        return self
+
+
+def _from_text(text: str) -> Schema:
+    return Schema.from_json(json.loads(text))
+
+
+def _name(what: str, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"{what}: expected a non-empty str as its name, got {shown(name)}; rename it")
+    return str.__str__(name)
+
+
+def _column(table: Table, target: str) -> Cells:
+    if target not in table.columns:
+        raise SchemaError(
+            f"the frame has no column {shown(target)} for the target, only {shown([*table.columns])}"
+        )
+    return table.columns[target]

@@ -1,0 +1,227 @@
+"""What became of each drift: when it was noticed, what it was, what was tried and what came of it.
+
+An entry is a dict; every one has all of these keys, None where there is nothing to say:
+
+    what       "warning"     a detector warns; a shadow model begins to learn
+               "drift"       answers have become worse; candidates are made
+               "unfinished"  a search spent its budget; what it was for is not tried
+               "searched"    the candidates are there, and their trial begins
+               "adopted"     a candidate has taken over
+               "refused"     no candidate was better; the present model stays
+    number     0, 1, 2, ...: the entries that were ever made
+    event      how many events had been learned then
+    time       the stream's time at that event, in seconds; None where the stream gives none
+    source, partition, position   of the record that the event came from; None outside the engine
+    signal     "log-loss", "error" or "family"
+    detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, how
+               many events it had been fed, the numbers it goes by, and with the signal "family" those whose detectors
+               noticed something, by name
+    since      the first event after the change
+    candidate  what it is about: "refit", "search", "both", "more", "fewer", or "retired 3", the model that answered
+               as generation 3
+    structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not,
+               and the other way; of a LiveChoice what any of its readings has, and "members": {"tan": {"added": ...,
+               "removed": ...}, ...}, the same of each reading that has a structure
+    score      {"before": 0.31, "after": 1.2}: of a drift the mean error or log-loss, or that of the family that
+               became worst, before and after the change; of a trial the mean log-loss of the present model and of the
+               candidate
+    events     of a trial how many events it took; of a search how many it read
+    why        of what was refused or unfinished
+
+All of this follows from the events alone. How long something took by the clock on the wall does not, and stands apart:
+`DriftLog.seconds`, by number of entry, for those who give the log a `timer`. In JSON lines it is an entry's last key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from stream_bayes.core.values.values import name_order
+
+__all__ = ["KEYS", "KINDS", "DriftLog", "change_between", "difference", "edge_name", "edges_of"]
+
+KINDS = ("warning", "drift", "unfinished", "searched", "adopted", "refused")
+KEYS = (
+    "what",
+    "number",
+    "event",
+    "time",
+    "source",
+    "partition",
+    "position",
+    "signal",
+    "detector",
+    "since",
+    "candidate",
+    "structure",
+    "score",
+    "events",
+    "why",
+)
+MOST_ENTRIES = 1000
+
+
+class DriftLog:
+    """Entries, the newest last; past a thousand the oldest go.
+
+    Parameters
+    ----------
+    entries
+        Those it begins with.
+    counts
+        How many of each kind there have been, with those that went; None: there were no others.
+    seconds
+        How long the work behind an entry took, by its number.
+
+    Attributes
+    ----------
+    timer
+        A clock in seconds, as `time.perf_counter`, for whoever wants to know `seconds`; None: nothing is timed.
+
+    Examples
+    --------
+    >>> log = DriftLog()
+    >>> log.add("drift", 120, signal="error", since=80)
+    >>> log.entries[0]["event"], log.entries[0]["candidate"], log.counts
+    (120, None, {'drift': 1})
+    >>> print(log.json_lines()[:44])
+    {"what": "drift", "number": 0, "event": 120,
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[Mapping[str, Any]] = (),
+        counts: Mapping[str, int] | None = None,
+        seconds: Mapping[int, float] | None = None,
+    ) -> None:
+        self.entries: list[dict[str, Any]] = [dict(entry) for entry in entries]
+        kinds = Counter(entry["what"] for entry in self.entries)
+        self.counts: dict[str, int] = dict(kinds if counts is None else counts)
+        self.seconds: dict[int, float] = dict(seconds or {})
+        self.timer: Callable[[], float] | None = None
+
+    @property
+    def added(self) -> int:
+        """How many entries there have been."""
+        return sum(self.counts.values())
+
+    def add(self, what: str, event: int, *, seconds: float | None = None, **told: Any) -> None:
+        """Note what happened, and after which event."""
+        number = self.added
+        self.entries.append(dict.fromkeys(KEYS) | {"what": what, "number": number, "event": event, **told})
+        self.counts[what] = self.counts.get(what, 0) + 1
+        if seconds is not None:
+            self.seconds[number] = seconds
+        for gone in self.entries[:-MOST_ENTRIES]:
+            self.seconds.pop(gone["number"], None)
+        del self.entries[:-MOST_ENTRIES]
+
+    def newest(self, number: int) -> list[dict[str, Any]]:
+        """The last so many entries, to be read or told more of.
+
+        Examples
+        --------
+        >>> log = DriftLog()
+        >>> log.add("drift", 120)
+        >>> for entry in log.newest(1):
+        ...     entry["time"] = 12.5
+        >>> log.entries[0]["time"]
+        12.5
+        """
+        return self.entries[len(self.entries) - min(number, len(self.entries)) :]
+
+    def json_lines(self) -> str:
+        """An object a line."""
+        return "\n".join(json.dumps(self._with_seconds(entry)) for entry in self.entries)
+
+    def _with_seconds(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        number = entry["number"]
+        return {**entry, "seconds": self.seconds[number]} if number in self.seconds else dict(entry)
+
+
+def edges_of(model: Any) -> list[list[str]]:
+    """The edges of a learner's structure, as [parent, child] by name: those between features that it has derived or was
+    given; none if it has no such thing.
+
+    Examples
+    --------
+    >>> from stream_bayes import SPODE
+    >>> model = SPODE("season")
+    >>> model.learn_one({"season": "autumn", "wind": "west", "sky": "grey"}, "rain")
+    >>> edges_of(model)
+    [['season', 'sky'], ['season', 'wind']]
+    """
+    model = _within(model)
+    structure = getattr(model, "structure", None)
+    if structure is not None:
+        return [[edge_name(parent), edge_name(child)] for parent, child in structure.edges]
+    each = getattr(model, "structures_", None)
+    if each is not None:  # a choice of several
+        every = [edge for parents in each.values() for edge in _edges(parents)]
+        return [edge for place, edge in enumerate(every) if edge not in every[:place]]
+    parents: Mapping[Any, Any] = getattr(model, "parents_", {})
+    above_all = getattr(model, "parent_", None)
+    if above_all is not None:
+        features = [feature.name for feature in model._store.encoder.nominal]
+        parents = {name: above_all for name in features if name != above_all}
+    return _edges(parents)
+
+
+def _edges(parents: Mapping[Any, Any]) -> list[list[str]]:
+    """The edges that each child's parents, or its only one, make."""
+    edges = []
+    for child in sorted(parents, key=name_order):
+        above = parents[child]
+        several = isinstance(above, tuple) and above not in parents  # a name may be a tuple too
+        edges += [
+            [edge_name(one), edge_name(child)] for one in (above if several else (above,)) if one is not None
+        ]
+    return edges
+
+
+def change_between(before: Any, after: Any) -> dict[str, Any]:
+    """What an entry says of the structures of two learners of a kind.
+
+    Examples
+    --------
+    >>> from stream_bayes import BayesNetClassifier
+    >>> change_between(BayesNetClassifier({"a": [], "class": ["a"]}), BayesNetClassifier({"a": ["class"], "class": []}))
+    {'added': [['class', 'a']], 'removed': [['a', 'class']]}
+    """
+    told: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
+    of_each = [
+        {name: _edges(parents) for name, parents in getattr(_within(model), "structures_", {}).items()}
+        for model in (before, after)
+    ]
+    if of_each[1]:
+        told["members"] = {
+            name: difference(of_each[0].get(name, []), edges) for name, edges in of_each[1].items()
+        }
+    return told
+
+
+def _within(model: Any) -> Any:
+    """The learner within a window, or the one that has none."""
+    return getattr(model, "learner", model)
+
+
+def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:
+    """Edges that one structure has and the other has not.
+
+    Examples
+    --------
+    >>> difference([["a", "b"]], [["a", "b"], ["b", "c"]])
+    {'added': [['b', 'c']], 'removed': []}
+    """
+    return {
+        "added": [edge for edge in after if edge not in before],
+        "removed": [edge for edge in before if edge not in after],
+    }
+
+
+def edge_name(name: Any) -> str:
+    """What a feature is called in a log."""
+    return name if isinstance(name, str) else repr(name)

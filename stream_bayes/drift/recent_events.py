@@ -1,0 +1,209 @@
+"""The newest events that a model has learned, as codes, with how it did: what candidates are taught from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts.window import Window
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.drift.families import Coded
+from stream_bayes.errors import BadState, NotLearned
+from stream_bayes.learners.classifier.base import BayesClassifier
+
+__all__ = ["Events", "RecentEvents", "teach"]
+
+MOST_FORGOTTEN = 500  # events, some microseconds each
+Events = Mapping[str, NDArray[Any]]  # the arrays of a window, which nobody changes
+
+
+class RecentEvents:
+    """The newest events by the codes of the model that learned them, and the signal that each gave.
+
+    Parameters
+    ----------
+    model
+        Whose codes they are.
+    size
+        How many events are kept.
+    """
+
+    def __init__(self, model: BayesClassifier, size: int) -> None:
+        self._begin(model, size)
+
+    def _begin(self, model: BayesClassifier, size: int) -> None:
+        self._model = model
+        self._encoder: Any = model._store.encoder
+        self._window = Window(self._encoder, size)
+        self._signals: deque[float] = deque(maxlen=size)
+        # Looked up once: these are called for every event.
+        self._push, self._append = self._window.ring.push, self._signals.append
+        self._features = -1
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._window.make_room()
+        self._features = len(self._encoder.features)
+
+    def __len__(self) -> int:
+        return len(self._window)
+
+    @property
+    def newest(self) -> int:
+        """When the newest event was learned; 0 where there is none."""
+        return self._window.clock_of(len(self) - 1) if len(self) else 0
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the columns and signals."""
+        return self._window.memory_bytes + 8 * self._window.size
+
+    def push(self, row: Row, clock: int, signal: float) -> None:
+        """Keep an event that was just learned."""
+        if len(self._encoder.features) != self._features:
+            self._make_room()
+        self._push(row, clock)
+        self._append(signal)
+
+    def signals(self, after: int = 0) -> NDArray[np.float64]:
+        """The signal of each event after a time, the oldest first."""
+        first = bisect_right(range(len(self)), after, key=self._window.clock_of) if after else 0
+        return np.array(self._signals)[first:]
+
+    def newest_codes(self, number: int) -> Coded:
+        """The newest events, numbers as the bins of now."""
+        ring, bins = self._window.ring, self._encoder.bins
+        number = min(number, len(self))
+        places = (int(ring.next) - number + np.arange(number)) % self._window.size
+        columns = np.asarray(ring.code_column)
+        codes, coded = np.full((len(columns), number), -1, np.int64), columns >= 0
+        codes[coded] = np.asarray(ring.codes)[columns[coded, None], places]  # numbers alone have no codes
+        if bins is not None:
+            for slot, column in enumerate(np.asarray(ring.number_column).tolist()):
+                if column >= 0 and slot in bins.cuts:
+                    numbers = np.asarray(ring.numbers)[column, places]
+                    binned = np.searchsorted(np.array(bins.cuts[slot]), numbers, side="right")
+                    codes[slot] = np.where(np.isnan(numbers), -1, binned)
+        labels = np.asarray(ring.label)[places].astype(np.int64)
+        return Coded(codes, labels, np.asarray(ring.weight)[places])
+
+    def since(self, clock: int) -> Events:
+        """A copy of the events from a time on."""
+        arrays = self._window.arrays()
+        first = int(np.searchsorted(arrays["window_clocks"], clock))
+        return {name: np.ascontiguousarray(array[..., first:]) for name, array in arrays.items()}
+
+    def catch_up(self, models: Sequence[BayesClassifier], after: int, most: int) -> int:
+        """Let models that know all names learn the first so many events after a time; the time of the last of them."""
+        window, row = self._window, Row()
+        first = bisect_right(range(len(window)), after, key=window.clock_of)
+        for index in range(first, min(first + most, len(window))):
+            for model in models:
+                learn_rows(model, [_as_of(window, index, row, model)])
+            after = window.clock_of(index)
+        return after
+
+    def model_before(self, since: int) -> BayesClassifier:
+        """The model without the events kept that it learned from a time on; as it is where these cannot be taken back,
+        or are so many that the stream would have to wait.
+
+        What fades is left to fade: it has forgotten a share of what was before, too.
+        """
+        window, row = self._window, Row()
+        if self._model.half_life is not None or self.newest - since >= MOST_FORGOTTEN:
+            return self._model
+        twin = self._model._twin()
+        try:
+            for index in reversed(range(len(window))):
+                if window.clock_of(index) < since:
+                    break
+                twin._store.forget(_as_of(window, index, row, twin))
+        except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
+            return self._model
+        twin.research()
+        return twin
+
+    def move(self, model: BayesClassifier, since: int) -> None:
+        """Go on with another model's codes, which are the same, and without what is older than a time."""
+        self._model = model
+        self._encoder = self._window.encoder = model._store.encoder
+        while len(self) and self._window.clock_of(0) < since:
+            self._window.drop_oldest()
+            self._signals.popleft()
+        self._make_room()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": self._model, "size": self._window.size, "arrays": self.arrays()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._begin(state["model"], state["size"])
+        self.load(state["arrays"], state["arrays"]["signals"])
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything kept."""
+        return self._window.arrays() | {"signals": self.signals()}
+
+    def load(self, events: Events, signals: Any) -> None:
+        """Fill with events; what does not fit is refused."""
+        clocks = events["window_clocks"]
+        self._window.load(padded(events, self._window), int(clocks[-1]) if len(clocks) else 0)
+        known = np.asarray(signals, np.float64)
+        if known.shape != (len(self),) or not ((known >= 0.0) & (known <= 1.0)).all():
+            raise BadState(
+                "the state does not fit: there is not a signal between 0 and 1 for each event kept"
+            )
+        self._signals.extend(known.tolist())
+        self._make_room()
+
+
+def teach(model: BayesClassifier, events: Events) -> None:
+    """Let a model that knows the names of some events learn them in their order."""
+    clocks = events["window_clocks"]
+    if len(clocks):
+        window = Window(model._store.encoder, len(clocks))
+        window.load(padded(events, window), int(clocks[-1]))
+        learn_rows(model, (row for row, _ in window.rows()))
+
+
+def learn_rows(model: BayesClassifier, rows: Iterable[Row]) -> None:
+    """Learn rows, whose codes the model's store knows."""
+    store, reading = model._store, model._reading
+    bounded = store.memory_budget is not None
+    for row in rows:
+        if bounded or not row.whole:
+            store.make_room_for(1, row.whole)
+        reading.learn(row)
+
+
+def _as_of(window: Window, index: int, row: Row, model: BayesClassifier) -> Row:
+    """An event with its numbers in a model's own bins."""
+    window.row(index, row)
+    bins: Any = model._store.encoder.bins
+    if row.numbers and bins is not None:
+        window.ring.load(index, row)
+        bins.resolve(row)
+    return row
+
+
+def padded(events: Events, window: Window) -> Events:
+    """Events with a column for every feature of a window: they lack what was met after them."""
+    window.make_room()
+    wide = {
+        "window_codes": int(np.max(window.ring.code_column, initial=-1)) + 1,
+        "window_numbers": int(np.max(window.ring.number_column, initial=-1)) + 1,
+    }
+    full = dict(events)
+    for name, columns in wide.items():
+        array = events[name]
+        missing = np.full(
+            (max(columns - len(array), 0), array.shape[1]), -1 if array.dtype == np.int32 else np.nan
+        )
+        full[name] = np.ascontiguousarray(np.concatenate([array, missing.astype(array.dtype)]))
+    return full

@@ -1,0 +1,103 @@
+"""Checks of constructor arguments: what is wrong is said when a learner is made, not at its thousandth event.
+
+What is said of features that a learner's arguments name, and that do not come.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+
+from stream_bayes.by_name import closest
+from stream_bayes.core.values.values import Value, canonical, canonical_label
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, NeverMet, SchemaError
+
+__all__ = [
+    "check_choice",
+    "check_class_prior",
+    "check_count",
+    "check_name",
+    "check_number",
+    "declared_classes",
+    "warn_of_absent",
+]
+
+
+def check_number(name: str, value: object, *, least: float = 0.0, above: bool = False) -> None:
+    """A finite number of at least `least`, or above it."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value < least or (above and value == least):  # type: ignore[operator]  # good: it is a number
+        raise BadValue(
+            f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}, not {value!r}"
+        )
+
+
+def check_count(name: str, value: object) -> None:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadValue(f"{name} must be a whole number of at least 1, not {value!r}")
+
+
+def check_name(argument: str, name: object) -> None:
+    """A feature's name, or None."""
+    if name is not None:
+        try:
+            canonical(name)
+        except BadValue as error:
+            raise BadValue(f"{argument} must be a feature's name or None: {error}") from None
+
+
+def check_choice(name: str, value: object, choices: Sequence[Hashable]) -> None:
+    """One of a few words."""
+    if not any(value == choice and type(value) is type(choice) for choice in choices):
+        raise BadValue(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def check_class_prior(value: object) -> None:
+    """`"counted"`, `"uniform"`, or `{label: p}` with probabilities that sum to 1."""
+    if not isinstance(value, Mapping):
+        if value not in ("counted", "uniform"):
+            raise BadValue(
+                f"class_prior must be 'counted', 'uniform' or {{label: probability}}, not {value!r}"
+            )
+        return
+    for label, p in value.items():
+        canonical_label(label)
+        check_number(f"class_prior[{label!r}]", p)
+    if not math.isclose(sum(value.values()), 1.0, rel_tol=1e-9):
+        raise BadValue(f"the probabilities of class_prior must sum to 1, not {sum(value.values())!r}")
+
+
+def declared_classes(schema: Schema | None, class_prior: object) -> tuple[object, ...] | None:
+    """The classes that the schema or the given prior declares; both must name the same."""
+    given = tuple(class_prior) if isinstance(class_prior, Mapping) else None
+    declared = None if schema is None else schema.classes
+    if given is not None and declared is not None and set(given) != set(declared):
+        raise SchemaError(f"class_prior names the classes {given!r}, the schema {declared!r}")
+    return given if declared is None else declared
+
+
+def warn_of_absent(what: str, absent: Sequence[Value], events: int, known: Sequence[Value]) -> None:
+    """Warn of each name that no feature has had.
+
+    Parameters
+    ----------
+    what
+        What they are to be, as in a sentence.
+    absent
+        The names.
+    events
+        How many events there were.
+    known
+        The features that came.
+    """
+    there = [str(name) for name in known]
+    for name in absent:
+        warnings.warn(
+            f"{what} {name!r} has not come in {events:,} events, and is left out until it does"
+            f"{closest(str(name), there)} There are {', '.join(there)}",
+            NeverMet,
+            stacklevel=2,
+        )

@@ -1,0 +1,383 @@
+"""Many events at once: frames, coded columns and lists of dicts, encoded for a learner's store.
+
+Whatever the rows come as, the outcome is one `Batch` in the codes of the store, so that learning and predicting
+many rows is the loop over `Batch` that the kernels have, and equals learning and predicting them one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._features import RowEncoder, read_weight
+from stream_bayes.core.encoding._rows import Batch
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values.inputs import check_declared, check_named, feature_name
+from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
+from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.frame_columns import factorise, numbers, python_values, value_types
+from stream_bayes.data.frames import Native, is_frame, labels_of, read_table
+from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
+
+__all__ = ["check_batch", "encode_batch", "row_count", "row_weights"]
+
+Codes = NDArray[np.int32]
+NominalColumn = tuple[Any, Codes, Sequence[Value]]
+NumericColumn = tuple[Any, NDArray[np.float64]]
+
+
+def row_count(xs: Native) -> int:
+    """How many rows there are."""
+    if is_frame(xs):
+        return int(xs.shape[0])
+    if isinstance(xs, CodedColumns) or (isinstance(xs, Sequence) and not isinstance(xs, (str, bytes))):
+        return len(xs)
+    return read_table(xs).rows
+
+
+def encode_batch(
+    store: CountStore, xs: Native, ys: Native = None, ws: Native = None, *, learning: bool
+) -> Batch:
+    """Rows of any kind in the codes of the store.
+
+    Learning creates codes and makes room for them; where anything is refused, nothing has changed, and the error
+    names the row.
+    """
+    with _all_or_nothing(store):
+        batch = _encoded(store, xs, ys, ws, learning)
+        if learning:
+            store.make_room_for(batch.rows, _is_whole(batch))
+        return batch
+
+
+def check_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> None:
+    """Refuse the rows that `encode_batch` would for learning; nothing has changed."""
+    try:
+        _encoded(store, xs, ys, ws, True)
+    finally:
+        store.encoder.rollback()
+
+
+def _encoded(store: CountStore, xs: Native, ys: Native, ws: Native, learning: bool) -> Batch:
+    if isinstance(xs, (list, tuple)):
+        return _from_dicts(store, xs, ys, ws, learning)
+    rows = row_count(xs)
+    weights = row_weights(ws, rows)
+    naming = weights > 0 if learning else np.zeros(rows, bool)  # a sample without weight names nothing
+    labels = _labels(store, xs, ys, naming) if learning else None
+    if isinstance(store.encoder, RowEncoder):
+        batch = _rows(store.encoder, *_columns(store.encoder, xs), naming, learning)
+    else:
+        batch = _bags(store.encoder, xs, naming, learning)
+    if labels is not None:
+        batch.label, batch.weight = labels, weights
+    return batch
+
+
+@contextmanager
+def _all_or_nothing(store: CountStore) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        store.encoder.rollback()
+        raise
+
+
+def _is_whole(batch: Batch) -> bool:
+    """Whether all weights, and all counts of words, are whole."""
+    weight = np.asarray(batch.weight)[: batch.rows]
+    amount = np.asarray(batch.amount)[: batch.entries]
+    if (weight != np.floor(weight)).any():
+        return False
+    return bool((amount == np.floor(amount)).all())
+
+
+def row_weights(ws: Native, rows: int) -> NDArray[np.float64]:
+    """A weight for each row: 1, the one given, or one each."""
+    if ws is None or isinstance(ws, (int, float, str, bytes, np.number)):
+        return np.full(rows, read_weight(1.0 if ws is None else ws))
+    weights = np.fromiter((read_weight(w) for w in labels_of(ws, "weights")), np.float64)
+    if len(weights) != rows:
+        raise SchemaError(f"{rows} rows, but {len(weights)} weights")
+    return weights
+
+
+def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, learning: bool) -> Batch:
+    likely = len(xs) * len(xs[0]) if xs and isinstance(xs[0], Mapping) else 0
+    batch, encoder = Batch(len(xs), likely, likely), store.encoder
+    if learning and ys is None:
+        raise BadLabel("a label is needed for each row")
+    try:
+        if learning:
+            labels, weights = labels_of(ys), row_weights(ws, len(xs)).tolist()
+            if len(labels) != len(xs):
+                raise SchemaError(f"{len(xs)} rows, but {len(labels)} labels")
+            encoder.encode_all(xs, labels, weights, batch)
+        else:
+            encoder.lookup_all(xs, batch)
+    except (BadValue, BadLabel, KindChanged) as error:
+        raise type(error)(f"row {encoder.failed}: {error}") from None
+    return batch
+
+
+def _labels(store: CountStore, xs: Native, ys: Native, naming: NDArray[np.bool_]) -> Codes:
+    """The code of each row's label."""
+    if ys is None:
+        if not isinstance(xs, CodedColumns) or xs.labels is None:
+            raise BadLabel("a label is needed for each row; pass y, or columns that were coded with a target")
+        codes, classes = xs.labels, xs.classes
+    else:
+        codes, classes = factorise(labels_of(ys), (), canonical_label, BadLabel)
+    if len(codes) != len(naming):
+        raise SchemaError(f"{len(naming)} rows, but {len(codes)} labels")
+    if (codes < 0).any():
+        raise BadLabel(f"row {int(np.argmax(codes < 0))}: a label is needed; leave out rows without one")
+    encoder = store.encoder
+    if encoder.labels.closed:
+        _refuse_undeclared("label", codes, classes, encoder.labels, BadLabel)
+    return _translated(codes, classes, encoder.labels, encoder.name_label, naming)
+
+
+def _translated(
+    codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, name: Any, naming: NDArray[np.bool_]
+) -> Codes:
+    """A column's codes as the store's; values new to it get codes in the order in which the rows bring them."""
+    known = [vocabulary.find(value) for value in values]
+    new = [code for code, found in enumerate(known) if found < 0]
+    if new and naming.any():
+        occurring, first = np.unique(codes[naming], return_index=True)
+        for code in occurring[np.argsort(first)].tolist():
+            if code >= 0 and known[code] < 0:
+                known[code] = name(values[code])
+    if new and vocabulary.other >= 0:
+        known = [vocabulary.lookup(value) for value in values]
+    translation = np.array([*known, -1], np.int32)  # the last is what -1, missing, picks
+    translation[translation < 0] = -1
+    return translation[codes]
+
+
+def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list[NumericColumn]]:
+    """The nominal and the numeric columns of coded columns or of a frame."""
+    if isinstance(xs, CodedColumns):
+        # Each column in one piece: it is gone through several times.
+        columns = np.ascontiguousarray(xs.codes.T)
+        nominal: list[NominalColumn] = list(zip(xs.names, columns, xs.vocabularies, strict=True))
+        return nominal, list(zip(xs.numeric_names, xs.numeric.T, strict=True))
+    nominal, numeric = [], []
+    for name, cells in read_table(xs).columns.items():
+        feature = encoder.features.get(name)
+        if feature is None and encoder.declared:
+            check_declared(name)
+            if encoder.refuse:
+                raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
+            continue
+        if feature is None and not encoder.is_met(name):
+            continue
+        measured = encoder.only == "numeric"
+        if feature is not None:
+            measured = feature.measured
+        elif not measured:
+            kinds = value_types(cells, name)
+            if not kinds:
+                continue  # all missing
+            measured = kinds <= {int, float}
+            if not measured and kinds & {int, float}:
+                raise KindChanged(
+                    f"column {shown(name)} holds both numbers and nominal values; declare it in a schema"
+                )
+        if measured:
+            numeric.append((name, numbers(cells, name)))
+        else:
+            codes, vocabulary = factorise(cells, (), partial(canonical, feature=name))
+            nominal.append((name, codes, vocabulary))
+    return nominal, numeric
+
+
+def _feature(encoder: RowEncoder, name: Any, numeric: bool, naming: bool) -> Any:
+    """The feature of a column, None where the learner does not know it and is not to."""
+    feature = encoder.features.get(name)
+    if feature is not None:
+        if bool(feature.measured) != numeric:
+            kinds = ("nominal", "numeric")
+            message = f"feature {shown(name)} is {kinds[bool(feature.measured)]}, the column {kinds[numeric]}"
+            raise BadValue(message) if encoder.declared else KindChanged(message)
+        return feature
+    if encoder.declared:
+        if encoder.refuse:
+            raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
+        return None
+    if not encoder.is_met(name):
+        return None
+    if encoder.only == "numeric" and not numeric:
+        raise BadValue(f"feature {shown(name)} is numeric, the column nominal")
+    return encoder.name_feature(feature_name(name), numeric) if naming else None
+
+
+def _rows(
+    encoder: RowEncoder,
+    nominal: list[NominalColumn],
+    numeric: list[NumericColumn],
+    naming: NDArray[np.bool_],
+    learning: bool,
+) -> Batch:
+    rows = len(naming)
+    slots, codes = [], []
+    for name, column, values in nominal:
+        named = name not in encoder.features and bool((column[naming] >= 0).any())
+        feature = _feature(encoder, name, False, named)
+        if feature is None:
+            continue
+        for value in values:
+            check_named("column", name, value, encoder.numbers_named)
+        if learning and feature.vocabulary.closed:
+            _refuse_undeclared(f"feature {shown(name)}:", column, values, feature.vocabulary, BadValue)
+        create = partial(_create, feature.vocabulary, encoder.created)
+        slots.append(feature.slot)
+        codes.append(_translated(column, values, feature.vocabulary, create, naming))
+    measured = [
+        (_feature(encoder, name, True, not np.isnan(column[naming]).all()), column)
+        for name, column in numeric
+    ]
+    measured = [(feature.slot, column) for feature, column in measured if feature is not None]
+    batch = Batch()
+    batch.rows = rows
+    batch.entry_end, batch.feature, batch.code = _laid_out(rows, slots, codes, np.int32, lambda m: m >= 0)
+    batch.number_end, batch.numeric_feature, batch.number = _laid_out(
+        rows,
+        [slot for slot, _ in measured],
+        [column for _, column in measured],
+        np.float64,
+        lambda m: ~np.isnan(m),
+    )
+    batch.entries, batch.numbers = len(batch.feature), len(batch.number)
+    batch.amount = np.ones(batch.entries)
+    batch.label, batch.weight = np.full(rows, -2, np.int32), np.ones(rows)
+    return batch
+
+
+def _create(vocabulary: Vocabulary, created: list[Any], value: Value) -> int:
+    before = len(vocabulary)
+    code: int = vocabulary.name(value)
+    if len(vocabulary) > before:
+        created.append(vocabulary)
+    return code
+
+
+def _refuse_undeclared(
+    what: str, codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, error: type[BadValue | BadLabel]
+) -> None:
+    foreign = np.array([value not in vocabulary for value in values] + [False])[codes]
+    if foreign.any():
+        row = int(np.argmax(foreign))
+        raise error(
+            f"row {row}: {what} {shown(values[codes[row]])} is not among the declared {vocabulary.values!r}"
+        )
+
+
+def _laid_out(
+    rows: int, slots: list[int], columns: list[Any], dtype: Any, present: Any
+) -> tuple[NDArray[np.longlong], Codes, NDArray[Any]]:
+    """Columns as rows laid end to end, missing cells left out, slots ascending within a row."""
+    order = np.argsort(np.array(slots, np.int32), kind="stable")
+    matrix = np.empty((len(slots), rows), dtype)
+    for place, column in enumerate(order):
+        matrix[place] = columns[column]
+    matrix = np.ascontiguousarray(matrix.T)
+    held = present(matrix)
+    ends = np.cumsum(held.sum(axis=1), dtype=np.longlong)
+    feature = np.tile(np.array(slots, np.int32)[order], (rows, 1))
+    if held.all():
+        return ends, feature.reshape(-1), matrix.reshape(-1)
+    return ends, feature[held], matrix[held]
+
+
+def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -> Batch:
+    """A frame with a column a token, as bags: what is 0 or missing is not there."""
+    rows = len(naming)
+    zero_too = encoder.binary and encoder.threshold < 0  # then a word whose count is 0 is there
+    sparse = _is_sparse(xs) and not zero_too
+    names, row_of, column_of, counts = _sparse(xs) if sparse else _dense(xs, rows, zero_too)
+    if encoder.binary:
+        kept = counts > encoder.threshold
+    else:
+        kept = (counts != 0) & ~np.isnan(counts)
+        bad = kept & ~((counts > 0) & (counts <= 2.0**53))
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise BadValue(
+                f"row {int(row_of[first])}: token {shown(names[column_of[first]])}: a count must be finite and at "
+                f"least 0, and at most 2**53, not {counts[first]}"
+            )
+    codes = np.full(len(names), -2, np.int32)
+    row_of, column_of, counts = row_of[kept], column_of[kept], counts[kept]
+    named = set(column_of[naming[row_of]].tolist())
+    for column in dict.fromkeys(column_of.tolist()):
+        code = encoder.tokens.lookup(names[column])
+        codes[column] = encoder.meet_token(names[column], learning and column in named) if code < 0 else code
+    known = codes[column_of] >= 0
+    row_of, code, counts = row_of[known], codes[column_of][known], counts[known]
+    if encoder.tokens.other >= 0:
+        row_of, code, counts = _together(row_of, code, counts, code == encoder.tokens.other)
+    batch = Batch()
+    batch.rows = rows
+    batch.entry_end = np.cumsum(np.bincount(row_of, minlength=rows), dtype=np.longlong)
+    batch.number_end = np.zeros(rows, np.longlong)
+    batch.code = code
+    batch.entries = len(batch.code)
+    batch.feature = np.zeros(batch.entries, np.int32)
+    batch.amount = np.ones(batch.entries) if encoder.binary else counts
+    batch.label, batch.weight = np.full(rows, -2, np.int32), np.ones(rows)
+    return batch
+
+
+def _together(row_of: Any, code: Any, counts: Any, shared: Any) -> tuple[Any, Any, Any]:
+    """The words of a row that share a code as one entry, the first, with their counts added up."""
+    totals = np.bincount(row_of[shared], weights=counts[shared])
+    _, at = np.unique(row_of[shared], return_index=True)
+    first = np.flatnonzero(shared)[at]
+    counts = counts.copy()
+    counts[first] = totals[row_of[first]]
+    kept = ~shared
+    kept[first] = True
+    return row_of[kept], code[kept], counts[kept]
+
+
+def _is_sparse(xs: Native) -> bool:
+    """Whether this is a pandas frame of sparse columns, which River's vectorisers make."""
+    return hasattr(xs, "sparse")
+
+
+def _sparse(xs: Native) -> tuple[list[Any], Any, Any, Any]:
+    matrix = xs.sparse.to_coo().tocsr()
+    matrix.sort_indices()
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return list(xs.columns), row_of, matrix.indices, matrix.data.astype(np.float64)
+
+
+def _dense(xs: Native, rows: int, zero_too: bool) -> tuple[list[Any], Any, Any, Any]:
+    if isinstance(xs, CodedColumns):
+        if xs.names:
+            raise BadValue(f"a bag of words has counts, but column {shown(xs.names[0])} is nominal")
+        names: list[Any] = list(xs.numeric_names)
+        matrix = xs.numeric
+    else:
+        columns = read_table(xs).columns
+        names = [*columns]
+        matrix = np.empty((rows, len(names)))
+        for place, (name, cells) in enumerate(columns.items()):
+            matrix[:, place] = _counts(cells, name)
+    row_of, column_of = np.nonzero(~np.isnan(matrix) if zero_too else matrix)
+    return names, row_of, column_of, matrix[row_of, column_of]
+
+
+def _counts(cells: Native, name: Any) -> NDArray[np.float64]:
+    """A column of counts; True counts as 1."""
+    if value_types(cells, name) == {bool}:
+        return np.array([np.nan if value is None else float(bool(value)) for value in python_values(cells)])
+    return numbers(cells, name)

@@ -1,0 +1,70 @@
+"""Test-then-train over the samples of a stream, as many at a time as come.
+
+Many samples for learners of which each sample decides what becomes of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from stream_bayes.core.readings._reading import AnswerTable
+from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.batches import check_batch, row_weights
+
+__all__ = ["samples_of", "take_samples"]
+
+
+def take_samples(
+    learner: BayesClassifier, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]
+) -> tuple[AnswerTable, StreamBayesError | None]:
+    """Answer and learn samples as `predict_learn_one` would, one after the other, up to one that is refused.
+
+    Parameters
+    ----------
+    learner
+        What answers and learns.
+    xs, ys, ws
+        The features, label and weight of each; a sample without label, None, is answered and not learned.
+
+    Returns
+    -------
+    The answers to those that were taken, and why the next one was refused; None if all were taken.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> answers, refused = take_samples(NaiveBayes(), [{"sky": "grey"}] * 3, ["rain", "rain", 1j], [1.0] * 3)
+    >>> answers.by_name(["rain"]), type(refused).__name__
+    ([{}, {'rain': 1.0}], 'BadLabel')
+    """
+    store = learner._store
+    answers = AnswerTable(len(xs), store.tables.labels)
+    try:
+        answers.take(store, learner._reading, xs, ys, ws)
+    except StreamBayesError as error:
+        return answers, error
+    return answers, None
+
+
+def samples_of(
+    learner: BayesClassifier, xs: Native, ys: Native, ws: Native
+) -> Iterator[tuple[Any, Any, float]]:
+    """Each row as a sample, in order, once none is found that a learner would refuse.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> list(samples_of(NaiveBayes(), [{"sky": "grey"}, {"sky": "blue"}], ["rain", "sun"], None))
+    [({'sky': 'grey'}, 'rain', 1.0), ({'sky': 'blue'}, 'sun', 1.0)]
+    """
+    check_batch(learner._store, xs, ys, ws)
+    if isinstance(xs, CodedColumns):
+        rows: Any = xs.to_dicts()
+    else:
+        rows = iter_dicts(xs) if is_frame(xs) else xs
+    labels = xs.label_values() if ys is None and isinstance(xs, CodedColumns) else labels_of(ys)
+    return zip(rows, labels, row_weights(ws, len(labels)).tolist(), strict=True)

@@ -1,0 +1,294 @@
+"""A learner's state as JSON text and arrays, with a checksum: what `state`, `from_state` and pickle share.
+
+What is done with all that a learner is: merging, saving, loading, pickling.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from river import base
+
+from stream_bayes.core.counts.store import CountStore, StoreContent
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.core.values.values import tagged, untagged
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadState, CannotMerge, StreamBayesError
+
+__all__ = [
+    "FORMAT",
+    "Content",
+    "Keeping",
+    "checksum",
+    "loaded_parameter",
+    "may_be_within",
+    "saved_parameter",
+    "text_of",
+    "verified",
+]
+
+FORMAT = 1
+
+_KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "checksum"}
+
+
+class Content(NamedTuple):
+    """Everything a learner held at one moment. Its state can be written while the learner goes on."""
+
+    learner: str
+    parameters: dict[str, Any]
+    store: StoreContent
+    reading: dict[str, Any]
+
+    def state(self) -> dict[str, Any]:
+        """All of it: JSON values, and arrays under "arrays"."""
+        store = self.store.state()
+        state = {
+            "format": FORMAT,
+            "learner": self.learner,
+            "parameters": self.parameters,
+            "store": store["meta"],
+            "reading": self.reading,
+            "arrays": store["arrays"],
+        }
+        state["checksum"] = checksum(text_of(state), store["arrays"])
+        return state
+
+
+def text_of(state: Mapping[str, Any]) -> str:
+    """Everything of a state but its arrays and checksum: canonical JSON, then the vocabularies that are texts.
+
+    These are most of it, and as JSON they would take ten times as long. In the JSON their lengths stand for them.
+    """
+    kept = {key: state[key] for key in sorted(state) if key not in ("arrays", "checksum")}
+    store = kept.get("store")
+    if not isinstance(store, Mapping) or not isinstance(store.get("vocabularies"), list):
+        return json.dumps(kept)
+    known = store["vocabularies"]
+    kept["store"] = {**store, "vocabularies": [len(one) if isinstance(one, str) else one for one in known]}
+    return "\n".join([json.dumps(kept), *(one for one in known if isinstance(one, str))])
+
+
+def checksum(text: str, arrays: Mapping[str, Any]) -> int:
+    """A checksum over the text and every array's name, type, shape and bytes."""
+    total = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
+        total = zlib.crc32(array.data, total)
+    return total
+
+
+def verified(state: object, learner: str) -> Mapping[str, Any]:
+    """A state, once its outer form, format and checksum are right."""
+    if not isinstance(state, Mapping) or "format" not in state:
+        raise BadState("this is no state of a learner: expected what state() returned")
+    if state["format"] != FORMAT:
+        raise BadState(
+            f"the state has format {state['format']!r}, this version reads {FORMAT}; "
+            "a newer version of stream_bayes wrote it, upgrade to read it"
+        )
+    if set(state) != _KEYS or not isinstance(state["arrays"], Mapping):
+        raise BadState(f"the state is truncated: it has {sorted(map(str, state))}, expected {sorted(_KEYS)}")
+    if state["learner"] != learner:
+        raise BadState(f"the state is of a {state['learner']}, not of a {learner}")
+    try:
+        right = state["checksum"] == checksum(text_of(state), state["arrays"])
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadState(f"the state was altered: {error}") from error
+    if not right:
+        raise BadState("the state was altered: its checksum does not fit")
+    return state
+
+
+_WITHIN: dict[str, type] = {}  # the learners that others may have within, by the names of their classes
+
+
+def may_be_within(kind: type) -> None:
+    """Let a learner be an argument of another: a state names it, and never anything to import."""
+    _WITHIN[kind.__name__] = kind
+
+
+def saved_parameter(value: Any) -> Any:  # JSON in both directions
+    """A constructor argument as JSON. A learner is its class with its own arguments, as River has it."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, tuple) and value and isinstance(value[0], type):
+        kind: type = value[0]
+        if _WITHIN.get(kind.__name__) is not kind:
+            raise BadState(f"a {kind.__name__} within another learner cannot be saved")
+        saved = {name: saved_parameter(argument) for name, argument in value[1].items()}
+        return {"learner": [kind.__name__, saved]}
+    if isinstance(value, Schema):
+        return {"schema": value.to_json()}
+    if isinstance(value, Structure):
+        return {"structure": value.to_json()}
+    if isinstance(value, DiscreteNetwork):
+        return {"network": value.to_json()}
+    if isinstance(value, Mapping):
+        pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
+        return {"mapping": pairs}
+    if isinstance(value, (tuple, list)):
+        return {type(value).__name__: [saved_parameter(part) for part in value]}
+    raise BadState(f"a parameter of type {type(value).__name__} cannot be saved")
+
+
+def loaded_parameter(saved: Any) -> Any:
+    """The inverse of `saved_parameter`."""
+    if not isinstance(saved, Mapping):
+        return saved
+    if set(saved) == {"learner"}:
+        name, arguments = saved["learner"]
+        if name not in _WITHIN:
+            raise BadState(f"a learner {name!r} within another is not known")
+        return _WITHIN[name](**{key: loaded_parameter(argument) for key, argument in arguments.items()})
+    if set(saved) == {"schema"}:
+        return Schema.from_json(saved["schema"])
+    if set(saved) == {"structure"}:
+        return Structure.from_json(saved["structure"])
+    if set(saved) == {"network"}:
+        return DiscreteNetwork.from_json(saved["network"])
+    if set(saved) == {"mapping"}:
+        pairs = saved["mapping"]
+        return {untagged(key): None if held is None else untagged(held) for key, held in pairs}
+    if set(saved) == {"tuple"}:
+        return tuple(loaded_parameter(part) for part in saved["tuple"])
+    if set(saved) == {"list"}:
+        return [loaded_parameter(part) for part in saved["list"]]
+    raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")
+
+
+SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@lru_cache(maxsize=256)
+def _names_in(init: Callable[..., None]) -> tuple[str, ...] | None:
+    """The names of arguments; None where some have none."""
+    _, *parameters = inspect.signature(init).parameters.values()
+    if any(parameter.kind in SEVERAL for parameter in parameters):
+        return None
+    return tuple([parameter.name for parameter in parameters])
+
+
+class Keeping(base.Base):
+    """A learner that is its arguments, a store of counts, and what it has derived from them."""
+
+    _store: CountStore
+
+    def _get_params(self) -> dict[str, Any]:
+        # As River has it. But it looks at the signature each time, which takes longer than all else that a clone does.
+        names = _names_in(type(self).__init__)
+        if names is None:
+            return super()._get_params()
+        given = {name: getattr(self, name) for name in names}
+        return {
+            name: (type(value), value._get_params()) if isinstance(value, base.Base) else value
+            for name, value in given.items()
+        }
+
+    def _derived(self) -> dict[str, Any]:
+        """What it has derived from the counts and must be kept beside them, as JSON values."""
+        return {}
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        """Take over what the saved learner had derived."""
+        if derived:
+            raise BadState("the state does not fit: it holds more than counts")
+
+    def _merged(self) -> None:
+        """Go on after the store has taken in another's counts."""
+
+    def merge(self, other: Self) -> Self:
+        """Add what another learner of the same kind and settings has learned; the other stays as it is."""
+        self._check_alike(other)
+        self._store.merge(other._twin()._store if other is self else other._store)
+        self._merged()
+        return self
+
+    def _check_alike(self, other: Self) -> None:
+        """Refuse to merge with another kind, or with other settings."""
+        if type(other) is not type(self):
+            raise CannotMerge(
+                f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
+            )
+        mine, theirs = self._get_params(), other._get_params()
+        for name in mine:
+            if name != "memory_budget" and mine[name] != theirs[name]:
+                raise CannotMerge(
+                    f"the learners differ in {name}: {mine[name]!r} here, {theirs[name]!r} there"
+                )
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, Keeping):
+            return NotImplemented
+        return self._twin().merge(other)
+
+    def __radd__(self, other: object) -> Self:
+        # `sum` starts from 0, and so 0 is the learner that knows nothing.
+        return self._twin() if type(other) is int and other == 0 else NotImplemented
+
+    def _twin(self) -> Self:
+        return type(self).from_state(self.state())
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables and of the codes of names; the names themselves are not counted."""
+        return self._store.memory_bytes
+
+    def content(self) -> Content:
+        """Everything the learner is now, for a snapshot: `content().state()` may be written while it goes on learning.
+
+        Making one costs a copy of the tables.
+        """
+        return Content(
+            type(self).__name__,
+            {name: saved_parameter(value) for name, value in self._get_params().items()},
+            self._store.content(),
+            self._derived(),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Everything the learner is: JSON values, and arrays under "arrays". `from_state` is the inverse."""
+        return self.content().state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """The learner that a state was taken from. Raises `BadState` for whatever is wrong with it."""
+        state = verified(state, cls.__name__)
+        try:
+            learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
+        except (TypeError, ValueError, AttributeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make a {cls.__name__}: {error}") from error
+        learner._load({"meta": state["store"], "arrays": state["arrays"]}, state["reading"])
+        return learner
+
+    def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
+        """Go on where the saved learner stood."""
+        self._store.load(store)
+        with refusing_bad_state():
+            self._load_derived(derived)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The names as one text: pickle's bytes for many strings depend on which of them are the same object.
+        state = self._store.state()
+        params = {name: saved_parameter(value) for name, value in self._get_params().items()}
+        return {
+            "parameters": json.dumps(params),
+            "names": json.dumps(state["meta"]),
+            "reading": json.dumps(self._derived()),
+            "arrays": state["arrays"],
+        }
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        params = json.loads(pickled["parameters"])
+        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as made anew
+        store = {"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]}
+        self._load(store, json.loads(pickled["reading"]))

@@ -1,0 +1,222 @@
+"""KDB: every feature depends on the class and on up to k other features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.readings.kdb import FamilyDependences
+from stream_bayes.core.readings.parents import Dependences
+from stream_bayes.core.values.values import canonical
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotSupported
+from stream_bayes.learners.classifier.arguments import check_count
+from stream_bayes.learners.classifier.pairs import PairClassifier
+
+__all__ = ["KDB"]
+
+
+class KDB(PairClassifier):
+    """K-dependence Bayes: each feature depends on the class and on the k features, of those that tell more of the
+    class, that tell most of it (Sahami 1996).
+
+    Parameters
+    ----------
+    k
+        The number of parents: 0 is naive Bayes, 1 reads the counts of pairs, from 2 on each feature is counted beside
+        its parents.
+    every
+        Derive the structure again every so many events. None: whenever there are a tenth more; with two or more parents
+        only if what it was derived from no longer comes in the same order, or the events have doubled. `research()`
+        derives it at once.
+    window
+        With two or more parents: how many of the newest events are kept, to count a feature beside parents that are
+        new.
+    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+        As in `AODE`.
+
+    Notes
+    -----
+    Promises: the counts of values and pairs are those of `AODE`, exactly; after `research()` the structure is a
+    function of these counts alone, ties broken by name. A prediction costs time in proportion to the features, and to
+    their parents.
+
+    With two or more parents a probability backs off, the parent that tells least of the feature dropped first: with n
+    of N samples beside the parents' values it is (n + s P) / (N + s), with P that without the last parent and s the
+    strength, down to the class alone. Where a parent's value is missing, it and those after it are dropped; where the
+    first is missing, the next one present takes its place, alone.
+
+    What is counted beside several parents then begins with the window, or with the events kept of it: it depends on the
+    order of events. The same events from the same state give the same bytes, but learners cannot be merged: what one of
+    them counts beside its parents another does not know beside its own. `unlearn_one` takes an event of the window
+    back from everything that counted it; for an older one say when it was learned, `at`.
+
+    New cut points of numbers, too, have all of it counted anew from the window. With a `memory_budget` the families get
+    at most half of what it leaves when they are chosen, and the features that tell least of the class fewer parents.
+
+    Examples
+    --------
+    >>> from stream_bayes import KDB
+    >>> model = KDB(k=1)
+    >>> for sky, wind in [("grey", "west"), ("grey", "west"), ("blue", "east"), ("blue", "west")]:
+    ...     model.learn_one({"sky": sky, "wind": wind}, "dry" if sky == "blue" else "rain")
+    >>> model.research()
+    >>> model.parents_
+    {'sky': None, 'wind': 'sky'}
+
+    Of three switches two decide the light, and the third is on when one of them is:
+
+    >>> model = KDB(k=2)
+    >>> for a in (False, True):
+    ...     for b in (False, True):
+    ...         for _ in range(5):
+    ...             model.learn_one({"a": a, "b": b, "either": a != b}, "light" if a and b else "dark")
+    >>> model.research()
+    >>> model.parents_
+    {'a': (), 'b': ('a',), 'either': ('a', 'b')}
+    """
+
+    _reading: Dependences | FamilyDependences
+
+    def __init__(
+        self,
+        k: int = 1,
+        every: int | None = None,
+        window: int = 10_000,
+        prior: str = "m-estimate",
+        strength: float = 1.0,
+        class_prior: Any = "counted",
+        half_life: float | None = None,
+        binning: str | None = "quantile",
+        bins: int | None = None,
+        bin_after: int = 5,
+        bin_window: int = 5120,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.k = k
+        self.every = every
+        self.window = window
+        self.prior = prior
+        self.strength = strength
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.binning = binning
+        self.bins = bins
+        self.bin_after = bin_after
+        self.bin_window = bin_window
+        self.schema = schema
+        self.max_values = max_values
+        self.memory_budget = memory_budget
+        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+            raise BadValue(f"k must be a whole number of parents of at least 0, not {k!r}")
+        if every is not None:
+            check_count("every", every)
+        check_count("window", window)
+        self._begin()
+
+    @property
+    def kept_events(self) -> int | None:
+        return self.window if self.k >= 2 else None
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        settings = self._settings(class_prior)
+        if self.k >= 2:
+            return FamilyDependences(store, self.every, self.k, **settings)
+        return Dependences(store.tables, store.encoder, self.every, self.k, **settings)
+
+    @property
+    def follows_order(self) -> bool:
+        return self.k >= 2
+
+    @property
+    def can_merge(self) -> bool:
+        return self.k < 2
+
+    def merge(self, other: Self) -> Self:
+        """Add what another learner of the same kind and settings has learned; the other stays as it is.
+
+        Raises `CannotMerge` with two or more parents.
+        """
+        if not self.can_merge:
+            raise CannotMerge(
+                f"KDB(k={self.k}) cannot be merged: what it counts beside {self.k} parents depends on the order of its "
+                "events; KDB(k=1), TAN and AODE can"
+            )
+        return super().merge(other)
+
+    # -- reading the model --------------------------------------------------------------------------------------------
+
+    @property
+    def parents_(self) -> dict[Any, Any]:
+        """Each feature's parents now, in the order of names: for k of at most 1 its only one, None where it depends on
+        the class alone; for more a tuple of them, the one that tells most first.
+        """
+        return dict(self._reading.parents_by_name())
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """P(feature | class, ...) as the model has it now.
+
+        Parameters
+        ----------
+        feature
+            Its name.
+        given
+            What is known: the class, under the schema's `target` (`"class"` where no schema names it), and values of
+            the feature's parents, or, as in `AODE`, of any one other feature. Without the class a table for each
+            class is returned.
+
+        Returns
+        -------
+        `{value: probability}`; empty where it is 0/0.
+        """
+        self._check_given(given)
+        others = [name for name in given or {} if name != self._target]
+        if not isinstance(self._reading, FamilyDependences):
+            return super().conditional(feature, given)
+        parents = self._reading.parents_by_name().get(self._feature(feature).name, ())
+        if not others or not set(others) <= set(parents):
+            if len(others) > 1:
+                raise NotSupported(
+                    f"the parents of {feature!r} are {list(parents)!r}: there is no table given {others!r}"
+                )
+            return super().conditional(feature, given)
+        known = given or {}
+        label = self._given_label({self._target: known[self._target]} if self._target in known else None)
+        beside = [self._place(name, known[name]) for name in others]
+        tables = {
+            y: self._beside_parents(self._reading, feature, y, beside)
+            for y in self.classes_
+            if label is ... or y == label
+        }
+        return tables if label is ... else tables[label]
+
+    def _place(self, feature: Any, value: Any) -> tuple[int, int]:
+        """A feature's slot and a value's code."""
+        known = self._feature(feature)
+        code = known.vocabulary.find(canonical(value, feature=feature))
+        if code < 0:
+            raise BadLabel(f"feature {feature!r} has the values {known.vocabulary.values!r}, not {value!r}")
+        return int(known.slot), int(code)
+
+    def _beside_parents(
+        self, reading: FamilyDependences, feature: Any, label: Any, beside: list[tuple[int, int]]
+    ) -> dict[Any, float]:
+        """P(feature | label, parents' values)."""
+        known, y = self._feature(feature), self._store.encoder.labels.find(label)
+        table = {}
+        for code, value in enumerate(known.vocabulary.values):
+            entries = sorted([*beside, (int(known.slot), code)])
+            row = Row()
+            row.reserve(len(entries), 0)
+            row.entries = len(entries)
+            for k, (slot, own) in enumerate(entries):
+                row.feature[k], row.code[k] = slot, own
+            chance = reading.chance(row, known.slot, y)
+            if chance is not None:
+                table[value] = chance
+        return table

@@ -1,0 +1,1 @@
+"""Bayesian networks that learn, with a class and without."""

@@ -1,0 +1,74 @@
+"""How events become the codes of a network: what is declared, what was given beforehand, and what is met."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from stream_bayes.core.counts.cut_points import bin_names
+from stream_bayes.core.encoding._bins import Bins
+from stream_bayes.core.encoding._features import RowEncoder
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.live_networks.counts import EVENT
+from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.inputs import ALL, NONE, WHOLE, is_number
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.data.schema import Nominal, Schema
+from stream_bayes.errors import SchemaError
+
+__all__ = ["encoder_of"]
+
+
+def encoder_of(
+    structure: Structure, schema: Schema | None, network: DiscreteNetwork | None, max_values: int | None
+) -> tuple[RowEncoder, dict[str, Sequence[float]]]:
+    """The encoder of a network's events, and the cuts of variables that are numbers."""
+    refuse = schema is not None and schema.unknown == "refuse"
+    given: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
+    declared: dict[Any, Vocabulary | None] = {}
+    cuts: dict[str, Sequence[float]] = {}
+    for name, spec in ({} if schema is None else schema.features).items():
+        values = given.get(name, ())
+        if isinstance(spec, Nominal):
+            limit = max_values if spec.max_values is None else spec.max_values
+            known = tuple(dict.fromkeys([*(spec.values or ()), *values]))
+            if spec.closed and len(known) > len(spec.values or ()):
+                _refuse_foreign(name, values, spec.values or ())
+            declared[name] = Vocabulary(known, limit, spec.closed)
+        elif spec.cuts is not None:
+            _refuse_foreign(name, values, bin_names(spec.cuts))
+            declared[name], cuts[name] = None, spec.cuts
+        elif name in structure or refuse:
+            raise SchemaError(
+                f"variable {shown(name)} is declared numeric, but a network takes values, or numbers in bins: declare "
+                "its cuts, Numeric(cuts=[...]), or leave it out"
+            )
+    if schema is None:
+        declared = {name: Vocabulary(given.get(name, ()), max_values) for name in structure.variables}
+    bins = Bins(max(len(known) + 1 for known in cuts.values())) if cuts else None
+    encoder = RowEncoder(Vocabulary((EVENT,), None, True), declared, refuse, "nominal", max_values, bins)
+    if schema is None:
+        encoder.numbers_named = _numbers_named(given.values())
+    return encoder, cuts
+
+
+def _numbers_named(given: Collection[Iterable[Any]]) -> str:
+    """Which numbers may be values where nothing is declared.
+
+    Whole ones, as tables of events are full of 0 and 1; others were rather measured. Beside given labels of which none
+    is a number, a number is a mistake: 1 is not "1".
+    """
+    if not given:
+        return WHOLE
+    return ALL if any(is_number(value) for values in given for value in values) else NONE
+
+
+def _refuse_foreign(name: str, values: Iterable[Value], declared: Iterable[Value]) -> None:
+    known = tuple(declared)
+    for value in values:
+        if value not in known:
+            raise SchemaError(
+                f"variable {shown(name)}: the network given beforehand has the label {shown(value)}, the schema "
+                f"declares {shown(known)}"
+            )

@@ -1,0 +1,69 @@
+"""The filter from arguments as pipeline files write them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from stream_bayes.by_name import being_made, check_arguments
+from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.costs import Costs
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.text.limits import Limits
+
+__all__ = ["FILTER", "filter_arguments", "make_filter"]
+
+FILTER = "spam-filter"  # its name among the models
+
+
+def filter_arguments() -> list[str]:
+    """The arguments that a file may give; a key is a secret, and has no place there.
+
+    Examples
+    --------
+    >>> filter_arguments()[:2]
+    ['labels', 'train']
+    """
+    return [name for name in inspect.signature(SpamFilter).parameters if name != "key"]
+
+
+def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamFilter:
+    """The filter that these arguments describe.
+
+    Parameters
+    ----------
+    arguments
+        By name. `labels` is a list of two; `costs` has the keys `false_positive` and perhaps `unsure`, as of
+        `Costs.false_positive`; `limits` those of `Limits`; `learner` has `kind`, and perhaps `arguments`.
+    key
+        Of its tokens, if they are to be hashed.
+
+    Raises
+    ------
+    BadValue
+        If one is none; it says which there are.
+
+    Examples
+    --------
+    >>> make_filter({"costs": {"false_positive": 99}, "learner": {"kind": "bernoulli-nb"}}).learner
+    BernoulliNB (...)
+    """
+    given = dict(arguments)
+    check_arguments(FILTER, given, filter_arguments())
+    with being_made(FILTER, arguments):
+        if "labels" in given:
+            given["labels"] = tuple(given["labels"])
+        wanted, unwanted = given.get("labels", ("ham", "spam"))
+        if given.get("costs") is not None:
+            costs = dict(given["costs"])
+            given["costs"] = Costs.false_positive(costs.pop("false_positive"), unwanted, wanted, **costs)
+        if given.get("limits") is not None:
+            given["limits"] = Limits(**given["limits"])
+        if given.get("learner") is not None:
+            learner = dict(given["learner"])
+            given["learner"] = make_learner(learner.pop("kind"), learner.pop("arguments", None))
+            if learner:
+                raise BadValue(f"learner has the keys kind and arguments, not {', '.join(learner)}")
+        return SpamFilter(**given, key=key)

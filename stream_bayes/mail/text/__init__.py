@@ -1,0 +1,1 @@
+"""Bytes of mail to tokens."""

@@ -1,0 +1,164 @@
+"""Text to words: the loop over every letter of a message.
+
+    "Only $9.99 for http-based e-mail, NOW!"  ->  Only, $9.99, shape:$0.00, for, http-based, e-mail, NOW!
+
+A word is a run of letters, digits and "_", which may hold a single point, apostrophe, hyphen, asterisk or @ between two
+of these; a currency sign before it and an exclamation mark or per cent sign after it belong to it. Time is linear: each
+letter is looked at once, and no word is built that is not counted.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+
+@cython.cfunc
+@cython.inline
+def is_letter(c: cython.Py_UCS4) -> cython.bint:
+    """Whether it is a letter, a digit or "_"."""
+    if c < "\x80":
+        return ("a" <= c <= "z") or ("A" <= c <= "Z") or ("0" <= c <= "9") or c == "_"
+    return c.isalnum()
+
+
+@cython.cfunc
+@cython.inline
+def is_wide(c: cython.Py_UCS4) -> cython.bint:
+    """Whether it is of a script that is written without blanks between words."""
+    if c < "\u0e00":
+        return False
+    return (
+        c <= "\u0eff"
+        or ("\u1100" <= c <= "\u11ff")
+        or ("\u2e80" <= c <= "\ud7af")
+        or ("\uf900" <= c <= "\ufaff")
+        or ("\U00020000" <= c <= "\U0003ffff")
+    )
+
+
+@cython.cfunc
+@cython.inline
+def joins(c: cython.Py_UCS4) -> cython.bint:
+    """Whether it may stand within a word."""
+    return c == "." or c == "'" or c == "-" or c == "@" or c == "*" or c == "\u2019"
+
+
+@cython.cfunc
+def zeroed(word: str) -> str:
+    """A word with every digit a 0."""
+    return "".join(["0" if "0" <= c <= "9" else c for c in word])
+
+
+@cython.ccall
+def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py_ssize_t) -> list:
+    """The tokens of a text, in its order.
+
+    Parameters
+    ----------
+    text
+        The text.
+    prefix
+        What stands before each token.
+    longest
+        A word of more letters gives `long:`, its first letter, and its length in tens.
+    most
+        How many tokens to stop after.
+    """
+    found: list = []
+    n: cython.Py_ssize_t = len(text)
+    i: cython.Py_ssize_t = 0
+    start: cython.Py_ssize_t
+    length: cython.Py_ssize_t
+    c: cython.Py_UCS4
+    digits: cython.bint
+    while i < n and len(found) < most:
+        c = text[i]
+        if not is_letter(c):
+            i += 1
+            continue
+        start = i
+        if is_wide(c):
+            # Neighbours in pairs; a letter alone is itself.
+            i += 1
+            while i < n and is_wide(text[i]):
+                found.append(prefix + text[i - 1 : i + 1])
+                i += 1
+            if i == start + 1:
+                found.append(prefix + text[start:i])
+            continue
+        digits = False
+        if start > 0 and text[start - 1] in "$£€":
+            start -= 1
+        while i < n:
+            c = text[i]
+            if is_letter(c):
+                if is_wide(c):
+                    break
+                if "0" <= c <= "9":
+                    digits = True
+                i += 1
+            elif joins(c) and i + 1 < n and is_letter(text[i + 1]) and not is_wide(text[i + 1]):
+                i += 1
+            else:
+                break
+        if i < n and text[i] in "!%":
+            i += 1
+        length = i - start
+        if length > longest:
+            tens = str(10 * (length // 10)) if length < 100 else "100"
+            found.append(prefix + "long:" + text[start] + tens)
+            continue
+        word = text[start:i]
+        found.append(prefix + word if prefix else word)
+        if digits and length > 2:
+            found.append(prefix + "shape:" + zeroed(word))
+    return found
+
+
+@cython.cfunc
+@cython.inline
+def names_hosts(c: cython.Py_UCS4) -> cython.bint:
+    """Whether it may stand in the name of a host, a point aside."""
+    return ("a" <= c <= "z") or ("0" <= c <= "9") or c == "-" or c == "_"
+
+
+@cython.ccall
+def dotted_runs(text: str) -> list:
+    """What may be names of hosts in a text of lower case: letters, digits, "-" and "_", single points between."""
+    found: list = []
+    n: cython.Py_ssize_t = len(text)
+    i: cython.Py_ssize_t = 0
+    start: cython.Py_ssize_t
+    points: cython.Py_ssize_t
+    while i < n:
+        if not names_hosts(text[i]):
+            i += 1
+            continue
+        start = i
+        points = 0
+        while i < n:
+            if names_hosts(text[i]):
+                i += 1
+            elif text[i] == "." and i + 1 < n and names_hosts(text[i + 1]):
+                points += 1
+                i += 1
+            else:
+                break
+        if points > 0:
+            found.append(text[start : min(i, start + 200)])
+    return [run for run in found if "." in run]  # the cut may have left none
+
+
+@cython.ccall
+def add_tokens(bag: dict, tokens, most: cython.Py_ssize_t):
+    """Count tokens; a bag that holds `most` takes no others than those that it holds."""
+    for token in tokens:
+        known = bag.get(token)
+        if known is not None:
+            bag[token] = known + 1
+        elif len(bag) < most:
+            bag[token] = 1

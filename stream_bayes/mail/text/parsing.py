@@ -1,0 +1,120 @@
+"""Transfer encodings, undone by a mail parser: fast-mail-parser where it is installed, the standard library otherwise.
+
+No parser sees a message as it came. What is to be decoded is written anew in a canonical form, on which there is
+nothing to disagree: one multipart, one level deep, parted by a boundary that no encoded line can hold; one header a
+part; base64 of whole groups and nothing else, quoted-printable in ASCII without a stray `=`. So a parser can neither be
+sent into the depths nor be asked what a broken message means, and the answer is the same from each.
+
+    MIME-Version: 1.0
+    Content-Type: multipart/mixed; boundary="=_:"
+
+    --=_:
+    Content-Transfer-Encoding: base64
+
+    aGVsbG8=
+    --=_:--
+"""
+
+from __future__ import annotations
+
+import email
+import re
+from collections.abc import Callable, Sequence
+from email.message import Message
+from typing import cast
+
+from stream_bayes.errors import BadValue, MissingPackage
+from stream_bayes.mail.text.charsets import sound_base64
+
+try:
+    import fast_mail_parser
+except ImportError:  # the extra `mail` is not installed
+    fast_mail_parser = None  # type: ignore[assignment]  # a module, otherwise
+
+__all__ = [
+    "PARSERS",
+    "Decoder",
+    "canonical_base64",
+    "canonical_quoted",
+    "decoder",
+    "fast_parser_is_installed",
+]
+
+Encoded = tuple[str, bytes]  # "base64" or "quoted-printable", and a body in canonical form
+Decoder = Callable[[Sequence[Encoded]], list[bytes]]
+
+PARSERS = ("auto", "fast", "standard")
+
+# Base64 holds no "_"; and in canonical quoted-printable every "=" begins an escape or ends a line.
+_HEAD = b'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="=_:"\n\n'
+_PART = b"--=_:\nContent-Type: application/octet-stream\nContent-Transfer-Encoding: %b\n\n%b\n"
+_TAIL = b"--=_:--\n"
+
+_STRAY = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
+_UNSAFE = re.compile(rb"[^\t\n -~]")
+_LINE = 1_000  # SMTP's limit; a longer line of an encoded body is cut by `canonical_base64` alone, as it may
+
+
+def canonical_base64(body: bytes) -> tuple[bytes, bool]:
+    """Sound base64, and whether the body was anything else."""
+    return sound_base64(body)
+
+
+def canonical_quoted(body: bytes) -> tuple[bytes, bool]:
+    """Sound quoted-printable, and whether the body was anything else but for blanks at the ends of lines."""
+    if b" \n" in body or b"\t\n" in body:
+        body = b"\n".join([line.rstrip(b" \t") for line in body.split(b"\n")])
+    body = body.rstrip(b" \t")
+    wrong = False
+    if _STRAY.search(body):
+        body, wrong = _STRAY.sub(b"=3D", body), True
+    if _UNSAFE.search(body):
+        body, wrong = _UNSAFE.sub(lambda found: b"=%02X" % found[0][0], body), True
+    return body, wrong
+
+
+def canonical(parts: Sequence[Encoded]) -> bytes:
+    """The canonical message with these parts."""
+    return _HEAD + b"".join([_PART % (encoding.encode(), body) for encoding, body in parts]) + _TAIL
+
+
+def _with_fast_mail_parser(parts: Sequence[Encoded]) -> list[bytes]:
+    tree = fast_mail_parser.parse_email_tree(canonical(parts))
+    return _with_lines_alike(parts, [part.content or b"" for part in tree.children])
+
+
+def _with_standard_library(parts: Sequence[Encoded]) -> list[bytes]:
+    message = email.message_from_bytes(canonical(parts))  # the compat32 policy: no other is linear
+    decoded = [part.get_payload(decode=True) for part in cast("list[Message]", message.get_payload())]
+    return _with_lines_alike(parts, [body if isinstance(body, bytes) else b"" for body in decoded])
+
+
+def _with_lines_alike(parts: Sequence[Encoded], decoded: list[bytes]) -> list[bytes]:
+    """Quoted-printable with its lines ended in one way: one parser leaves them, the other ends them as SMTP does."""
+    return [
+        body if encoding == "base64" else body.replace(b"\r\n", b"\n").rstrip(b"\n")
+        for (encoding, _), body in zip(parts, decoded, strict=True)
+    ]
+
+
+def fast_parser_is_installed() -> bool:
+    """Whether fast-mail-parser can be used."""
+    return fast_mail_parser is not None
+
+
+def decoder(parser: str) -> Decoder:
+    """What decodes the parts of a message.
+
+    Parameters
+    ----------
+    parser
+        `"fast"`, `"standard"`, or `"auto"` for the fast one where it is installed.
+    """
+    if parser not in PARSERS:
+        raise BadValue(f"parser must be one of {', '.join(PARSERS)}; got {parser!r}")
+    if parser == "fast" and not fast_parser_is_installed():
+        raise MissingPackage(
+            'parser="fast" needs fast-mail-parser: pip install "stream-bayes[mail]", or use "auto"'
+        )
+    fast = parser != "standard" and fast_parser_is_installed()
+    return _with_fast_mail_parser if fast else _with_standard_library

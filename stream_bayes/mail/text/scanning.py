@@ -1,0 +1,302 @@
+r"""The structure of a message, found in one pass over its bytes, before any parser sees it.
+
+Headers are split from bodies and bodies into parts here, with everything counted and capped on the way, so that a
+message of 50,000 nested parts or a header of a megabyte costs no more than an honest one. What is wrong with a message,
+its defects, is found here too, and so does not depend on the parser that decodes it.
+
+    b"From: a@b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n...\n--x--\n"
+      -> Outline(headers=[("From", b"a@b"), ...], leaves=[Leaf, ...], media="multipart/mixed", defects={...})
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from stream_bayes.mail.text.limits import Limits
+
+__all__ = ["Header", "Leaf", "Outline", "outline"]
+
+Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
+
+_NAME = re.compile(rb"[!-9;-~]+")
+_LONGEST_NAME = 200
+_TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
+_PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
+
+_BODY = 200  # bytes before the first boundary line that a sender's software may write there
+_ONCE = frozenset({"from", "subject", "date", "message-id", "to", "content-type", "mime-version"})
+_TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
+_KNOWN = _TRANSPARENT | {"base64", "quoted-printable"}
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A part that holds no others."""
+
+    media: str  # "text/html", in lower case
+    body: bytes  # as it was sent
+    encoding: str = ""  # "base64", "quoted-printable" or "": as it is
+    charset: str = ""
+    name: bytes = b""  # of the attached file
+    depth: int = 0
+    disposition: str = ""
+    # Those of the message that it is the body of; a part has none.
+    headers: list[Header] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Outline:
+    """A message as its bytes show it, before anything is decoded."""
+
+    headers: list[Header]
+    leaves: list[Leaf]
+    media: str  # of the whole message
+    containers: list[str]  # the multiparts and messages within it
+    boundary: str  # of the outermost multipart
+    defects: dict[str, None]  # in the order in which they were found
+
+
+@dataclass(slots=True)
+class _Entity:
+    """Something with headers and a body that is still to be looked at."""
+
+    start: int
+    stop: int
+    depth: int
+    default: str  # its type, where it states none
+
+
+@dataclass(slots=True)
+class _Content:
+    """What the headers of an entity say of its body."""
+
+    media: str
+    encoding: str
+    charset: str
+    boundary: bytes
+    name: bytes
+    disposition: str
+
+
+def outline(raw: bytes, limits: Limits) -> Outline:
+    """Find headers, parts and defects. Takes time in proportion to the bytes read, and never raises."""
+    return _Scan(raw, limits).result
+
+
+class _Scan:
+    """One pass over one message."""
+
+    def __init__(self, raw: bytes, limits: Limits) -> None:
+        self.limits = limits
+        self.defects: dict[str, None] = {}
+        self.boundaries = 0
+        if len(raw) > limits.message:
+            raw = raw[: limits.message]
+            self.defects["oversize"] = None
+        if b"\r" in raw:
+            raw = raw.replace(b"\r\n", b"\n")
+            if b"\r" in raw:
+                self.defects["bare-cr"] = None
+                raw = raw.replace(b"\r", b"\n")
+        if b"\0" in raw:
+            self.defects["nul"] = None
+        self.raw = raw
+        start = raw.find(b"\n") + 1 if raw.startswith((b"From ", b">From ")) else 0
+        self.leaves: list[Leaf] = []
+        self.containers: list[str] = []
+        root = _Entity(start, len(raw), 0, "text/plain")
+        headers, content, body = self._headers(root)
+        self._check_headers(headers)
+        waiting: list[_Entity] = []  # a stack, the next entity last
+        self._open(root, headers, content, body, waiting)
+        while waiting:
+            entity = waiting.pop()
+            inner, said, begin = self._headers(entity)
+            self._open(entity, inner, said, begin, waiting)
+        if not any(leaf.body and not leaf.body.isspace() for leaf in self.leaves):
+            self.defects["empty"] = None
+        boundary = content.boundary.decode("latin-1") if content.media.startswith("multipart/") else ""
+        self.result = Outline(headers, self.leaves, content.media, self.containers, boundary, self.defects)
+
+    def _headers(self, entity: _Entity) -> tuple[list[Header], _Content, int]:
+        """The header fields of an entity, what they say of its body, and where that begins."""
+        raw, limits = self.raw, self.limits
+        start, stop = entity.start, entity.stop
+        if start < stop and raw[start] == 10:  # no headers at all
+            return [], self._content({}, entity.default), start + 1
+        end = raw.find(b"\n\n", start, stop)
+        body = stop if end < 0 else end + 2
+        block = raw[start : stop if end < 0 else end]
+        lines = block.split(b"\n", 8 * limits.headers)
+        if _name_of(lines[0]) is None:
+            # Text from the first line on. The body of a part without headers must still be seen.
+            if block:
+                self.defects["no-headers"] = None
+            return [], self._content({}, entity.default), start
+        if end < 0:
+            self.defects["no-body"] = None
+        headers = self._fields(lines)
+        known: dict[str, bytes] = {}
+        for name, value in headers:
+            lower = name.lower()
+            if lower in known:
+                if lower in _ONCE:
+                    self.defects[f"twice-{lower}"] = None
+            else:
+                known[lower] = value
+        return headers, self._content(known, entity.default), body
+
+    def _fields(self, lines: list[bytes]) -> list[Header]:
+        """The fields of a block of headers, folded lines joined and what is too long cut."""
+        limits = self.limits
+        headers: list[Header] = []
+        name, value = "", b""
+        for line in lines:
+            if line[:1] in (b" ", b"\t"):
+                if len(value) <= limits.header:
+                    value += b" " + line.strip(b" \t")[: limits.header + 1]
+                continue
+            found = _name_of(line)
+            if found is None:
+                self.defects["header-line"] = None
+                continue
+            if name:
+                headers.append((name, self._capped(value)))
+                if len(headers) == limits.headers:
+                    self.defects["many-headers"] = None
+                    return headers
+            name = found
+            value = line.partition(b":")[2].strip(b" \t")
+        headers.append((name, self._capped(value)))
+        return headers
+
+    def _capped(self, value: bytes) -> bytes:
+        if len(value) > self.limits.header:
+            self.defects["long-header"] = None
+            value = value[: self.limits.header]
+        return value
+
+    def _content(self, headers: dict[str, bytes], default: str) -> _Content:
+        media, charset, boundary, name, disposition = default, b"", b"", b"", ""
+        value = headers.get("content-type")
+        if value is not None:
+            match = _TYPE.match(value)
+            if match:
+                media = (match[1] + b"/" + match[2]).decode("latin-1").lower()
+            else:
+                self.defects["bad-type"] = None
+            parameters = _parameters(value)
+            charset = parameters.get(b"charset", b"")
+            boundary = parameters.get(b"boundary", b"")
+            name = parameters.get(b"name", b"")
+        value = headers.get("content-disposition")
+        if value is not None:
+            disposition = value.partition(b";")[0].strip()[:20].decode("latin-1").lower()
+            name = _parameters(value).get(b"filename", name)
+        encoding = ""
+        value = headers.get("content-transfer-encoding")
+        if value is not None:
+            encoding = value.strip()[:30].decode("latin-1").lower()
+            if encoding not in _KNOWN:
+                self.defects["bad-encoding"] = None
+            if encoding not in ("base64", "quoted-printable"):
+                encoding = ""
+        return _Content(media, encoding, charset.decode("latin-1").lower(), boundary, name, disposition)
+
+    def _check_headers(self, headers: list[Header]) -> None:
+        for name, value in headers:
+            if not value.isascii():
+                self.defects["raw-header"] = None
+            if not value and name.lower() in _ONCE:
+                self.defects[f"blank-{name.lower()}"] = None
+
+    def _open(
+        self, entity: _Entity, headers: list[Header], content: _Content, body: int, waiting: list[_Entity]
+    ) -> None:
+        """Put what an entity holds on the stack, or make it a leaf."""
+        media, inside = content.media, entity.depth + 1
+        if media.startswith("multipart/") or media == "message/rfc822":
+            if inside > self.limits.depth:
+                self.defects["deep"] = None
+            elif media == "message/rfc822":
+                self.containers.append(media)
+                waiting.append(_Entity(body, entity.stop, inside, "text/plain"))
+                return
+            elif not content.boundary:
+                self.defects["no-boundary"] = None
+            else:
+                parts = self._parts(content.boundary, body, entity.stop)
+                if parts:
+                    self.containers.append(media)
+                    default = "message/rfc822" if media == "multipart/digest" else "text/plain"
+                    waiting.extend(_Entity(start, stop, inside, default) for start, stop in reversed(parts))
+                    return
+                self.defects["no-parts"] = None
+            media = "text/plain"  # whatever stands there is read as it stands
+        leaf = Leaf(
+            media,
+            self.raw[body : entity.stop],
+            content.encoding,
+            content.charset,
+            content.name,
+            entity.depth,
+            content.disposition,
+            headers if entity.depth else [],
+        )
+        self.leaves.append(leaf)
+
+    def _parts(self, boundary: bytes, start: int, stop: int) -> list[tuple[int, int]]:
+        """Where the parts of a multipart begin and end, by its boundary lines."""
+        raw, line = self.raw, b"\n--" + boundary
+        parts: list[tuple[int, int]] = []
+        begin, closed = -1, False
+        place = raw.find(line, max(start - 1, 0), stop)
+        if place - start > _BODY:
+            self.defects["preamble"] = None
+        while place >= 0:
+            self.boundaries += 1
+            if self.boundaries > self.limits.parts:
+                self.defects["many-parts"] = None
+                break
+            if begin >= 0:
+                parts.append((begin, max(place, begin)))
+                begin = -1
+            after = place + len(line)
+            if raw.startswith(b"--", after):
+                closed = True
+                if stop - after > _BODY:
+                    self.defects["epilogue"] = None
+                break
+            end = raw.find(b"\n", after, stop)
+            if end < 0:
+                break
+            begin = end + 1
+            place = raw.find(line, end, stop)
+        if begin >= 0 and begin < stop:
+            parts.append((begin, stop))
+        if not closed:
+            self.defects["unclosed"] = None
+        return parts
+
+
+def _name_of(line: bytes) -> str | None:
+    """The name of the field that begins on a line; None where none does."""
+    end = line.find(b":", 0, _LONGEST_NAME)
+    return _checked_name(line[:end]) if end > 0 else None
+
+
+@lru_cache(maxsize=1024)
+def _checked_name(name: bytes) -> str | None:
+    name = name.rstrip(b" \t")
+    return name.decode("ascii") if _NAME.fullmatch(name) else None
+
+
+def _parameters(value: bytes) -> dict[bytes, bytes]:
+    """The parameters of a header; of two with one name the first. `name*0*` counts as `name`."""
+    found: dict[bytes, bytes] = {}
+    for match in _PARAMETER.finditer(value):
+        name = match[1].lower().partition(b"*")[0]
+        found.setdefault(name, match[2] if match[2] is not None else match[3])
+    return found

@@ -1,0 +1,187 @@
+"""A message to its bag of tokens, `{token: count}`.
+
+Words of the text are tokens as they stand; whatever else there is has a prefix that ends in a colon, which no word
+holds:
+
+    shape: long:                       a number or a long word by its shape
+    from: to: subject: received: ...   words, addresses and hosts of a header
+    hops:                              how many servers handed it on
+    header:                            that a header is there, as its name was written
+    url: path:                         hosts and paths of links
+    html:                              tags, and what hides text
+    mime: charset: file: boundary:     the structure
+    defect:                            what is wrong with the message
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from stream_bayes.mail.text._words import add_tokens, words_of
+from stream_bayes.mail.text.charsets import decode_text, decoded_header
+from stream_bayes.mail.text.headers import field_tokens, header_tokens, is_verdict
+from stream_bayes.mail.text.html import markup_of, visible_text
+from stream_bayes.mail.text.limits import Limits
+from stream_bayes.mail.text.parsing import Decoder, Encoded, canonical_base64, canonical_quoted
+from stream_bayes.mail.text.scanning import Leaf, Outline, outline
+from stream_bayes.mail.text.web import cut_urls, url_tokens
+
+__all__ = ["Bag", "bag_of_message", "bag_of_text"]
+
+Bag = dict[str, int]
+
+_RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
+_DIGITS = str.maketrans("0123456789", "0000000000")
+_TEXT_TYPES = ("text/", "message/")
+_PARTS_OF_TEXT = 4  # how many times the limit of one part all parts may have together
+
+
+def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
+    """The tokens of a text without headers, such as a short message."""
+    reader = _Reader(limits, pairs)
+    reader.read_text(text[: limits.text])
+    return reader.bag
+
+
+def bag_of_message(raw: bytes, limits: Limits, decode: Decoder, *, pairs: bool) -> Bag:
+    """The tokens of a message."""
+    reader = _Reader(limits, pairs)
+    found = outline(raw, limits)
+    reader.read_headers(found)
+    reader.read_parts(found.leaves, decode)
+    reader.read_structure(found)
+    return reader.bag
+
+
+class _Reader:
+    """Counts the tokens of one message."""
+
+    def __init__(self, limits: Limits, pairs: bool) -> None:
+        self.limits = limits
+        self.pairs = pairs
+        self.encoded_words = limits.encoded_words
+        self.bag: Bag = {}
+        self.defects: dict[str, None] = {}
+
+    def add(self, tokens: list[str]) -> None:
+        """Count tokens."""
+        add_tokens(self.bag, tokens, self.limits.tokens)
+
+    def read_headers(self, found: Outline) -> None:
+        """Count what the headers of the message say."""
+        tokens: list[str] = []
+        routes = 0
+        for name, value in found.headers:
+            if b"=?" not in value:
+                tokens += field_tokens(name, value, self.limits.word)
+            elif not is_verdict(name):
+                text, charsets = self.decoded(value)
+                tokens += charsets
+                tokens += header_tokens(name, text, self.limits.word)
+            if name in ("Received", "received", "RECEIVED"):
+                routes += 1
+        tokens.append(f"hops:{min(routes, 8)}")
+        self.add(tokens)
+
+    def decoded(self, value: bytes) -> tuple[str, list[str]]:
+        """A header's value as text, and tokens of the charsets in it."""
+        text, charsets, used = decoded_header(value, self.encoded_words)
+        self.encoded_words -= used
+        return text, [f"charset:{charset[:20]}" for charset in charsets]
+
+    def read_parts(self, leaves: list[Leaf], decode: Decoder) -> None:
+        """Count the words of every part that is text."""
+        readable: list[tuple[Leaf, bytes]] = []
+        encoded: list[Encoded] = []
+        places: list[int] = []
+        left = _PARTS_OF_TEXT * self.limits.text
+        for leaf in leaves:
+            if not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment":
+                continue
+            body = self.sound(leaf, min(self.limits.text, left))
+            left -= len(body)
+            if leaf.encoding and body:
+                places.append(len(readable))
+                encoded.append((leaf.encoding, body))
+            readable.append((leaf, body))
+        if encoded:
+            for place, content in zip(places, decode(encoded), strict=True):
+                readable[place] = (readable[place][0], content)
+        for leaf, body in readable:
+            self.read_part(leaf, body)
+
+    def sound(self, leaf: Leaf, most: int) -> bytes:
+        """The body of a part, cut to what may be decoded, and sound where it is encoded."""
+        body = leaf.body
+        if len(body) > most:
+            self.defects["long-text"] = None
+            body = body[:most]
+        if not leaf.encoding:
+            return body
+        canonical = canonical_base64 if leaf.encoding == "base64" else canonical_quoted
+        body, wrong = canonical(body)
+        if wrong:
+            self.defects[f"bad-{leaf.encoding}"] = None
+        return body
+
+    def read_part(self, leaf: Leaf, body: bytes) -> None:
+        """Count the words of a part of text."""
+        for name, value in leaf.headers:
+            if name.lower() in ("subject", "from"):  # of a message within the message
+                self.read_words(self.decoded(value)[0])
+        text, defect = decode_text(body, leaf.charset)
+        if defect:
+            self.defects[defect] = None
+        if leaf.media == "text/html":
+            markup = markup_of(text)
+            self.add(markup.tokens)
+            self.add(url_tokens(markup.links[:100]))
+            text = visible_text(text)
+        self.read_text(text)
+
+    def read_text(self, text: str) -> None:
+        """Count the words and links of plain text."""
+        if "://" in text or "www." in text:
+            text, addresses = cut_urls(text)
+            self.add(url_tokens(addresses))
+        self.read_words(text)
+
+    def read_words(self, text: str) -> None:
+        """Count words, and pairs of neighbours."""
+        found = words_of(text, "", self.limits.word, self.limits.text)
+        self.add(found)
+        if self.pairs:
+            self.add([f"{one} {two}" for one, two in pairwise(found)])
+
+    def read_structure(self, found: Outline) -> None:
+        """Count types, encodings, charsets, names of files and defects."""
+        tokens = {f"mime:{found.media}": None}
+        for media in found.containers:
+            tokens[f"mime:{media}"] = None
+        for leaf in found.leaves:
+            tokens[f"mime:{leaf.media}"] = None
+            if leaf.encoding:
+                tokens[f"mime:{leaf.encoding}"] = None
+            if leaf.charset:
+                tokens[f"charset:{leaf.charset[:20]}"] = None
+            if leaf.disposition:
+                tokens[f"mime:{leaf.disposition}"] = None
+            if leaf.name:
+                name = self.decoded(leaf.name)[0].lower()
+                tokens[f"file:{name.translate(_DIGITS)[:40]}"] = None
+                tokens[f"file:.{name.rpartition('.')[2][:8]}"] = None
+        if found.boundary:
+            tokens["boundary:" + _RUN.sub(_shape_of_run, found.boundary)[:24]] = None
+        self.add(list(tokens))
+        # What is wrong is rare and tells much: it goes in, whatever the bag holds already.
+        for defect in (*found.defects, *self.defects):
+            self.bag[f"defect:{defect}"] = 1
+
+
+def _shape_of_run(run: re.Match[str]) -> str:
+    """A run of digits as 0; of letters as its first four, if it is long enough to be a word of some software."""
+    text = run[0]
+    if text[0].isdigit():
+        return "0"
+    return text[:4] if len(text) > 3 else "a"

@@ -1,0 +1,76 @@
+"""Where in a model something stands: for messages, and for the learners whose arrays stand beside JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadState, CannotSave
+from stream_bayes.learners.classifier.state import Content
+
+__all__ = ["MOST_WITHIN", "Place"]
+
+MOST_WITHIN = (
+    16  # objects within objects: each takes up to five of the levels that `sections` leaves around payloads
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a model something stands.
+
+    Examples
+    --------
+    >>> print(Place().step("StandardScaler").at("means"))
+    step 'StandardScaler', means
+    >>> Place().step("StandardScaler").at("means").wrong("a number", "five")
+    BadState("step 'StandardScaler', means: the state was altered: expected a number, got 'five'")
+    """
+
+    names: tuple[str, ...] = ()
+    depth: int = 0
+    # Those to be written, and what they held.
+    learners: list[tuple[dict[str, Any], Content]] = field(default_factory=list)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)  # of the whole state that is read
+    taken: set[str] = field(default_factory=set)  # names of those that were given back
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or "the model"
+
+    def at(self, name: str) -> Place:
+        """What stands here under a name."""
+        return replace(self, names=(*self.names, name))
+
+    def step(self, name: object) -> Place:
+        """A step of a pipeline, or another part that has a name of its own."""
+        return self.at(f"step {shown(name)}")
+
+    def inside(self) -> Place:
+        """The same, within one more object."""
+        if self.depth == MOST_WITHIN:
+            raise CannotSave(f"{self}: more than {MOST_WITHIN} objects stand within one another; nest fewer")
+        return replace(self, depth=self.depth + 1)
+
+    def cannot(self, why: str) -> CannotSave:
+        """That no snapshot can hold what stands here."""
+        return CannotSave(f"{self}: {why}")
+
+    def wrong(self, expected: str, got: object) -> BadState:
+        """That a state holds something here that was never saved."""
+        return BadState(f"{self}: the state was altered: expected {expected}, got {shown(got)}")
+
+    def fields(self, saved: object, *names: str) -> list[Any]:
+        """What a JSON object holds under exactly these names."""
+        if not isinstance(saved, Mapping) or saved.keys() != set(names):
+            raise self.wrong(f"an object with {', '.join(names)}", saved)
+        return [saved[name] for name in names]
+
+    def items(self, saved: object) -> list[Any]:
+        """What a JSON array holds."""
+        if not isinstance(saved, list):
+            raise self.wrong("an array", saved)
+        return saved

@@ -1,0 +1,1 @@
+"""Model and position as the bytes of one file, and back."""

@@ -1,0 +1,352 @@
+r"""Everything a stream's engine is at one moment, as the bytes of one file, and back, with everything checked.
+
+    meta.json             {"format":1,"package":"0.1.0","learner":"NaiveBayes","configuration":"9f86...","schema":null,
+                           "clock":1200,"positions":[["clicks.csv",0,52813]],"outputs":{"out.jsonl":90122},
+                           "sections":{"learner":{"text":512,"arrays":{"weight":["<f8",[12,2]]}},"metrics":{"text":26}}}
+    learner/state.json    {"format":1,"learner":"NaiveBayes","parameters":{...},"store":{...},"checksum":1733}
+    learner/weight.npy    magic, version 1.0, {'descr': '<f8', 'fortran_order': False, 'shape': (12, 2), }, numbers
+    metrics/state.json    {"seen":1200,"right":1100}
+
+It is a zip that `archive` draws, so `numpy.load(path, allow_pickle=False)` and `unzip -l` both read it. Sections come
+in the order of their names, and so do the arrays of each. Texts are ASCII, as `json.dumps` writes them; numbers are
+little-endian, in C order. A signed snapshot has the comment `hmac-sha256:` and 64 hex digits, which are over every
+byte before them.
+
+meta.json comes first and tells every name, type, shape and size, from which the place of every byte follows. So it
+alone describes a snapshot, and it must fit the size of the file before any room is made. It names the learner's class,
+and whoever loads it looks the name up in a table of its own: nothing here is ever imported or run. A later format may
+change all of this, but begins with a meta.json that says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from stream_bayes._build import VERSION
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import BadSnapshot, BadValue
+from stream_bayes.snapshots import archive
+from stream_bayes.snapshots.archive import Bytes, Entry, Place
+from stream_bayes.snapshots.sections import (
+    State,
+    copied_state,
+    dumped,
+    entries_of,
+    expect,
+    is_count,
+    is_name,
+    parsed,
+    read_sections,
+    sizes,
+)
+
+__all__ = ["FORMAT", "Snapshot", "describe", "head_size"]
+
+FORMAT = 1
+META = "meta.json"
+KEYS = tuple("format package learner configuration schema clock positions outputs sections".split())
+CLASS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # never a dotted one
+
+MOST_META = 2**22  # bytes of meta.json
+MOST_TEXT = 4096  # letters of a name or digest
+
+SIGNED = b"hmac-sha256:"
+DIGITS = 64
+SIGNATURE = len(SIGNED) + DIGITS
+LEAST_KEY = 16  # bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Snapshot:
+    """What must be kept together: states, and how far every source was read and every output written.
+
+    The same content makes the same bytes; within a state, the order of the keys is content. Arrays that were loaded
+    cannot be written to, and share the memory of the bytes they were loaded from. A snapshot is smaller than 4 GiB.
+
+    Parameters
+    ----------
+    learner
+        The name of the learner's class: a name alone, never a path to import.
+    sections
+        States by name ("learner", "metrics", ...): JSON values, and arrays of numbers under "arrays". The arrays are
+        not copied, so they must not change any more, as those of a learner's `state()` never do; `take` copies them.
+    configuration
+        A digest of the configuration, to be compared by whoever loads it.
+    schema
+        The fingerprint of the schema, if there is one.
+    positions
+        The next position to read of each partition.
+    clock
+        How many events the engine has taken.
+    outputs
+        How many bytes of each output file belong to this snapshot.
+    package
+        The version of the package that made it.
+
+    Raises
+    ------
+    BadValue
+        If a part cannot be kept; it says which.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.core.events.event import Partition
+    >>> model = NaiveBayes()
+    >>> model.learn_one({"sky": "grey"}, "rain")
+    >>> positions = {Partition("log"): 1}
+    >>> taken = Snapshot(learner="NaiveBayes", sections={"learner": model.state()}, positions=positions)
+    >>> loaded = Snapshot.from_bytes(taken.to_bytes())
+    >>> loaded.positions
+    {Partition(source='log', partition=0): 1}
+    >>> NaiveBayes.from_state(loaded.sections["learner"]).predict_one({"sky": "grey"})
+    'rain'
+    """
+
+    learner: str
+    sections: Mapping[str, State] = field(repr=False)
+    configuration: str = ""
+    schema: str | None = None
+    positions: Mapping[Partition, Position] = field(default_factory=dict)
+    clock: int = 0
+    outputs: Mapping[str, int] = field(default_factory=dict)
+    package: str = VERSION
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.learner, str) and CLASS.fullmatch(self.learner)
+        expect(named, "learner", "the name of a class, without a dot", self.learner)
+        for what in ("configuration", "package"):
+            expect(_is_short(getattr(self, what)), what, "a short text", getattr(self, what))
+        expect(self.schema is None or _is_short(self.schema), "schema", "a short text or None", self.schema)
+        expect(is_count(self.clock), "clock", "a whole number from 0", self.clock)
+        for partition, position in self.positions.items():
+            expect(_is_partition(partition), "positions", "a Partition as key", partition)
+            expect(is_count(position), f"the position of {partition}", "a whole number from 0", position)
+        for name, length in self.outputs.items():
+            expect(_is_short(name), "outputs", "a short name as key", name)
+            expect(is_count(length), f"the length of {name!r}", "a whole number from 0", length)
+        for name in self.sections:
+            expect(is_name(name), "sections", "names of ASCII letters, digits, _ and -", name)
+        # Copies: the engine's own mappings go on changing while this is being written.
+        object.__setattr__(self, "positions", dict(sorted(self.positions.items())))
+        object.__setattr__(self, "outputs", dict(sorted(self.outputs.items())))
+        sections = {name: copied_state(name, state) for name, state in sorted(self.sections.items())}
+        object.__setattr__(self, "sections", sections)
+
+    @classmethod
+    def take(cls, *, sections: Mapping[str, State], **others: Any) -> Self:  # typed as the parameters above
+        """A snapshot of states that go on changing: their arrays are copied.
+
+        The copy is all that a stream has to wait for. `pieces` can follow in another thread.
+
+        Examples
+        --------
+        >>> counts = np.zeros(3)
+        >>> taken = Snapshot.take(learner="Counter", sections={"learner": {"arrays": {"counts": counts}}})
+        >>> counts[0] = 1.0
+        >>> taken.sections["learner"]["arrays"]["counts"]
+        array([0., 0., 0.])
+        """
+        snapshot = cls(sections=sections, **others)
+        for state in snapshot.sections.values():
+            arrays = state.get("arrays", {})
+            for name in arrays:
+                arrays[name] = np.array(arrays[name], order="C")
+        return snapshot
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def pieces(self, key: bytes | None = None) -> Iterator[Bytes]:
+        """The bytes of the file, in pieces: the arrays are not copied again.
+
+        Parameters
+        ----------
+        key
+            A secret of at least 16 bytes to sign with. Without it nobody can alter the file, or make another, that
+            `from_bytes` takes with this key; an older signed one in its place is not noticed.
+
+        Raises
+        ------
+        SnapshotNotWritten
+            If it has 4 GiB or more.
+        """
+        if key is None:
+            yield from archive.pieces(self._entries())
+            return
+        signature = _signature(key)
+        for piece in archive.pieces(self._entries(), SIGNATURE):
+            signature.update(piece)
+            yield piece
+        signature.update(SIGNED)
+        yield SIGNED + signature.hexdigest().encode()
+
+    def to_bytes(self, key: bytes | None = None) -> bytes:
+        """The bytes of the file; see `pieces`."""
+        return b"".join(self.pieces(key))
+
+    def _entries(self) -> list[Entry]:
+        entries: list[Entry] = []
+        told = {}
+        for section, state in self.sections.items():
+            made, told[section] = entries_of(section, state)
+            entries += made
+        positions = [[*partition, position] for partition, position in self.positions.items()]
+        values = (FORMAT, self.package, self.learner, self.configuration, self.schema, self.clock)
+        meta = dumped(META, dict(zip(KEYS, (*values, positions, self.outputs, told), strict=True)))
+        expect(len(meta) <= MOST_META, META, f"at most {MOST_META:,} bytes of positions and names", len(meta))
+        return [Entry(META, (meta,)), *entries]
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_bytes(cls, file: Bytes, key: bytes | None = None) -> Self:
+        """The snapshot that a file holds, whoever wrote it: no file can do any harm, or claim what it does not hold.
+
+        What the sections mean is checked by whoever takes them over, such as a learner's `from_state`.
+
+        Parameters
+        ----------
+        file
+            All of its bytes.
+        key
+            What it was signed with. With a key, an unsigned file is refused; without one, a signed file is.
+
+        Raises
+        ------
+        BadSnapshot
+            For everything that `to_bytes` does not write.
+        """
+        view = memoryview(file).toreadonly()
+        _check_signature(view, key)
+        meta, places, comment_size = _read_head(view, len(view))
+        if comment_size != (0 if key is None else SIGNATURE):
+            raise BadSnapshot("the zip has a comment, which is no signature: it was altered")
+        archive.check(view, places, comment_size)
+        snapshot = cls._from_meta(meta, read_sections(view, meta["sections"], places[1:]))
+        # What remains is to be spelled the one way in which it is written: key order, names twice, headers of arrays.
+        for entry, place in zip(snapshot._entries(), places, strict=True):
+            first = entry.parts[0]
+            if entry.name != place.name or bytes(view[place.data : place.data + len(first)]) != first:
+                raise BadSnapshot(f"{place.name} was altered: it is not spelled as this package writes it")
+        return snapshot
+
+    @classmethod
+    def _from_meta(cls, meta: Mapping[str, Any], sections: Mapping[str, State]) -> Self:
+        try:
+            return cls(
+                sections=sections,
+                positions={
+                    Partition(source, number): position for source, number, position in meta["positions"]
+                },
+                outputs=dict(meta["outputs"]),
+                **{key: meta[key] for key in ("package", "learner", "configuration", "schema", "clock")},
+            )
+        except (TypeError, ValueError) as error:
+            raise BadSnapshot(f"{META} was altered: {error}") from error
+
+
+def head_size(beginning: Bytes) -> int:
+    """How many bytes of a file `describe` needs to see, told from the first hundred.
+
+    Raises
+    ------
+    BadSnapshot
+        If this is no snapshot.
+    """
+    size = archive.first_size(beginning, META)
+    if size > MOST_META:
+        raise BadSnapshot(f"{META} claims {size:,} bytes, expected at most {MOST_META:,}")
+    return archive.laid_out([(META, size)])[0].stop
+
+
+def describe(head: Bytes, size: int) -> dict[str, Any]:
+    """What a snapshot says of itself: its meta.json, how many bytes it has and whether it is signed.
+
+    Neither the arrays nor the signature have been looked at.
+
+    Parameters
+    ----------
+    head
+        The first `head_size` bytes of the file, or more.
+    size
+        How many bytes the file has.
+
+    Raises
+    ------
+    BadSnapshot
+        If this is no snapshot, or the file has another size than it says.
+
+    Examples
+    --------
+    >>> file = Snapshot(learner="Counter", sections={"metrics": {"seen": 7}}, clock=7).to_bytes()
+    >>> told = describe(file[: head_size(file[:100])], len(file))
+    >>> told["learner"], told["clock"], told["sections"], told["signed"]
+    ('Counter', 7, {'metrics': {'text': 10}}, False)
+    """
+    meta, _, comment_size = _read_head(head, size)
+    Snapshot._from_meta(meta, {})
+    return {**meta, "bytes": size, "signed": comment_size > 0}
+
+
+def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Place], int]:
+    """What meta.json says, where everything stands by it, and how many bytes are left for a signature."""
+    stop = head_size(head)
+    first = (META, archive.first_size(head, META))
+    (place,) = archive.laid_out([first])
+    archive.check_entry(head, place)
+    meta = parsed(META, head[place.data : stop])
+    written = meta.get("format")
+    if is_count(written) and written > FORMAT:
+        raise BadSnapshot(
+            f"the snapshot has format {shown(written)}, this version of stream_bayes reads {FORMAT}; "
+            "a newer version wrote it, upgrade to read it"
+        )
+    if type(written) is not int or written != FORMAT:
+        raise BadSnapshot(f"{META} was altered: it has format {shown(written)}, expected {FORMAT}")
+    if set(meta) != set(KEYS):
+        raise BadSnapshot(f"{META} was altered: it has {shown(sorted(meta))}, expected {sorted(KEYS)}")
+    places = archive.laid_out([first, *sizes(meta["sections"])])
+    comment_size = size - places[-1].stop - archive.directory_size(places)
+    if comment_size not in (0, SIGNATURE):
+        raise BadSnapshot(
+            f"the file has {size:,} bytes, and {META} tells of {size - comment_size:,}: it is truncated, "
+            "or something was added"
+        )
+    return meta, places, comment_size
+
+
+def _signature(key: bytes) -> hmac.HMAC:
+    if not isinstance(key, bytes) or len(key) < LEAST_KEY:
+        raise BadValue(f"a key to sign snapshots with is at least {LEAST_KEY} random bytes; this one is not")
+    return hmac.new(key, digestmod=hashlib.sha256)
+
+
+def _check_signature(file: memoryview, key: bytes | None) -> None:
+    """Refuse a file unless it is signed with this key, or, without a key, not at all."""
+    signed = file[-SIGNATURE:-DIGITS] == SIGNED
+    if key is None:
+        if signed:
+            raise BadSnapshot("the snapshot is signed; give the key it was signed with")
+        return
+    signature = _signature(key)
+    if not signed:
+        raise BadSnapshot("the snapshot does not end with a signature: it is unsigned or truncated")
+    signature.update(file[:-DIGITS])
+    if not hmac.compare_digest(signature.hexdigest().encode(), bytes(file[-DIGITS:])):
+        raise BadSnapshot("the snapshot's signature does not fit: it was altered, or signed with another key")
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_TEXT
+
+
+def _is_partition(value: object) -> bool:
+    return isinstance(value, Partition) and _is_short(value.source) and is_count(value.partition)

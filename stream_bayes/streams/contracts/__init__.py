@@ -1,0 +1,1 @@
+"""What the engine requires of sources, sinks and journals."""

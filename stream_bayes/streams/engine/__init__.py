@@ -1,0 +1,1 @@
+"""The loop: poll, predict, score, learn, write, commit, snapshot."""

@@ -1,0 +1,399 @@
+"""The loop: poll, predict, score, learn, emit, commit; and state and position saved as one thing.
+
+    poll -> [ Step: predict -> score -> learn | hold ] -> sinks: write, commit -> snapshot, when due
+
+A snapshot holds the state after some event, the position after the same event in every partition, and how long the
+outputs were then. A start loads it, seeks there, cuts the outputs back to that length, and goes on. So whatever
+happens in between, every event counts once, in the model and in the outputs.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.errors import BadState, BadValue, Exhausted, NoSnapshot, OtherSettings
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.journal import Journal, Kept
+from stream_bayes.streams.contracts.sink import Sink
+from stream_bayes.streams.contracts.source import HasEnd, KnowsEnds, Record, Source, slices_of
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
+from stream_bayes.streams.engine.settings import differences, said
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.served import digest
+
+__all__ = ["SETTINGS", "Engine"]
+
+logger = logging.getLogger(__name__)
+
+BATCH = 1000  # events between two commits, at most
+IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
+SETTINGS = "settings"  # the section they are kept in
+LOG = "log"  # the section that the journal's identity is kept in
+
+
+class Engine:
+    """Runs a stream through a step, and keeps what came of it.
+
+    With a source and sinks of one medium every event has exactly one result, whatever dies and is started again; see
+    `delivery` for others. State and results depend on the sequence of events alone, not on batches or times.
+
+    Parameters
+    ----------
+    step
+        The model, and what scores it and holds its events.
+    source
+        Where events come from.
+    predictions, dead_letters, drifts
+        Where results go: answers to the one, what could not be used to another, and what a model that follows drift
+        noted of it to the third. Any may be missing.
+    journal
+        What knows the order in which partitions were read, where that order is not the source's own.
+    store
+        Where snapshots are kept. None: nothing is kept, and every run starts anew.
+    schedule
+        When a snapshot is due.
+    settings
+        All that later state depends on, as JSON: a snapshot of other settings is not gone on from. The model's, if not
+        given.
+    batch
+        How many events there are between two commits, at most.
+    clock, sleep
+        The seconds that pass, and waiting; only snapshots every so many seconds depend on them.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        source: Source,
+        *,
+        predictions: Sink | None = None,
+        dead_letters: Sink | None = None,
+        drifts: Sink | None = None,
+        journal: Journal | None = None,
+        store: SnapshotStore | None = None,
+        schedule: Schedule | None = None,
+        settings: Mapping[str, Any] | None = None,
+        batch: int = BATCH,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if type(batch) is not int or batch < 1:
+            raise BadValue(f"batch: expected a whole number of events of at least 1, got {batch!r}")
+        self.step = step
+        self.source = source
+        self.predictions = predictions
+        self.dead_letters = dead_letters
+        self.drifts = drifts
+        self.journal = journal
+        self.store = store
+        self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
+        self.settings = dict({"model": step.model.settings()} if settings is None else settings)
+        self.batch = batch
+        self.positions: dict[Partition, Position] = {}
+        self.replayed = 0
+        self.reached: float | None = None  # when the last record happened that was committed in this run
+        self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
+        self._watchers: list[Callable[[Progress], None]] = []
+        self._clock = clock
+        self._sleep = sleep
+        self._writer: SnapshotWriter | None = None
+        self._pruned: int | None = None  # after which snapshot
+        self._stopping = False
+        self._running = False
+        self._began = (0, 0, 0.0)
+
+    @property
+    def delivery(self) -> str:
+        """How often an event has a result: `"exactly once"` or `"at least once"`."""
+        sinks = [sink for sink in self._sinks if sink is not self.drifts or self.journal is None]
+        media = {sink.medium for sink in sinks if sink.medium != "none"}
+        return "exactly once" if media <= {self.source.medium} else "at least once"
+
+    @property
+    def running(self) -> bool:
+        """Whether a run has begun, and not ended. May be read by other threads."""
+        return self._running
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it runs, can read, and its snapshots are being written. May be read by other threads."""
+        writer = self._writer
+        connected = not isinstance(self.source, KnowsEnds) or self.source.connected
+        connected = connected and (self.journal is None or self.journal.ready)
+        return self._running and connected and (writer is None or writer.healthy)
+
+    @property
+    def lag(self) -> dict[Partition, int]:
+        """How many positions lie between where the model stands and the end of a partition, where that is known."""
+        ends = self.source.ends if isinstance(self.source, KnowsEnds) else {}
+        return {
+            part: max(0, ends[part] - position) for part, position in self.positions.items() if part in ends
+        }
+
+    @property
+    def snapshots(self) -> tuple[int, int]:
+        """How many snapshots this run has written, and how many could not be written."""
+        writer = self._writer
+        return (0, 0) if writer is None else (writer.written, writer.failures)
+
+    def stop(self) -> None:
+        """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
+        self._stopping = True
+        if self.journal is not None:
+            self.journal.interrupt()
+
+    def watch(self, told: Callable[[Progress], None]) -> None:
+        """Call this after every commit, with the progress: for bars and metrics."""
+        self._watchers.append(told)
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    def run(self, most: int | None = None, *, rebuild: bool = False, until_end: bool = False) -> Progress:
+        """Take events until the source ends, `stop` is called, or `most` more were taken.
+
+        Parameters
+        ----------
+        most
+            After how many to stop.
+        rebuild
+            Begin anew: no snapshot is gone on from, and the outputs are emptied.
+        until_end
+            Stop, too, once all is taken that was there when the run began: for logs that go on growing.
+        """
+        try:
+            self._start(rebuild)
+            self._running = True
+            level = logging.INFO if self.delivery == "exactly once" else logging.WARNING
+            logger.log(level, "starts after %d records; each result comes %s", self.step.taken, self.delivery)
+            until = None if most is None else self.step.taken + most
+            log = self.source if until_end and isinstance(self.source, HasEnd) else None
+            end = {} if log is None else log.end()
+            while not self._stopping and self.step.taken != until:
+                room = self.batch if until is None else min(self.batch, until - self.step.taken)
+                try:
+                    records = self.source.poll(room)
+                except Exhausted:
+                    break
+                if records:
+                    self._take(records)
+                else:
+                    self._sleep(IDLE_SECONDS)
+                if self.journal is not None:
+                    self.journal.tend(self.positions)
+                self._save_when_due()
+                if log is not None and log.is_past(end):
+                    break
+            self._finish()
+            logger.info("ends after %d records", self.step.taken)
+        finally:
+            self._running = False
+            self._close()
+        return self.progress
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run has come."""
+        step = self.step
+        taken, learned, began = self._began
+        return Progress(
+            step.taken, step.taken - taken, self.replayed, self._clock() - began, step.learned - learned
+        )
+
+    def _take(self, records: Sequence[Record]) -> None:
+        """One batch, from events to results that last."""
+        slices = slices_of(records, self.positions, self.source.may_skip)
+        for sink in self._sinks:
+            sink.begin()
+        try:
+            self.step.take(records)
+            self._write()
+            for sink in self._sinks:
+                sink.commit(slices)
+        except BaseException:
+            for sink in self._sinks:
+                sink.abort()
+            raise
+        self.reached = records[-1].time
+        for told in self._watchers:
+            told(self.progress)
+
+    def _write(self) -> None:
+        step = self.step
+        if self.predictions is not None:
+            self.predictions.write(step.outputs)
+        if self.dead_letters is not None and step.letters:
+            self.dead_letters.write(step.letters)
+        if self.drifts is not None and step.drifts:
+            self.drifts.write(step.drifts)
+        step.forget_results()
+
+    # -- beginning and ending -----------------------------------------------------------------------------------------
+
+    def look(self, rebuild: bool = False) -> dict[str, Any]:
+        """Where a run would begin, as JSON values; nothing is written. What would be refused is refused.
+
+        Raises
+        ------
+        BadSnapshot
+            If the newest snapshot cannot be gone on from.
+        """
+        try:
+            found = None if self.store is None or rebuild else self.store.latest()
+            if self.journal is not None:
+                self.journal.check(self._kept(None if found is None else found.snapshot), rebuild)
+            if found is not None:
+                self._load(found.snapshot)
+            positions = self.source.positions if found is None else found.snapshot.positions
+            return {
+                "snapshot": None if found is None else found.generation,
+                "records": self.step.taken,
+                "positions": {
+                    f"{source}[{number}]": position for (source, number), position in positions.items()
+                },
+                "delivery": self.delivery,
+            }
+        finally:
+            self._close()
+
+    def _start(self, rebuild: bool) -> None:
+        self._stopping = False
+        if self.journal is not None:  # before anything is taken over: a start that is refused changes nothing
+            self.journal.check(self._kept(self._newest(rebuild)), rebuild)
+        if self.store is not None:
+            self.store.take_over()
+            self._writer = SnapshotWriter(self.store)
+        found = self._newest(rebuild)
+        if found is None:
+            lengths: Mapping[str, int] = {}
+            self.positions = dict(self.source.positions)
+        else:
+            lengths = found.outputs
+            self._load(found)
+        self._began = (self.step.taken, self.step.learned, self._clock())
+        for sink in self._sinks:
+            sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
+        if self.journal is not None:
+            self.positions = dict(self.journal.resume(self._kept(found), rebuild))
+            self.source.seek(self.positions)
+        if self._writer is not None:
+            if found is None:
+                self._save()  # before the first commit: so a start finds either this, or nothing done
+                self._writer.wait()
+            else:
+                self.schedule.taken(self.step.taken, self._clock())
+        if self.journal is not None:
+            self._replay(self.journal.replay())
+
+    def _newest(self, rebuild: bool) -> Snapshot | None:
+        """The snapshot to go on from."""
+        found = None if self.store is None or rebuild else self.store.latest()
+        return None if found is None else found.snapshot
+
+    def _kept(self, snapshot: Snapshot | None) -> Kept | None:
+        """What the journal has to know of a snapshot."""
+        if snapshot is None or self.journal is None:
+            return None
+        length = snapshot.outputs.get(self.journal.name)
+        return Kept(snapshot.positions, length, snapshot.sections.get(LOG, {}))
+
+    def _load(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot."""
+        sections = dict(snapshot.sections)
+        sections.pop(LOG, None)
+        changed = differences(sections.pop(SETTINGS, {}), self.settings)
+        if changed:
+            raise OtherSettings(
+                f"the newest snapshot was taken with other settings: {said(changed)}. "
+                "Start with those it was taken with; or anew, by --rebuild or in another directory",
+                tuple(changed),
+            )
+        self.step.load(sections)
+        self.positions = dict(snapshot.positions)
+        self.source.seek(self.positions)
+
+    def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
+        """Take again what was committed after the snapshot: the identical step, but nothing is sent twice.
+
+        A file for what was noted of drifts was cut back to the snapshot, so there it is written again.
+        """
+        for records in batches:
+            slices = slices_of(records, self.positions, self.source.may_skip)
+            self.step.take(records)
+            if self.drifts is not None and self.drifts.medium == "local" and self.step.drifts:
+                self.drifts.begin()
+                self.drifts.write(self.step.drifts)
+                self.drifts.commit(slices)
+            self.step.forget_results()
+            self.replayed += len(records)
+            if self._stopping:
+                break
+        self.source.seek(self.positions)
+
+    def _finish(self) -> None:
+        """A last snapshot; one that is being written is waited for."""
+        if self._writer is None:
+            return
+        self._writer.wait()
+        if self.schedule.due_at_end(self.step.taken):
+            self._save()
+            self._writer.wait()
+
+    def _close(self) -> None:
+        """Let go of everything, whatever else happens."""
+        for sink in self._sinks:
+            sink.close()
+        self.source.close()
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+    def _lasting(self) -> list[Sink | Journal]:
+        return [*self._sinks, *([] if self.journal is None else [self.journal])]
+
+    # -- snapshots ----------------------------------------------------------------------------------------------------
+
+    def _save_when_due(self) -> None:
+        writer = self._writer
+        if writer is None or writer.busy:
+            return
+        writer.check()
+        if self.journal is not None and writer.generation != self._pruned:
+            self._pruned = writer.generation
+            self._prune(self.journal)
+        if self.schedule.due(self.step.taken, self._clock()):
+            self._save()
+
+    def _prune(self, journal: Journal) -> None:
+        """Let go of what stands before the oldest snapshot."""
+        assert self.store is not None
+        try:
+            oldest = self.store.describe(self.store.list()[0])
+        except (NoSnapshot, BadState, OSError):
+            return  # it is broken, or its owner deleted it just now: the next snapshot looks again
+        if journal.name in oldest["outputs"]:
+            journal.prune(oldest["outputs"][journal.name], self.positions)
+
+    def _save(self) -> None:
+        """Freeze what is to be kept; it is written while the stream goes on."""
+        assert self._writer is not None
+        for sink in self._sinks:
+            sink.sync()
+        frozen: dict[str, Any] = {
+            "learner": self.step.model.name,
+            "configuration": digest(self.settings),
+            "positions": dict(self.positions),
+            "clock": self.step.taken,
+            "outputs": {part.name: part.length for part in self._lasting() if part.length is not None},
+        }
+        sections = self.step.freeze()
+        own: dict[str, Any] = {SETTINGS: self.settings}
+        if self.journal is not None:
+            own[LOG] = dict(self.journal.identity)
+        self.schedule.taken(self.step.taken, self._clock())
+        self._writer.write(lambda: Snapshot(sections=sections() | own, **frozen))

@@ -1,0 +1,171 @@
+"""When the next snapshot is due, and writing it while the stream goes on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+from stream_bayes.errors import BadValue, SnapshotNotWritten
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+
+__all__ = ["Schedule", "SnapshotWriter"]
+
+logger = logging.getLogger(__name__)
+
+
+class Schedule:
+    """When a snapshot is due: after so many events, after so many seconds, and at the end.
+
+    It reads no clock; the time is told to it. Without new events there is nothing new to save, and none is due.
+
+    Parameters
+    ----------
+    every_events
+        After so many events, if given.
+    every_seconds
+        After so many seconds, if given.
+    at_end
+        Whether one is due when the stream ends or the process is told to stop.
+
+    Examples
+    --------
+    >>> schedule = Schedule(every_events=1000, every_seconds=60.0)
+    >>> schedule.due(events=0, now=5.0)  # the first one, so that every restart has one
+    True
+    >>> schedule.taken(events=0, now=5.0)
+    >>> schedule.due(events=999, now=64.0), schedule.due(events=1000, now=6.0), schedule.due(events=1, now=65.0)
+    (False, True, True)
+    """
+
+    def __init__(
+        self, every_events: int | None = None, every_seconds: float | None = None, at_end: bool = True
+    ) -> None:
+        if every_events is not None and (type(every_events) is not int or every_events < 1):
+            raise BadValue(
+                f"every_events: expected a whole number of at least 1, or None, got {every_events!r}"
+            )
+        if every_seconds is not None and not every_seconds > 0:
+            raise BadValue(f"every_seconds: expected a number above 0, or None, got {every_seconds!r}")
+        self.every_events = every_events
+        self.every_seconds = every_seconds
+        self.at_end = at_end
+        self._last: tuple[int, float] | None = None
+
+    def taken(self, events: int, now: float) -> None:
+        """A snapshot was taken, or loaded, after so many events."""
+        self._last = (events, now)
+
+    def due(self, events: int, now: float) -> bool:
+        """Whether it is time for a snapshot after so many events."""
+        if self._last is None:
+            return True
+        new, passed = events - self._last[0], now - self._last[1]
+        by_events = self.every_events is not None and new >= self.every_events
+        by_time = self.every_seconds is not None and passed >= self.every_seconds
+        return by_events or (by_time and new > 0)
+
+    def due_at_end(self, events: int) -> bool:
+        """Whether a last snapshot is due, when nothing comes after so many events."""
+        return self.at_end and (self._last is None or events > self._last[0])
+
+
+class SnapshotWriter:
+    """Writes snapshots in another thread, one at a time, and counts the failures.
+
+    What the disk does not take is logged and counted, and the stream goes on. Anything else, above all that another
+    process has become the owner, is raised by the next call of `check`, `write`, `wait` or `close`.
+
+    Parameters
+    ----------
+    store
+        Where to; `take_over` has been called.
+    most_failures
+        After so many failures in a row it is no longer `healthy`, until a snapshot is written again.
+    executor
+        What runs the writing; a thread of its own, if not given.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     store = SnapshotStore(directory)
+    ...     store.take_over()
+    ...     writer = SnapshotWriter(store)
+    ...     writer.write(Snapshot.take(learner="Counter", sections={"metrics": {"seen": 7}}))
+    ...     writer.close()
+    ...     writer.generation, writer.healthy
+    True
+    (1, True)
+    """
+
+    def __init__(
+        self, store: SnapshotStore, most_failures: int = 3, executor: Executor | None = None
+    ) -> None:
+        if type(most_failures) is not int or most_failures < 1:
+            raise BadValue(f"most_failures: expected a whole number of at least 1, got {most_failures!r}")
+        self.store = store
+        self.most_failures = most_failures
+        self.generation: int | None = None  # the last one written
+        self.written = 0
+        self.failures = 0
+        self.failures_in_a_row = 0
+        self.last_failure: SnapshotNotWritten | None = None
+        self._own_executor = ThreadPoolExecutor(1, "snapshots") if executor is None else None
+        self._executor = executor or self._own_executor
+        self._writing: Future[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a snapshot is being written: another one need not be taken now."""
+        return self._writing is not None and not self._writing.done()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether snapshots are being written, but for a few failures."""
+        return self.failures_in_a_row < self.most_failures
+
+    def write(self, snapshot: Snapshot | Callable[[], Snapshot]) -> bool:
+        """Begin to write a snapshot; False, without doing anything, while another is being written.
+
+        The snapshot must not change any more: see `Snapshot.take`. What makes one is called in the other thread, and
+        must hold only what does not change.
+        """
+        if self.busy:
+            return False
+        self.wait()
+        assert self._executor is not None
+        self._writing = self._executor.submit(self._save, snapshot)
+        return True
+
+    def check(self) -> None:
+        """Raise what ended the last write, unless it was the disk."""
+        if not self.busy:
+            self.wait()
+
+    def wait(self) -> None:
+        """Return when nothing is being written any more."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def close(self) -> None:
+        """Wait, and end the thread."""
+        try:
+            self.wait()
+        finally:
+            if self._own_executor is not None:
+                self._own_executor.shutdown()
+
+    def _save(self, snapshot: Snapshot | Callable[[], Snapshot]) -> None:
+        try:
+            self.generation = self.store.save(snapshot() if callable(snapshot) else snapshot)
+        except SnapshotNotWritten as error:
+            self.failures += 1
+            self.failures_in_a_row += 1
+            self.last_failure = error
+            logger.warning("%s (failure %d in a row)", error, self.failures_in_a_row)
+        else:
+            self.written += 1
+            self.failures_in_a_row = 0

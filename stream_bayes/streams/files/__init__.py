@@ -1,0 +1,1 @@
+"""CSV and JSON lines as sources and sinks, and the directory of snapshots."""

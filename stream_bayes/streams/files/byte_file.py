@@ -1,0 +1,228 @@
+"""A file as bytes that are read from front to back, compressed or not.
+
+Which file comes next when a log is rotated, and how to find the one that was read last.
+
+A log is rotated when it is renamed, to `app.log.1` or `app.log-20260131`, and another is begun under its name. Each of
+the files is a partition of the source. Its number says how many came before it since the source was first read, and
+holds a digest of what tells the file from others: its inode and its first lines, which never change.
+
+    number = how many files came before << 40 | digest of 40 bits
+
+So positions alone are enough to find the file again after a restart, even if it has been renamed meanwhile; and a file
+that was copied over, or has got the inode of a deleted one, is not mistaken for it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import zlib
+from pathlib import Path
+from typing import IO
+
+from stream_bayes.errors import SourceError
+from stream_bayes.streams.files.file_system import FileSystem
+
+__all__ = ["ByteFile", "after", "found_again", "numbered", "rotations_before"]
+
+GZIP = b"\x1f\x8b"  # what such a file begins with
+SKIPPED_AT_ONCE = 2**20  # bytes, on the way to a position in a compressed file
+
+
+class ByteFile:
+    """A regular file, open for reading. What gzip has compressed is read as what it holds, whatever its name.
+
+    Parameters
+    ----------
+    path
+        Which file.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be opened, now or in any method if it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0  # of the next byte to read, of what the file holds
+        try:
+            self._descriptor = FileSystem().open(path, os.O_RDONLY)
+        except OSError as error:
+            raise SourceError(f"{path} cannot be opened: {error.strerror or error}") from error
+        raw: IO[bytes] = io.FileIO(self._descriptor)
+        self.compressed = self.beginning(len(GZIP)) == GZIP
+        self._raw = raw
+        self._content = gzip.GzipFile(fileobj=raw) if self.compressed else raw
+        status = os.fstat(self._descriptor)
+        self.identity = (status.st_dev, status.st_ino)
+
+    def read(self, size: int) -> bytes:
+        """The next bytes: up to `size`, and none at the end."""
+        try:
+            data = self._content.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise SourceError(f"{self.path} cannot be read past byte {self.offset}: {error}") from error
+        self.offset += len(data)
+        return data
+
+    def seek(self, offset: int) -> bytes:
+        """Read from here next; returns the byte before, if there is one.
+
+        Raises
+        ------
+        SourceError
+            If the file ends before.
+        """
+        before = b""
+        if self.compressed:
+            self._content.seek(0)
+            self.offset = 0
+            while self.offset < offset and (data := self.read(min(SKIPPED_AT_ONCE, offset - self.offset))):
+                before = data[-1:]
+        elif offset <= self.size:
+            self._content.seek(max(0, offset - 1))
+            self.offset = max(0, offset - 1)
+            before = self.read(min(offset, 1))
+        if self.offset != offset:
+            end = self.offset if self.compressed else self.size
+            raise SourceError(
+                f"{self.path} ends after {end} bytes, but was read to byte {offset} before: it was cut or replaced. "
+                "Bring the file back, or start anew without the snapshot"
+            )
+        return before
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has now, on the disk."""
+        return os.fstat(self._descriptor).st_size
+
+    @property
+    def modified(self) -> int:
+        """When it was last written to, in nanoseconds."""
+        return os.fstat(self._descriptor).st_mtime_ns
+
+    def beginning(self, size: int) -> bytes:
+        """The first bytes on the disk, up to `size`; where the file is read next stays as it is."""
+        try:
+            return os.pread(self._descriptor, size, 0)
+        except OSError as error:
+            raise SourceError(f"{self.path} cannot be read: {error.strerror or error}") from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._content.close()
+        self._raw.close()
+
+
+DIGEST_BITS = 40
+BEGINNING = 4096  # bytes; a first line that is longer is told by so many of them
+ROTATED = re.compile(r"[.-]\d[\d.T:_-]*(\.gz)?")  # what is put behind the name
+
+
+def rotations_before(number: int) -> int:
+    """How many files came before the one of this number."""
+    return number >> DIGEST_BITS
+
+
+def numbered(file: ByteFile, rotations: int, lines: int, complete: bool) -> int | None:
+    """The number of a file as a partition; None as long as its first lines are not complete.
+
+    Parameters
+    ----------
+    file
+        The file.
+    rotations
+        How many came before it.
+    lines
+        How many of its first lines tell it from others.
+    complete
+        Whether nothing more is written to it, so that what there is has to do.
+    """
+    digest = _digest(file, lines, complete)
+    return None if digest is None else rotations << DIGEST_BITS | digest
+
+
+def found_again(path: Path, number: int, lines: int) -> ByteFile:
+    """The file of this number: what has the name now, or a file that was renamed.
+
+    Raises
+    ------
+    SourceError
+        If it is not there any more.
+    """
+    for candidate in [path, *_rotated(path)]:
+        file = ByteFile(candidate)
+        for complete in (False, True):
+            if _digest(file, lines, complete) == number & ((1 << DIGEST_BITS) - 1):
+                return file
+        file.close()
+    raise SourceError(
+        f"the file that was read last is neither {path} nor beside it as {path.name}.1 or the like: it was deleted, "
+        "compressed or replaced, and what was not read of it is lost. Bring it back, or start anew without the snapshot"
+    )
+
+
+def after(path: Path, file: ByteFile) -> ByteFile | None:
+    """The file that was begun after this one was renamed; None while this one is the newest, or nothing is in the next.
+
+    A writer may go on with the old file for a moment after it has been renamed. What is written to the new one says
+    that it has gone over.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return None  # in the moment between renaming and beginning anew, there is none
+    if (status.st_dev, status.st_ino) == file.identity or not status.st_size:
+        return None
+    # More than one may have been renamed since anybody looked; the disk has them in the order of their last lines.
+    renamed = [
+        (modified, other) for other in _rotated(path) if (modified := _modified(other)) > file.modified
+    ]
+    following = ByteFile(min(renamed)[1] if renamed else path)
+    if following.identity == file.identity:  # its writer has just added a line to it
+        following.close()
+        return None
+    if following.compressed:
+        following.close()
+        raise SourceError(
+            f"{following.path} comes after {file.path} and is compressed, so it cannot be followed: "
+            "decompress it under a name without .gz, or start anew without the snapshot"
+        )
+    return following
+
+
+def _digest(file: ByteFile, lines: int, complete: bool) -> int | None:
+    beginning = file.beginning(BEGINNING)
+    parts = beginning.split(b"\n", lines)
+    if len(parts) > lines:
+        beginning = beginning[: len(beginning) - len(parts[-1])]
+    elif len(beginning) < BEGINNING and not complete:
+        return None
+    content = b"%d " % file.identity[1] + beginning
+    return int.from_bytes(hashlib.blake2b(content, digest_size=DIGEST_BITS // 8).digest(), "big")
+
+
+def _rotated(path: Path) -> list[Path]:
+    """The files beside this one that were once it, by their names."""
+    try:
+        names = sorted(path.parent.iterdir())
+    except OSError as error:
+        raise SourceError(f"{path.parent} cannot be listed: {error.strerror}") from error
+    return [
+        other
+        for other in names
+        if other.name.startswith(path.name)
+        and ROTATED.fullmatch(other.name, len(path.name))
+        and other.is_file()
+    ]
+
+
+def _modified(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0  # deleted just now, and so not the next

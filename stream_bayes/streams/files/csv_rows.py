@@ -1,0 +1,238 @@
+"""Lines of CSV as rows of cells, as the `csv` module of Python reads them.
+
+A record is a line, unless a newline stands in quotes. A quote that is never closed would make one record of the whole
+rest of a file; so where it is not closed within `max_record_bytes`, or `csv.field_size_limit()` if that is less, its
+first line alone is a bad record, and reading goes on with the next line. What the records are depends on the file
+alone, not on how it is read in blocks. Unlike the module's, a record that holds a byte of 0 is bad: what a power cut or
+UTF-16 leaves in a file is no value.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import accumulate, chain
+from typing import NamedTuple
+
+from stream_bayes.errors import Undecodable
+from stream_bayes.streams.files._csv_rows import PlainCells
+from stream_bayes.streams.files.source import Lines
+from stream_bayes.streams.records.bad_records import Reason, undecodable
+from stream_bayes.streams.records.decoder import too_long
+
+__all__ = ["QuickCells", "Row", "rows_of"]
+
+NOT_UTF8 = undecodable(
+    Reason.NOT_UTF8, "expected UTF-8, got other bytes; if the file is in Latin-1: iconv -f latin1 -t utf-8"
+)
+NULS = undecodable(
+    Reason.NOT_CSV, "expected text, got a byte that is 0; if the file is in UTF-16: iconv -f utf-16 -t utf-8"
+)
+
+
+class Row(NamedTuple):
+    """One record.
+
+    Parameters
+    ----------
+    cells
+        Its cells, or why it has none.
+    begin, end
+        Where its bytes stand in the lines.
+    """
+
+    cells: list[str] | Undecodable
+    begin: int
+    end: int
+
+
+class QuickCells:
+    """The cells of lines, where each of these is a record of the right number of cells, and none is too long.
+
+    Most files have no others, and this takes a small part of the time of `rows_of`.
+
+    Parameters
+    ----------
+    delimiter
+        What stands between cells.
+    width
+        How many cells a record has.
+    limit
+        How many bytes a record may have.
+    """
+
+    def __init__(self, delimiter: str, width: int, limit: int) -> None:
+        self.delimiter = delimiter
+        self.width = width
+        # A line within the reader's own limit has no cell beyond it; of longer ones the reader is to say.
+        self.limit = min(limit, csv.field_size_limit())
+        self._plain = PlainCells(ord(delimiter), width, self.limit) if delimiter.isascii() else None
+
+    def split(self, lines: Lines) -> tuple[list[str], list[int]] | None:
+        """All cells, one record after another, and the length of each record; None unless all lines are such."""
+        data = lines.data
+        if b"\0" in data:
+            return None
+        try:
+            if self._plain is not None and (plain := self._plain.split(data)) is not None:
+                cells, lengths = plain
+                return cells, lengths
+            return self._quoted(data) if self._plain is None or b'"' in data else None
+        except UnicodeDecodeError:
+            return None
+
+    def _quoted(self, data: bytes) -> tuple[list[str], list[int]] | None:
+        if not data.endswith(b"\n"):
+            return None
+        lengths = [len(line) + 1 for line in data.split(b"\n")]
+        lengths.pop()
+        if max(lengths) > self.limit:
+            return None
+        lines = data[:-1].replace(b"\r\n", b"\n").removesuffix(b"\r").decode().split("\n")
+        try:
+            rows = list(csv.reader(lines, delimiter=self.delimiter, strict=True))
+        except csv.Error:
+            return None
+        if len(rows) != len(lines) or any(len(row) != self.width for row in rows):
+            return None
+        return list(chain.from_iterable(rows)), lengths
+
+
+def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
+    """The records that are complete in these lines, and how many bytes they take, blank lines included.
+
+    Parameters
+    ----------
+    lines
+        Whole lines, at the beginning of a record.
+    delimiter
+        What stands between cells.
+    limit
+        How many bytes a record may have.
+    """
+    split = _Lines(lines, delimiter, limit)
+    rows: list[Row] = []
+    while split.first < len(split.pieces):
+        first = split.first
+        if len(split.pieces[first]) > limit:
+            rows.append(split.row(too_long(len(split.pieces[first]), limit), first + 1))
+            continue
+        try:
+            for cells in csv.reader(split.feed(), delimiter=delimiter):
+                row = split.row(cells, split.following)
+                if cells:
+                    rows.append(row)
+        except csv.Error as error:
+            rows.append(split.row(_no_row(error), split.following))
+        except _Incomplete:
+            break
+        except _Unclosed:
+            fault = undecodable(
+                Reason.UNCLOSED_QUOTE,
+                f"expected a quote to be closed within {split.within} bytes, and it is not",
+            )
+            rows.append(split.row(fault, split.first + 1))
+    return rows, split.begins[split.first]
+
+
+def _no_row(error: csv.Error) -> Undecodable:
+    """Why the reader refuses a row, in words for those who do not program."""
+    told = str(error)
+    if "new-line" in told:
+        told = "a return stands in it without a newline; if all lines of the file end so: tr '\\r' '\\n'"
+    elif "field limit" in told:
+        told = f"a cell of it is longer than {csv.field_size_limit():,} characters"
+    return undecodable(Reason.NOT_CSV, f"expected a row of CSV: {told}")
+
+
+class _Incomplete(Exception):
+    """A quote is open where the lines end, and may be closed in the next ones."""
+
+
+class _Unclosed(Exception):
+    """A quote is open, and not closed soon enough."""
+
+
+class _Lines:
+    """Lines on their way to the reader, and how far it has come."""
+
+    def __init__(self, lines: Lines, delimiter: str, limit: int) -> None:
+        self.pieces = lines.data.split(b"\n")
+        self.begins = list(accumulate((len(piece) + 1 for piece in self.pieces), initial=0))
+        self.begins[-1] = len(lines.data)  # no newline stands after the last piece
+        if not self.pieces[-1]:
+            self.pieces.pop()
+            self.begins.pop()
+        self.limit = limit
+        # A field beyond the reader's own limit is an error, which must not come after many lines have been read.
+        self.within = min(limit, csv.field_size_limit())
+        self.first = 0  # the line at which the present record begins
+        self.following = 0  # the line that is read next
+        self._given = lines
+        self._delimiter = delimiter
+        self._no_text: Undecodable | None = None  # why the present record is no text
+        self._open_to = (
+            0  # of the lines before this one, and not before `first`, none closes a quote that is open
+        )
+
+    def row(self, cells: list[str] | Undecodable, end: int) -> Row:
+        """The present record, which goes to the end of the line before `end`; the next one begins there."""
+        row = Row(self._no_text or cells, self.begins[self.first], self.begins[end])
+        self.first = self.following = end
+        self._no_text = None
+        return row
+
+    def feed(self) -> Iterator[str]:
+        """The lines from the present record on, up to one that is too long. Asked for more than there is, it raises."""
+        while self.following < len(self.pieces):
+            if self.following == self.first and len(self.pieces[self.first]) > self.limit:
+                return
+            if self.following == self.first + 1:
+                self._check_closed()
+            self.following += 1
+            yield self._text(self.following - 1)
+        if self.following > self.first:
+            self._check_closed()
+
+    def _text(self, line: int) -> str:
+        data = self._given.data[self.begins[line] : self.begins[line + 1]]
+        if b"\0" in data:
+            self._no_text = NULS
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self._no_text = self._no_text or NOT_UTF8
+            return data.decode("utf-8", "replace")
+
+    def _check_closed(self) -> None:
+        """Raise unless the quote that the present record's first line leaves open is closed soon enough.
+
+        No line is looked at twice for that: what leaves one quote open leaves any other open that was opened before it.
+        Otherwise a file in which every line leaves a quote open would take time for the square of its lines.
+        """
+        line, count = max(self.first + 1, self._open_to), len(self.pieces)
+        begin = self.begins[self.first]
+        while line < count and self.begins[line + 1] - begin <= self.within:
+            if not self._stays_open(line):
+                return
+            line += 1
+            self._open_to = line
+        here = len(self._given.data) + self._given.ahead - begin
+        if line == count and here <= self.within and not self._given.last:
+            raise _Incomplete
+        raise _Unclosed
+
+    def _stays_open(self, line: int) -> bool:
+        """Whether a quote that is open before a line is open after it."""
+
+        def quoted() -> Iterator[str]:
+            yield '"' + self._given.data[self.begins[line] : self.begins[line + 1]].decode("utf-8", "replace")
+            raise _Incomplete
+
+        try:
+            next(csv.reader(quoted(), delimiter=self._delimiter))
+        except _Incomplete:
+            return True
+        except csv.Error:
+            pass  # it is closed, and something is wrong after it
+        return False

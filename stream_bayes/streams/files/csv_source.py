@@ -1,0 +1,177 @@
+"""CSV files as a source of events."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, chain
+
+from stream_bayes.core.events.event import Partition
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import SchemaError, SourceError, Undecodable
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_rows import QuickCells, Row, rows_of
+from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
+from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["CSVSource"]
+
+
+class CSVSource(FileSource):
+    r"""A CSV file, as the `csv` module of Python reads it; plain or compressed by gzip. Blank lines are passed over.
+
+    Without a schema every feature is text, so nominal; `inferred_schema` looks at a file's first rows for one. With a
+    sink that can be cut back, each event counts exactly once.
+
+    Parameters
+    ----------
+    path, name, follow, max_record_bytes, block_bytes, sleep
+        As of a `FileSource`.
+    fields
+        Which column is what of an event.
+    schema
+        What the features are. The columns of numeric ones must hold numbers.
+    columns
+        The columns' names, for a file whose first line does not hold them.
+    delimiter
+        What stands between cells.
+    missing
+        Cells that hold no value, as `"?"` or `"NA"`.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, or is empty.
+    SchemaError
+        If its columns are not those that the fields and the schema speak of, or two have one name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.csv")
+    ...     _ = path.write_text("sky,wind,rain\ngrey,3.5,yes\nblue,?,no\n")
+    ...     source = CSVSource(path, Fields(target="rain"), missing=["?"])
+    ...     events = source.poll(10)
+    ...     source.close()
+    >>> [(event.x, event.y) for event in events]
+    [({'sky': 'grey', 'wind': '3.5'}, 'yes'), ({'sky': 'blue', 'wind': None}, 'no')]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        columns: Sequence[str] | None = None,
+        delimiter: str = ",",
+        missing: Iterable[str] = ("",),
+        name: str | None = None,
+        follow: bool = False,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        block_bytes: int = BLOCK_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.fields = Fields() if fields is None else fields
+        self.schema = schema
+        self.delimiter = _checked_delimiter(delimiter)
+        self.missing = tuple(missing)
+        self._named = None if columns is None else tuple(columns)
+        self._lines_of_heading = 1 if columns is None else 0
+        super().__init__(path, name, follow, max_record_bytes, block_bytes, sleep)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names; none while a followed file is empty."""
+        return self._columns.names
+
+    def _heading(self, lines: Lines) -> int | None:
+        if self._named is not None:
+            self._name_columns(self._named)
+            return 0
+        rows, _ = rows_of(lines, self.delimiter, self.max_record_bytes)
+        if not rows:
+            if lines.last:
+                raise SourceError(
+                    f"{self.path}: expected a line with the columns' names, and the file is empty"
+                )
+            return None
+        names = rows[0].cells
+        if isinstance(names, Undecodable):
+            raise SourceError(f"{self.path}: the line with the columns' names cannot be read: {names}")
+        try:
+            self._name_columns(names)
+        except SchemaError as error:
+            raise SchemaError(f"{self.path}: {error}") from None
+        return rows[0].end
+
+    def _name_columns(self, names: Sequence[str]) -> None:
+        self._columns = Columns(names, self.fields, self.schema, self.missing)
+        self._quick = QuickCells(self.delimiter, len(names), self.max_record_bytes)
+
+    def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
+        quick = self._quick.split(lines)
+        if quick is not None:
+            cells, lengths = quick
+            positions = list(accumulate(lengths[:-1], initial=lines.start))
+            if lines.span != lines.start:
+                lengths[0] += lines.start - lines.span
+                positions[0] = lines.span
+            try:
+                # A list of one kind of record is a list of records, though a type checker cannot know that.
+                return self._columns.events(cells, positions, lengths, partition), len(lines.data)  # type: ignore[return-value]  # see above
+            except Undecodable:
+                pass  # row by row, then
+        rows, used = rows_of(lines, self.delimiter, self.max_record_bytes)
+        ends = [lines.start + row.end for row in rows]
+        positions = [lines.span, *ends[:-1]]
+        return self._made(rows, lines.data, positions, ends, partition) if rows else [], used
+
+    def _made(
+        self, rows: list[Row], data: bytes, positions: list[int], ends: list[int], partition: Partition
+    ) -> list[Record]:
+        """The records of rows."""
+        width = len(self._columns.names)
+        fault: Undecodable | None = None
+        try:
+            whole = [row.cells for row in rows if isinstance(row.cells, list) and len(row.cells) == width]
+            if len(whole) == len(rows):
+                cells = list(chain.from_iterable(whole))
+                lengths = [end - position for position, end in zip(positions, ends, strict=True)]
+                return self._columns.events(cells, positions, lengths, partition)  # type: ignore[return-value]  # as above
+        except Undecodable as error:
+            fault = error
+        if len(rows) == 1:
+            row = rows[0]
+            if isinstance(row.cells, Undecodable):
+                fault = row.cells
+            elif fault is None:
+                fault = undecodable(Reason.RAGGED, f"expected {width} cells, got {len(row.cells)}")
+            raw = data[row.begin : row.end].removesuffix(b"\n")
+            return [bad_record(fault, raw, positions[0], partition, ends[0] - positions[0])]
+        # Where one row is wrong, halving finds it soonest, and most rows still go through together.
+        half = len(rows) // 2
+        return [
+            *self._made(rows[:half], data, positions[:half], ends[:half], partition),
+            *self._made(rows[half:], data, positions[half:], ends[half:], partition),
+        ]
+
+
+def _checked_delimiter(given: object) -> str:
+    """One character that may stand between cells, or `SchemaError`."""
+    try:
+        if not isinstance(given, str) or given in ('"', "\r", "\n"):
+            raise TypeError
+        csv.reader([], delimiter=given)
+    except (TypeError, ValueError):
+        raise SchemaError(
+            f"delimiter: expected one character, and no quote or newline, got {shown(given)}"
+        ) from None
+    return given

@@ -1,0 +1,66 @@
+"""Files with a record a line: JSON, or whatever a decoder reads."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from stream_bayes.core.events.event import Partition
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
+from stream_bayes.streams.records.decoder import Decoder
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+
+__all__ = ["JSONLinesSource"]
+
+
+class JSONLinesSource(FileSource):
+    r"""A file of JSON objects, one a line; plain or compressed by gzip. Blank lines are passed over.
+
+    With a sink that can be cut back, each event counts exactly once.
+
+    Parameters
+    ----------
+    path, name, follow, block_bytes, sleep
+        As of a `FileSource`.
+    decoder
+        What reads a line, and how long one may be; if not given, a `JSONDecoder`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes.streams.records.decoders import Fields
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.jsonl")
+    ...     _ = path.write_text('{"sky": "grey", "rain": true}\n{"sky": "blue"}\n')
+    ...     source = JSONLinesSource(path, JSONDecoder(Fields(target="rain")))
+    ...     events = source.poll(10)
+    ...     source.close()
+    >>> [(event.x, event.y, event.position, event.length) for event in events]
+    [({'sky': 'grey'}, True, 0, 30), ({'sky': 'blue'}, None, 30, 16)]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        decoder: Decoder | None = None,
+        name: str | None = None,
+        follow: bool = False,
+        block_bytes: int = BLOCK_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.decoder = JSONDecoder() if decoder is None else decoder
+        super().__init__(path, name, follow, self.decoder.max_record_bytes, block_bytes, sleep)
+
+    def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
+        records: list[Record] = []
+        decode, span, end = self.decoder.decode, lines.span, lines.start
+        stop = end + len(lines.data)  # the last line of a file may lack its newline
+        for line in lines.data.split(b"\n"):
+            end += len(line) + 1
+            if line and not line.isspace():
+                records.append(decode(line, span, partition, min(end, stop) - span))
+                span = end
+        return records, len(lines.data)

@@ -1,0 +1,155 @@
+"""Writing results to a file that can be cut back to what a snapshot knows of.
+
+The file holds what was committed, and after a crash perhaps more. A snapshot holds its length. The next start cuts off
+what came after, and the events after the snapshot are played again: so each of them has one result in the file.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from stream_bayes.core.events.event import Slice
+from stream_bayes.errors import NotSupported, SinkError
+from stream_bayes.streams.contracts.sink import Result
+from stream_bayes.streams.files.file_system import FileSystem
+
+__all__ = ["FileSink"]
+
+
+class FileSink(ABC):
+    """A file of results. A subclass writes `_encoded`, and `_heading` where something stands before the first one.
+
+    `commit` hands the batch to the system in one piece: what was committed outlasts the process. `sync` makes it
+    outlast a power cut; it is called before each snapshot, for what a snapshot does not know of is cut off anyway.
+
+    Parameters
+    ----------
+    path
+        Where to; the directory is made if need be, and the file is for its owner only.
+    name
+        The sink's name in snapshots; if not given, the file's.
+    overwrite
+        Whether a stream that begins may empty a file that is there already.
+    file_system
+        What the file is written through.
+    """
+
+    medium = "local"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        overwrite: bool = False,
+        file_system: FileSystem | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.name = self.path.name if name is None else name
+        self.overwrite = overwrite
+        self._files = FileSystem() if file_system is None else file_system
+        self._descriptor: int | None = None
+        self._length = 0
+        self._batch = bytearray()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    # -- what a subclass writes ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _encoded(self, results: Sequence[Result]) -> bytes:
+        """The bytes of results, or `SinkError`."""
+
+    def _heading(self) -> bytes:
+        """What stands before the first result."""
+        return b""
+
+    # -- the protocol -------------------------------------------------------------------------------------------------
+
+    @property
+    def length(self) -> int | None:
+        return self._length
+
+    def open(self, length: int | None) -> None:
+        self.close()
+        try:
+            self._files.make_directory(self.path.parent)
+            # To append is to write after what was cut off, wherever that was.
+            self._descriptor = self._files.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            self._files.sync_directory(self.path.parent)
+            if not self._files.try_lock(self._descriptor):
+                raise SinkError(
+                    f"{self.path} is being written by another process: end it, or choose another file"
+                )
+            self._check(self._files.size(self._descriptor), length)
+            self._files.truncate(self._descriptor, length or 0)
+        except OSError as error:
+            self.close()
+            raise SinkError(f"{self.path} cannot be written: {error.strerror or error}") from error
+        except (SinkError, NotSupported):
+            self.close()
+            raise
+        self._length = length or 0
+
+    def begin(self) -> None:
+        # Always a new one: of a batch that the disk did not take, the error still holds the bytes.
+        self._batch = bytearray()
+
+    def write(self, results: Sequence[Result]) -> None:
+        self._batch += self._encoded(results)
+
+    def commit(self, slices: Sequence[Slice]) -> None:
+        if not self._batch:
+            return
+        data = self._batch if self._length else self._heading() + self._batch
+        descriptor = self._opened()
+        try:
+            self._files.write(descriptor, data)
+        except OSError as error:
+            with suppress(OSError):  # if not even that is possible, the next start does it
+                self._files.truncate(descriptor, self._length)
+            raise SinkError(
+                f"{self.path} did not take {len(data)} bytes: {error.strerror or error}; "
+                f"it holds {self._length} bytes, as before"
+            ) from error
+        self._length += len(data)
+        self._batch = bytearray()
+
+    def abort(self) -> None:
+        self._batch = bytearray()
+
+    def sync(self) -> None:
+        try:
+            self._files.sync(self._opened())
+        except OSError as error:
+            raise SinkError(
+                f"{self.path} may not outlast a power cut: {error.strerror or error}; no snapshot may hold its length"
+            ) from error
+
+    def close(self) -> None:
+        self._batch = bytearray()
+        if self._descriptor is not None:
+            self._files.close(self._descriptor)
+            self._descriptor = None
+
+    def _check(self, size: int, length: int | None) -> None:
+        """Whether the file is what it was said to be."""
+        if length is None and size and not self.overwrite:
+            raise SinkError(
+                f"{self.path} holds {size} bytes already, and the stream begins anew: choose another file, move this "
+                "one away, or allow it to be overwritten"
+            )
+        if length is not None and size < length:
+            raise SinkError(
+                f"{self.path} holds {size} bytes, but {length} when the snapshot was taken: it was cut or replaced. "
+                "Bring it back, or start anew without the snapshot"
+            )
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            raise SinkError(f"{self.path} is not open; call open() before writing")
+        return self._descriptor

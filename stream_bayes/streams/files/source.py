@@ -1,0 +1,346 @@
+"""Reading records from a file, in blocks of whole lines; and going on when the file grows or is rotated."""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.errors import BadValue, Exhausted, SourceError
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.byte_file import ByteFile, after, found_again, numbered, rotations_before
+from stream_bayes.streams.records.bad_records import KEPT_BYTES, bad_record
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, checked_bytes, too_long
+
+__all__ = ["BLOCK_BYTES", "FileSource", "Lines"]
+
+BLOCK_BYTES = 2**15  # read at once: what becomes of more does not stay in the processor's cache
+BOM = b"\xef\xbb\xbf"  # some editors put it before a text
+PAUSE_SECONDS = 0.1  # between two looks at a file that does not grow
+
+
+class Lines(NamedTuple):
+    """Whole lines of a file.
+
+    Parameters
+    ----------
+    data
+        Their bytes. The last one ends with a newline, unless the file ends without.
+    start
+        The position of the first byte.
+    span
+        The position of the next record. What stands between it and `start`, blank lines or a heading, is none.
+    ahead
+        How many bytes of the next line are there already.
+    last
+        Whether nothing comes after them.
+    """
+
+    data: bytes
+    start: Position
+    span: Position
+    ahead: int
+    last: bool
+
+
+class FileSource(ABC):
+    """A file of records. A subclass writes `_records`, and `_heading` where something stands before the first one.
+
+    Positions are bytes of what the file holds, compressed or not, so that any record can be gone back to; in a
+    compressed file by reading all that comes before it. What is no record belongs to the one after it.
+
+    Parameters
+    ----------
+    path
+        Which file.
+    name
+        The source's name; if not given, the file's.
+    follow
+        Whether to wait for more at the end. A last line that is not complete is then left until it is.
+    max_record_bytes
+        More bytes in one record are a bad record. It is skipped, and never in memory as a whole.
+    block_bytes
+        How much is read at once.
+    sleep
+        What waits, when there is nothing to read.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read.
+    """
+
+    medium = "local"
+    may_skip = False
+    connected = True
+
+    _lines_of_heading = 0  # at least
+    _ready: list[Record]  # read, and not yet given away
+    _given_partition: Partition
+    _given_position: Position
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        follow: bool = False,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        block_bytes: int = BLOCK_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.path = Path(path)
+        self.name = checked_name(self.path.name if name is None else name)
+        self.follow = follow
+        self.max_record_bytes = checked_bytes("max_record_bytes", max_record_bytes)
+        self.block_bytes = checked_bytes("block_bytes", block_bytes)
+        self._sleep = sleep
+        self._begin(ByteFile(self.path))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    # -- what a subclass writes ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
+        """The records that are complete in these lines, and how many bytes they take, blank lines included."""
+
+    def _heading(self, lines: Lines) -> int | None:
+        """How many bytes come before the first record; None while they are not complete."""
+        return 0
+
+    # -- the protocol -------------------------------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return {self._given_partition: self._given_position}
+
+    @property
+    def ends(self) -> Mapping[Partition, Position]:
+        """Where the file ends now; nothing of one that is compressed."""
+        return {} if self._file.compressed else {self._given_partition: self._file.size}
+
+    def end(self) -> Mapping[Partition, Position]:
+        return {self._given_partition: self._file.size}
+
+    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+        at = self._given_partition
+        # Of rotated files the newest is the one that is being read. A compressed one is read to its own end anyway.
+        return self._waits and all(
+            part < at or (part == at and self._file.offset >= size) for part, size in end.items()
+        )
+
+    def poll(self, limit: int) -> list[Record]:
+        if not self._ready:
+            self._ready = self._advance()
+        records, self._ready = self._ready[:limit], self._ready[limit:]
+        if records:
+            self._given_partition, self._given_position = records[-1].partition, records[-1].after
+        return records
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        for partition in positions:
+            if partition.source != self.name:
+                raise SourceError(
+                    f"the snapshot speaks of the source {partition.source!r}, and this one is {self.name!r}: "
+                    "give it its old name, or start anew without the snapshot"
+                )
+        # Of rotated files the newest is the one that was being read.
+        partition = max(positions, default=Partition(self.name))
+        position = positions.get(partition, 0)
+        if partition.partition and not self.follow:
+            raise SourceError(
+                f"{self.path} was followed before: follow it again, or start anew without the snapshot"
+            )
+        if partition.partition:
+            file = found_again(self.path, partition.partition, 1 + self._lines_of_heading)
+        else:
+            file = ByteFile(self.path)
+        self.close()
+        self._begin(file, rotations_before(partition.partition))
+        if position:
+            self._go_to(position)
+        if position or partition.partition:
+            self._given_partition, self._given_position = partition, position
+
+    def close(self) -> None:
+        self._file.close()
+        if self._next is not None:
+            self._next.close()
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def _begin(self, file: ByteFile, rotations: int = 0) -> None:
+        """Read a file from its beginning."""
+        self._file = file
+        self._rotations = rotations
+        self._partition = None if self.follow else Partition(self.name)
+        self._data = b""
+        self._start: Position = 0  # of the data
+        self._span: Position = 0  # of the next record
+        self._skipped: tuple[bytes, int] | None = (
+            None  # of a record that is too long: how it begins, how much it is
+        )
+        self._next: ByteFile | None = None
+        self._headed = False
+        self._waits = False  # for more: what is in memory is no whole record yet
+        self._ready = []
+        try:
+            if self.follow and file.compressed:
+                raise SourceError(
+                    f"{file.path} is compressed, and such a file cannot be followed; read it as it is"
+                )
+            while not self._headed and (self._grow() or not self.follow):
+                self._read_heading(last=not self.follow and self._file_ended)
+            self._numbered(last=False)
+        except BaseException:
+            self.close()
+            raise
+        self._given_partition = self._partition or Partition(self.name)
+        self._given_position = 0
+
+    def _go_to(self, position: Position) -> None:
+        """Read from this position of the file next."""
+        while not self._headed:
+            if not self._grow():
+                self._file.seek(position)  # says that the file is shorter
+                break
+            self._read_heading(last=False)
+        before = self._file.seek(position)
+        if before != b"\n" and self._file.read(1):  # a record may also end with the file
+            raise SourceError(
+                f"{self.path}: no record begins at byte {position}, where it was read to before: it was changed or "
+                "replaced. Bring the file back, or start anew without the snapshot"
+            )
+        self._data, self._start, self._span = b"", position, position
+
+    def _grow(self) -> bool:
+        """Read another block; whether there was any."""
+        # A record of many blocks is read in ever greater ones, so that the bytes are not copied too often.
+        block = self._file.read(max(self.block_bytes, len(self._data)))
+        self._data += block
+        self._file_ended = not block
+        return bool(block)
+
+    def _drop(self, count: int) -> None:
+        """Be done with bytes."""
+        self._data = self._data[count:]
+        self._start += count
+
+    def _advance(self) -> list[Record]:
+        """Read on to the next records; none, after a pause, where nothing has come yet."""
+        while True:
+            grown = self._grow()
+            self._waits = False
+            last = not grown and self._ended()
+            if records := self._taken(last):
+                return records
+            if last and self._next is None:
+                raise Exhausted(f"{self.path} has been read to its end")
+            if last:
+                self._go_over()
+            elif not grown:
+                self._waits = True
+                self._sleep(PAUSE_SECONDS)
+                return []
+
+    def _ended(self) -> bool:
+        """Whether nothing will be added to the file any more."""
+        if not self._file.compressed and self._file.size < self._file.offset:
+            raise SourceError(
+                f"{self.path} was cut to {self._file.size} bytes while it was read, to byte {self._file.offset}. "
+                "Rotate a log by renaming it; start anew without the snapshot to read what it holds now"
+            )
+        if not self.follow:
+            return True
+        if self._next is None:
+            self._next = after(self.path, self._file)
+            # What was written between the last look at this file and the first at the next is still to be read.
+            return self._next is not None and not self._grow()
+        return True
+
+    def _go_over(self) -> None:
+        """Be done with a file that was rotated, and begin the next one."""
+        following, given = self._next, (self._given_partition, self._given_position)
+        assert following is not None
+        self._next = None
+        self._file.close()
+        self._begin(following, self._rotations + 1)
+        self._given_partition, self._given_position = given  # until something is read of the next one
+
+    def _read_heading(self, last: bool) -> None:
+        bom = len(BOM) if self._data.startswith(BOM) else 0
+        if not bom and not last and len(self._data) < len(BOM) and BOM.startswith(self._data):
+            return
+        taken = self._heading(self._lines(bom, last))
+        if taken is not None:
+            self._drop(bom + taken)
+            self._headed = True
+        elif len(self._data) > self.max_record_bytes:
+            raise SourceError(
+                f"{self.path}: expected a heading of at most {self.max_record_bytes} bytes, and it does not end there"
+            )
+
+    def _lines(self, begin: int, last: bool) -> Lines:
+        """The whole lines in memory, from this byte on."""
+        end = len(self._data) if last else self._data.rfind(b"\n") + 1
+        data = self._data[begin : max(begin, end)]
+        return Lines(data, self._start + begin, self._span, len(self._data) - begin - len(data), last)
+
+    def _taken(self, last: bool) -> list[Record]:
+        """The records that are complete in memory."""
+        if not self._headed:
+            self._read_heading(last)
+        if self._skipped:
+            return self._skip(last)
+        if not self._headed or not self._data or not self._numbered(last):
+            return []
+        lines = self._lines(0, last)
+        if not lines.data and lines.ahead > self.max_record_bytes:
+            self._skipped = (b"", 0)
+            return self._skip(last)
+        if not lines.data:
+            return []
+        assert self._partition is not None
+        records, used = self._records(lines, self._partition)
+        self._drop(used)
+        if records:
+            self._span = records[-1].after
+        return records
+
+    def _numbered(self, last: bool) -> bool:
+        """Whether the file can be told from others, so that it has a number."""
+        if self._partition is None:
+            number = numbered(self._file, self._rotations, 1 + self._lines_of_heading, last)
+            if number is not None:
+                self._partition = Partition(self.name, number)
+        return self._partition is not None
+
+    def _skip(self, last: bool) -> list[Record]:
+        """Pass over a record that is too long; return it, as a bad one, once its end is found."""
+        assert self._skipped is not None and self._partition is not None
+        beginning, length = self._skipped
+        newline = self._data.find(b"\n")
+        content = len(self._data) if newline < 0 else newline
+        length += content
+        beginning += self._data[: min(content, KEPT_BYTES - len(beginning))]
+        self._drop(content + (newline >= 0))
+        if newline < 0 and not last:
+            self._skipped = (beginning, length)
+            return []
+        self._skipped = None
+        error = too_long(length, self.max_record_bytes)
+        record = bad_record(error, beginning, self._span, self._partition, self._start - self._span)
+        self._span = record.after
+        return [record]
+
+
+def checked_name(name: object) -> str:
+    """The name of a source, or `BadValue`."""
+    if not isinstance(name, str) or not name:
+        raise BadValue(f"name: expected a non-empty str, got {name!r}")
+    return name

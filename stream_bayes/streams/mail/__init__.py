@@ -1,0 +1,1 @@
+"""Mailboxes, mails as events, and the server of the spam filter."""

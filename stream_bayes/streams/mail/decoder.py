@@ -1,0 +1,61 @@
+"""Raw mails as events: taken apart as they come, so that what waits for its label is tokens, not attachments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Position
+from stream_bayes.data.schema import Schema
+from stream_bayes.mail.filter.receipts import digest_of
+from stream_bayes.mail.text.email_tokens import EmailTokens
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, RawDecoder
+from stream_bayes.streams.records.decoders import register_decoder
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["MailDecoder"]
+
+
+@register_decoder
+class MailDecoder(RawDecoder):
+    r"""A mail, as it came (RFC 822): the event's `x` is `{"id": ..., "tokens": {token: count}}`, for a `SpamFilter`.
+
+    The id is the record's key, or, where it has none, the SHA-256 of the mail; never what the sender wrote. No mail is
+    a bad record, but one that is too long: what is wrong with it becomes tokens.
+
+    Parameters
+    ----------
+    fields, schema, max_record_bytes
+        As of a `RawDecoder`: a mail has neither fields nor label.
+    tokens
+        What takes mails apart; with its usual settings, if not given.
+
+    Examples
+    --------
+    >>> MailDecoder().decode(b"Subject: lunch\n\nnotes", key="mail-1").x["tokens"]["notes"]
+    1
+    """
+
+    name = "mail"
+
+    def __init__(
+        self,
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        tokens: EmailTokens | None = None,
+    ) -> None:
+        super().__init__(fields, schema, max_record_bytes)
+        self.tokens = EmailTokens() if tokens is None else tokens
+
+    def _made(
+        self,
+        raw: bytes,
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any,
+        time: float | None,
+    ) -> Event:
+        name = key if isinstance(key, str) else digest_of(raw)
+        x = {"id": name, "tokens": self.tokens.transform_one(raw)}
+        return Event(x, None, key, time, position, ONE, SAMPLE, partition, length)

@@ -1,0 +1,157 @@
+r"""A spam filter that answers over a socket, so that a mail costs milliseconds and not the start of a program.
+
+    request   STREAM-BAYES 1 classify 1732\n and so many bytes
+    answer    OK spam 0.998120 4.1730 9f86d081...\n or ERROR what was wrong\n
+
+The socket is a file, for its owner alone. Whoever teaches the filter writes its state; the server looks before each
+answer whether that has changed, and loads it again. It changes nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import socketserver
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from stream_bayes.errors import InUse, SourceError, StreamBayesError
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+
+__all__ = ["SpamServer", "judged", "written"]
+
+MOST_BYTES = 1 << 27  # of a request
+MOST_LINE = 200
+PATIENCE = 30.0  # seconds that somebody may take to send a mail
+
+
+def judged(model: SpamFilter, raw: bytes) -> tuple[str, str, str, str]:
+    r"""What a filter says of a mail: the verdict, the probability of spam, the score and the mail's id, as texts.
+
+    Examples
+    --------
+    >>> model = SpamFilter()
+    >>> model.learn_one("cheap pills", "spam")
+    >>> judged(model, b"Subject: lunch\n\nnotes")[:2]
+    ('unsure', '0.634438')
+    """
+    wanted, unwanted = model.labels
+    answer = model.predict_proba_one(raw)
+    verdict = model.verdict_one(raw)
+    said = "spam" if verdict == unwanted else "ham" if answer and verdict == wanted else "unsure"
+    return said, f"{answer.get(unwanted, 0.5):.6f}", f"{model.score_one(raw):.4f}", id_of_mail(raw)
+
+
+def written(answer: tuple[str, str, str, str]) -> bytes:
+    """An answer as a line."""
+    return ("OK " + " ".join(answer) + "\n").encode("ascii")
+
+
+class SpamServer:
+    """Answers at the socket of a filter's directory.
+
+    Parameters
+    ----------
+    home
+        The directory. A filter must be there.
+
+    Raises
+    ------
+    InUse
+        If another server answers there.
+    SourceError
+        If there can be no socket there.
+    StreamBayesError
+        If there is no filter.
+    """
+
+    def __init__(self, home: SpamHome) -> None:
+        self.home = home
+        self.answered = 0
+        self._version = home.version()
+        self._model = home.load()
+        self._turn = threading.Lock()
+        self._clear()
+        mask = os.umask(0o177)
+        try:
+            self._server = _Listener(str(home.socket), self._answer)
+        except OSError as error:  # a path too long for a socket, mostly
+            raise SourceError(
+                f"{home.socket}: cannot be listened at: {error}; try a shorter --home"
+            ) from error
+        finally:
+            os.umask(mask)
+
+    def _clear(self) -> None:
+        """Take the socket of a server that has died away."""
+        path = self.home.socket
+        if not path.exists():
+            return
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(PATIENCE)
+            try:
+                line.connect(str(path))
+            except (ConnectionRefusedError, FileNotFoundError):
+                path.unlink(missing_ok=True)
+                return
+        raise InUse(f"another server answers at {path}")
+
+    def _answer(self, raw: bytes) -> bytes:
+        with self._turn:
+            version = self.home.version()
+            if version != self._version:
+                self._model, self._version = self.home.load(), version
+            self.answered += 1
+            return written(judged(self._model, raw))
+
+    def run(self) -> None:
+        """Answer until `stop` is called, then take the socket away."""
+        try:
+            self._server.serve_forever(poll_interval=0.1)
+        finally:
+            self._server.server_close()
+            self.home.socket.unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Let `run` end soon. It returns at once, so that a signal's handler may call it."""
+        threading.Thread(target=self._server.shutdown, daemon=True).start()
+
+
+class _Listener(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, path: str, answer: Callable[[bytes], bytes]) -> None:
+        self.answer = answer
+        super().__init__(path, _Conversation)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Somebody went away, or never came to the end of what was to be sent: nobody else need know."""
+
+
+class _Conversation(socketserver.StreamRequestHandler):
+    timeout = PATIENCE
+    server: _Listener
+
+    def handle(self) -> None:
+        """One request, and its answer."""
+        try:
+            raw = self._request()
+            answer = self.server.answer(raw)
+        except (StreamBayesError, OSError, ValueError) as error:
+            answer = b"ERROR " + " ".join(str(error).split()).encode("utf-8", "replace")[:1000] + b"\n"
+        self.wfile.write(answer)
+
+    def _request(self) -> bytes:
+        words = self.rfile.readline(MOST_LINE).split()
+        if len(words) != 4 or words[:3] != [b"STREAM-BAYES", b"1", b"classify"] or not words[3].isdigit():
+            raise ValueError("expected STREAM-BAYES 1 classify, and a number of bytes")
+        size = int(words[3])
+        if size > MOST_BYTES:
+            raise ValueError(f"expected at most {MOST_BYTES:,} bytes, got {size:,}")
+        raw = self.rfile.read(size)
+        if len(raw) != size:
+            raise ValueError(f"expected {size} bytes, got {len(raw)}")
+        return raw

@@ -1,0 +1,1 @@
+"""Models behind the engine: learners, River's, the spam filter."""

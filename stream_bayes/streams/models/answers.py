@@ -1,0 +1,140 @@
+"""What a model answered to samples, one after the other: as a table, or as dicts where each stands for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from stream_bayes.core.measures.losses import Losses
+from stream_bayes.core.readings._reading import AnswerTable
+from stream_bayes.core.values.values import name_order
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.learners.classifier.base import most_probable
+
+__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "Answers", "taken_one_by_one"]
+
+Answer: TypeAlias = Mapping[Any, float]  # the probability of each label
+Decide: TypeAlias = Callable[[Answer], Any]
+
+
+class Answers(Protocol):
+    """What was answered to samples."""
+
+    def __len__(self) -> int: ...
+
+    def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
+        """`{name: probability}` of each, given what labels are called."""
+        ...
+
+    def decided(self, decide: Decide, /) -> list[Any]:
+        """What is said to each."""
+        ...
+
+    def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
+        """Score those whose label is not None, in their order."""
+        ...
+
+
+class AnswerColumns:
+    """Answers of a learner of this package, a row a sample.
+
+    Parameters
+    ----------
+    answers
+        What was answered.
+    labels
+        The label of each code.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.learners.classifier.base import most_probable
+    >>> from stream_bayes.streams.models.served import served
+    >>> answers, refused = served(NaiveBayes()).take([{}, {}], ["rain", None], [1.0, 1.0])
+    >>> answers.named(str), answers.decided(most_probable), refused
+    ([{}, {'rain': 1.0}], [None, 'rain'], None)
+    """
+
+    def __init__(self, answers: AnswerTable, labels: Sequence[Any]) -> None:
+        self._answers = answers
+        table = np.asarray(answers.table)[: answers.rows]
+        self._labels = list(labels)[: table.shape[1]]
+        self._table = table[:, : len(self._labels)]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
+        named: list[Mapping[str, float]] = self._answers.by_name(list(map(name, self._labels)))
+        return named
+
+    def decided(self, decide: Decide, /) -> list[Any]:
+        if decide is not most_probable:
+            return list(map(decide, self._answers.by_name(self._labels)))
+        if not self._labels:
+            return [None] * len(self)
+        # In the order of names: of equals, the first one counts.
+        order = sorted(range(len(self._labels)), key=lambda code: name_order(self._labels[code]))
+        ordered = np.nan_to_num(self._table[:, order], nan=-1.0)
+        best = ordered.argmax(axis=1)
+        best[ordered.max(axis=1) < 0.0] = len(order)
+        said = [*(self._labels[code] for code in order), None]
+        return [said[place] for place in best.tolist()]
+
+    def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
+        table = np.nan_to_num(self._table, nan=0.0)
+        if None in labels:
+            known = [row for row, label in enumerate(labels) if label is not None]
+            labels, weights, table = [labels[k] for k in known], [weights[k] for k in known], table[known]
+        if labels:
+            same = weights.count(1.0) == len(weights)
+            losses.update_many(labels, self._labels, table, None, None if same else weights)
+
+
+class AnswerDicts:
+    """Answers that were given one by one.
+
+    Parameters
+    ----------
+    answers
+        What was answered.
+    """
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self._answers = answers
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
+        return [{name(label): p for label, p in answer.items()} for answer in self._answers]
+
+    def decided(self, decide: Decide, /) -> list[Any]:
+        return list(map(decide, self._answers))
+
+    def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
+        for label, answer, weight in zip(labels, self._answers, weights, strict=True):
+            if label is not None:
+                losses.update(label, answer, ..., weight)
+
+
+def taken_one_by_one(
+    answer: Callable[[Any], Answer],
+    answer_and_learn: Callable[[Any, Any, float], Answer],
+    xs: Sequence[Any],
+    ys: Sequence[Any],
+    ws: Sequence[float],
+    enough: Callable[[], bool] = lambda: False,
+) -> tuple[AnswerDicts, StreamBayesError | None]:
+    """Answer and learn samples, up to one that is refused or after which it is enough; answer those without label."""
+    answers: list[Answer] = []
+    try:
+        for x, y, w in zip(xs, ys, ws, strict=True):
+            answers.append(answer(x) if y is None else answer_and_learn(x, y, w))
+            if enough():
+                break
+    except StreamBayesError as error:
+        return AnswerDicts(answers), error
+    return AnswerDicts(answers), None

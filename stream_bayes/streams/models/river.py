@@ -1,0 +1,212 @@
+"""A classifier or pipeline of River behind the engine, and one that follows drift."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from river import base, compose
+
+from stream_bayes.core.values.payloads import Payload, plain
+from stream_bayes.core.values.values import shown
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.log import DriftLog
+from stream_bayes.errors import BadValue, CannotSave, NotSupported, StreamBayesError
+from stream_bayes.learners.classifier.base import BayesClassifier, most_probable
+from stream_bayes.learners.deciding_classifier import DecidingClassifier
+from stream_bayes.river_state.pipelines import (
+    configuration_digest,
+    pipeline_content,
+    restore_pipeline,
+    settle,
+)
+from stream_bayes.streams.models.answers import Answer, Answers, taken_one_by_one
+from stream_bayes.streams.models.background import Background
+from stream_bayes.streams.models.corrections import relabel, take_back
+
+__all__ = ["ServedAdaptive", "ServedRiver"]
+
+
+class ServedRiver:
+    """A classifier of River, or a pipeline, whose last step may be a classifier of this package.
+
+    Where it is, what was learned can be taken back: the features are kept as the last step saw them. The transformers
+    before it are not taken back.
+
+    Parameters
+    ----------
+    model
+        The classifier or pipeline. It is replaced when a state is loaded: see `model` then.
+    decide
+        What is said, given the probabilities.
+
+    Examples
+    --------
+    >>> from river import preprocessing
+    >>> from stream_bayes import GaussianNB
+    >>> model = ServedRiver(preprocessing.StandardScaler() | GaussianNB())
+    >>> model.learn({"height": 1.5}, "short", 1.0)
+    >>> model.answer({"height": 1.6}), model.content({"height": 1.5})
+    ({'short': 1.0}, {'height': 0.0})
+    """
+
+    generation = 0
+    drifts: DriftLog | None = None
+
+    def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
+        self.name = type(model).__name__
+        self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
+        self.model: Any = model
+        # What no snapshot can hold still runs; a pipeline that keeps snapshots refuses it when it takes the first.
+        with suppress(CannotSave):
+            settle(model)
+        self._weighted = isinstance(self._last, BayesClassifier) or "w" in _parameters(self._last)
+
+    @property
+    def _last(self) -> Any:
+        """The step that classifies."""
+        model = self.model
+        while isinstance(model, (compose.Pipeline, DecidingClassifier)):
+            model = model._last_step if isinstance(model, compose.Pipeline) else model.classifier
+        return model
+
+    @property
+    def _learner(self) -> BayesClassifier:
+        last = self._last
+        if not isinstance(last, BayesClassifier):
+            raise NotSupported(f"{type(last).__name__} cannot take back what it has learned")
+        return last
+
+    @property
+    def clock(self) -> int | None:
+        last = self._last
+        return last.clock if isinstance(last, BayesClassifier) else None
+
+    def answer(self, x: Any) -> Answer:
+        with _refusals(self.name, x):
+            return dict(self.model.predict_proba_one(x))
+
+    def learn(self, x: Any, y: Any, w: float) -> None:
+        if w != 1.0 and not self._weighted:
+            raise NotSupported(f"{type(self._last).__name__} takes no weights; this sample has {w!r}")
+        with _refusals(self.name, x):
+            if w == 1.0:
+                self.model.learn_one(x, y)
+            else:
+                self.model.learn_one(x, y, w=w)
+
+    def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
+        answer = self.answer(x)
+        self.learn(x, y, w)
+        return answer
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws)
+
+    def content(self, x: Any) -> Payload:
+        return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        relabel(self._learner, content, was, y, w, clock)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        take_back(self._learner, content, y, w, clock)
+
+    def settings(self) -> dict[str, Any]:
+        try:
+            return {"learner": self.name, "steps": configuration_digest(self.model)}
+        except StreamBayesError:  # as it holds what no snapshot can; where one is to be taken, that says so
+            return {"learner": self.name}
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        return pipeline_content(self.model).state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.model = restore_pipeline(self.model, state)
+
+
+class ServedAdaptive(ServedRiver):
+    """A classifier that follows drift, behind transformers or not.
+
+    Samples are taken together up to one that a drift was noticed at, or a model swapped: what comes after it is
+    answered by another model, and what is written of either says which. Searches run beside the stream, and are timed.
+
+    Parameters
+    ----------
+    model, decide
+        As of `ServedRiver`.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> model = ServedAdaptive(DriftAdaptive(NaiveBayes()))
+    >>> model.answer_and_learn({"sky": "grey"}, "rain", 1.0), model.generation, model.drifts.entries
+    ({}, 0, [])
+    """
+
+    def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
+        super().__init__(model, decide)
+        self._search_beside()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        super().load(state)
+        self._search_beside()
+
+    def _search_beside(self) -> None:
+        self.adaptive.log.timer = time.perf_counter
+        self.adaptive.search_on(Background())
+
+    @property
+    def adaptive(self) -> DriftAdaptive:
+        """What notices drift."""
+        adaptive: DriftAdaptive = self._last
+        return adaptive
+
+    @property
+    def generation(self) -> int:  # type: ignore[override]  # others have one for good
+        return self.adaptive.generation
+
+    @property
+    def drifts(self) -> DriftLog:  # type: ignore[override]  # others have none
+        return self.adaptive.log
+
+    def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
+        if self.model is not self.adaptive:
+            return super().answer_and_learn(x, y, w)
+        with _refusals(self.name, x):
+            answer: Answer = self.adaptive.predict_learn_one(x, y, w)
+        return answer
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        drifts = self.drifts
+        known = drifts.added
+        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws, lambda: drifts.added != known)
+
+
+@contextmanager
+def _refusals(name: str, x: Any) -> Iterator[None]:
+    """What River's classifiers raise for an event they cannot use, as a refusal of this event."""
+    try:
+        yield
+    except StreamBayesError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        told = f"{name} refuses the event: {type(error).__name__}: {error}"
+        texts = [key for key, value in x.items() if isinstance(value, str)] if isinstance(x, Mapping) else []
+        if texts and isinstance(error, (TypeError, ValueError)):
+            told += (
+                f"; {shown(texts)} hold text: where a step takes numbers alone, leave them out (ignore, or the "
+                "transformer select), or declare them numeric in [schema.features]"
+            )
+        raise BadValue(told) from error
+
+
+def _parameters(model: Any) -> Any:
+    return inspect.signature(model.learn_one).parameters

@@ -1,0 +1,226 @@
+"""The one thing the engine does with a model, whatever it is: answer, learn, take back, save.
+
+Served            what the engine asks for
+ServedLearner     a classifier of this package: a sample is encoded once for both, and can be taken back
+
+In files of their own:
+
+ServedRiver       a classifier or pipeline of River: what it can do depends on its last step
+ServedAdaptive    one whose last step swaps the model that answers, and keeps a log of it
+ServedFilter      the spam filter
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from river import base, compose
+
+from stream_bayes.core.values.payloads import Payload, plain
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.log import DriftLog
+from stream_bayes.errors import BadState, BadValue, StreamBayesError
+from stream_bayes.learners.classifier.base import BayesClassifier, most_probable
+from stream_bayes.learners.classifier.samples import take_samples
+from stream_bayes.learners.classifier.state import saved_parameter
+from stream_bayes.learners.deciding_classifier import DecidingClassifier
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.models.corrections import relabel, take_back
+from stream_bayes.streams.models.river import ServedAdaptive, ServedRiver
+from stream_bayes.streams.models.spam import ServedFilter
+
+__all__ = ["Served", "ServedLearner", "digest", "served"]
+
+
+class Served(Protocol):
+    """A model behind the engine.
+
+    Attributes
+    ----------
+    name
+        The name of its class, for snapshots.
+    """
+
+    name: str
+
+    def answer(self, x: Any, /) -> Answer:
+        """The probability of each label; nothing is learned."""
+        ...
+
+    def learn(self, x: Any, y: Any, w: float, /) -> None:
+        """Learn a sample."""
+        ...
+
+    def answer_and_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+        """The probability of each label before the sample is learned; then learn it."""
+        ...
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        """Answer and learn samples one after the other, up to one that is refused; answer those without label.
+
+        Returns
+        -------
+        The answers to those that were taken, and why the next one was refused; None if all were taken.
+        """
+        ...
+
+    def decide(self, answer: Answer, /) -> Any:
+        """What is said, given the probabilities."""
+        ...
+
+    @property
+    def clock(self) -> int | None:
+        """What its clock says, if it has one: what `unlearn` is to be told later."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """How often the model that answers was swapped for another."""
+        ...
+
+    @property
+    def drifts(self) -> DriftLog | None:
+        """What became of each drift; None of a model that looks for none."""
+        ...
+
+    def content(self, x: Any) -> Payload:
+        """What was learned of a sample just now, so that it can be taken back."""
+        ...
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        """Let what was learned have another label; if that is refused, it keeps the one that it had."""
+        ...
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        """Take back what was learned."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """Its class and arguments, as JSON: two models of the same can go on from one another's states."""
+        ...
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        """Everything it is now; what is returned makes the section of a snapshot of it, later and in any thread."""
+        ...
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state; `BadState` for whatever is wrong with it."""
+        ...
+
+
+class ServedLearner:
+    """A classifier of this package.
+
+    Parameters
+    ----------
+    learner
+        The classifier. It is replaced when a state is loaded: see `learner` then.
+    decide
+        What is said, given the probabilities.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> model = ServedLearner(NaiveBayes())
+    >>> model.answer_and_learn({"sky": "grey"}, "rain", 1.0), model.answer({"sky": "grey"})
+    ({}, {'rain': 1.0})
+    """
+
+    def __init__(self, learner: BayesClassifier, decide: Callable[[Answer], Any] | None = None) -> None:
+        self.name = type(learner).__name__
+        self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
+        self._settings = settings_of(learner)
+        self._serve(learner)
+
+    def _serve(self, learner: BayesClassifier) -> None:
+        self.learner = learner
+        # As attributes of their own: looking a method up through two objects costs a tenth of predicting.
+        self.answer: Callable[..., Answer] = learner.predict_proba_one
+        self.learn: Callable[..., None] = learner.learn_one
+        self.answer_and_learn: Callable[..., Answer] = learner.predict_learn_one
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        answers, refused = take_samples(self.learner, xs, ys, ws)
+        return AnswerColumns(answers, self.learner._store.encoder.labels.values), refused
+
+    @property
+    def clock(self) -> int | None:
+        return self.learner.clock
+
+    drifts = None
+    generation = 0
+
+    def content(self, x: Any) -> Payload:
+        return plain(x)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        relabel(self.learner, content, was, y, w, clock)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        take_back(self.learner, content, y, w, clock)
+
+    def settings(self) -> dict[str, Any]:
+        return self._settings
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        return self.learner.content().state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        loaded = type(self.learner).from_state(state)
+        saved, own = settings_of(loaded)["parameters"], self._settings["parameters"]
+        others = [
+            f"{name}={getattr(loaded, name)!r}, not {getattr(self.learner, name)!r}"
+            for name in own
+            if saved[name] != own[name]
+        ]
+        if others:
+            raise BadState(f"the state is of a {self.name} with other arguments: {', '.join(others)}")
+        self._serve(loaded)
+
+
+def served(model: Any) -> Served:
+    """The model as the engine serves it.
+
+    Raises
+    ------
+    BadValue
+        If it is no classifier, or no pipeline that ends in one.
+    """
+    inner: Any = model.classifier if isinstance(model, DecidingClassifier) else model
+    decide = model.rule.decide if isinstance(model, DecidingClassifier) else None
+    if issubclass(type(inner), SpamFilter):
+        return ServedFilter(inner)
+    if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
+        return ServedLearner(inner, decide)
+    last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
+    if isinstance(last, DriftAdaptive):
+        return ServedAdaptive(model, decide)
+    if isinstance(last, base.Classifier):
+        return ServedRiver(model, decide)
+    raise BadValue(f"expected a classifier, or a pipeline that ends in one, got {type(model).__name__}")
+
+
+def settings_of(learner: BayesClassifier) -> dict[str, Any]:
+    """A learner's class and arguments, as JSON."""
+    parameters = {name: saved_parameter(value) for name, value in learner._get_params().items()}
+    return {"learner": type(learner).__name__, "parameters": parameters}
+
+
+def digest(settings: Any) -> str:
+    """A short name for settings: the beginning of the SHA-256 of their JSON.
+
+    Examples
+    --------
+    >>> digest({"learner": "NaiveBayes"})
+    'fc833138f6358a71'
+    """
+    text = json.dumps(settings, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

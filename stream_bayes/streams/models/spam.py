@@ -1,0 +1,113 @@
+"""The spam filter behind the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.values.payloads import Payload
+from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
+from stream_bayes.mail.filter.filter import Message, SpamFilter
+from stream_bayes.mail.filter.state import saved_parameters
+from stream_bayes.streams.models.answers import Answer, Answers, taken_one_by_one
+
+__all__ = ["ServedFilter"]
+
+FIELDS = ("tokens", "mail", "text")
+
+
+class ServedFilter:
+    """A `SpamFilter`, which remembers itself what it learned of a message, by the message's id.
+
+    An event's `x` holds the message: as `"tokens"`, a bag, as `"mail"`, an RFC 822 message, or as `"text"`; and its
+    `"id"`, if it has one. What is said is the verdict, which may be not to decide.
+
+    Parameters
+    ----------
+    model
+        The filter. It is replaced when a state is loaded: see `model` then.
+
+    Examples
+    --------
+    >>> served = ServedFilter(SpamFilter())
+    >>> served.learn({"id": "1", "text": "free pills"}, "spam", 1.0)
+    >>> served.relearn(served.content({"id": "1", "text": "free pills"}), "spam", "ham", 1.0, None)
+    >>> served.model.label_of("1")
+    'ham'
+    """
+
+    name = "SpamFilter"
+    generation = 0
+    drifts = None  # it looks for none
+    clock = None  # what was added by a message is taken back whatever came since
+
+    def __init__(self, model: SpamFilter) -> None:
+        self.model = model
+
+    def answer(self, x: Any, /) -> Answer:
+        return self.model.predict_proba_one(_message(x))
+
+    def learn(self, x: Any, y: Any, w: float, /) -> None:
+        _check_weight(w)
+        self.model.learn_one(_message(x), y, id=self._id(x))
+
+    def answer_and_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+        _check_weight(w)
+        message = _message(x)
+        answer = self.model.predict_proba_one(message)
+        self.model.learn_one(message, y, id=self._id(x))
+        return answer
+
+    def take(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws)
+
+    def decide(self, answer: Answer, /) -> Any:
+        return self.model.decide(answer)
+
+    def content(self, x: Any) -> Payload:
+        return self._id(x)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        self.model.correct(content, y)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        # Once it was corrected, what it had taught as something else is gone.
+        if self.model.label_of(content) == y:
+            self.model.forget(content)
+
+    def settings(self) -> dict[str, Any]:
+        return {"learner": self.name, "parameters": saved_parameters(self.model)}
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        state = self.model.state()
+        return lambda: state
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        loaded = SpamFilter.from_state(state, self.model.key)
+        saved, own = saved_parameters(loaded), saved_parameters(self.model)
+        others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
+        if others:
+            raise BadState(f"the state is of a SpamFilter with other arguments: {', '.join(others)}")
+        self.model = loaded
+
+    def _id(self, x: Any) -> str:
+        given = x.get("id")
+        return given if isinstance(given, str) else self.model.id_of(_message(x))
+
+
+def _message(x: Any) -> Message:
+    """The message in the features of an event."""
+    found = [name for name in FIELDS if x.get(name) is not None]
+    if len(found) != 1:
+        raise BadValue(f"a message is in one of the fields {', '.join(FIELDS)}; this event has {sorted(x)}")
+    message: Any = x[found[0]]
+    if found[0] == "mail" and isinstance(message, str):
+        return message.encode("utf-8", "surrogatepass")
+    return message  # type: ignore[no-any-return]  # the filter looks at it
+
+
+def _check_weight(w: float) -> None:
+    if w != 1.0:
+        raise NotSupported(f"a SpamFilter takes no weights; this message has {w!r}")

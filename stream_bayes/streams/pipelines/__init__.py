@@ -1,0 +1,1 @@
+"""Pipeline files: from TOML to running objects."""

@@ -1,0 +1,330 @@
+"""A pipeline file: TOML, checked key by key, in which things have registered names and secrets have names too.
+
+    name = "weather"
+
+    [source]
+    kind = "csv"
+    path = "weather.csv"
+    target = "rain"
+
+    [model]
+    kind = "aode"
+    arguments = { min_count = 1 }
+
+    [predictions]
+    kind = "jsonl"
+    path = "answers.jsonl"
+
+    [snapshots]
+    directory = "state"
+
+Nothing in a file can name code. A secret is written as `${NAME}`, which is read from the environment, or as
+`{ file = "path" }`; it is never printed.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import (
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from stream_bayes.data.features import Nominal, Numeric
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadConfig
+from stream_bayes.mail.filter.arguments import FILTER
+from stream_bayes.streams.files.csv_types import delimiter_of
+from stream_bayes.streams.mail.decoder import MailDecoder
+from stream_bayes.streams.pipelines.config_errors import lines_of
+from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
+from stream_bayes.streams.pipelines.config_parts import VARIABLE, FieldsConfig, Part, Secret
+from stream_bayes.streams.pipelines.kafka_tables import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+
+__all__ = [
+    "CSVConfig",
+    "DriftConfig",
+    "JSONLinesConfig",
+    "LabelsConfig",
+    "ModelConfig",
+    "OpsConfig",
+    "PipelineConfig",
+    "SnapshotsConfig",
+    "TransformerConfig",
+    "load_config",
+    "parse_config",
+]
+
+Written: TypeAlias = str | bool | int | float  # what TOML writes of values and labels
+FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
+
+
+class FeatureConfig(Part):
+    """What a feature is declared as."""
+
+    kind: Literal["nominal", "numeric"]
+    values: list[Written] | None = None
+    closed: bool = False
+    max_values: int | None = Field(None, ge=1)
+    cuts: list[float] | None = None
+
+    def declared(self) -> Nominal | Numeric:
+        if self.kind == "nominal":
+            return Nominal(self.values, self.max_values, self.closed)
+        return Numeric() if self.cuts is None else Numeric(cuts=self.cuts)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        nominal = self.values is not None or self.closed or self.max_values is not None
+        if self.kind == "numeric" and nominal:
+            raise ValueError("values, closed and max_values are for nominal features")
+        if self.kind == "nominal" and self.cuts is not None:
+            raise ValueError("cuts are for numeric features")
+        return self
+
+
+class SchemaConfig(Part):
+    """What the stream holds."""
+
+    features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
+    classes: list[Written] | None = None
+    unknown: Literal["ignore", "refuse"] = "ignore"
+
+
+class CSVConfig(FieldsConfig):
+    """A CSV file, plain or gzipped."""
+
+    kind: Literal["csv"]
+    path: Path = Field(strict=False)
+    delimiter: str | None = Field(None, pattern=r"^(.|tab|\\t)$")
+    follow: bool = False
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+    @property
+    def between(self) -> str:
+        """What stands between cells."""
+        return delimiter_of(self.path, self.delimiter)
+
+
+class JSONLinesConfig(FieldsConfig):
+    """A file of JSON objects, a line each, plain or gzipped."""
+
+    kind: Literal["jsonl"]
+    path: Path = Field(strict=False)
+    follow: bool = False
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+
+SourceConfig: TypeAlias = Annotated[
+    CSVConfig | JSONLinesConfig | KafkaSourceConfig, Field(discriminator="kind")
+]
+
+
+class FileSinkConfig(Part):
+    """A file of results."""
+
+    kind: Literal["jsonl", "csv"]
+    path: Path = Field(strict=False)
+
+
+SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discriminator="kind")]
+
+
+class LabelsConfig(Part):
+    """Where labels come from, how long samples wait for them, and what can be corrected."""
+
+    topic: str | None = Field(None, description="a topic of labels, whose records have the samples' keys")
+    target: str | None = Field(
+        None, description="the field of a label's record that holds it, if not the source's"
+    )
+    wait_for: float | None = Field(None, ge=0)
+    most_waiting: int = Field(100_000, ge=1)
+    on_expiry: Literal["drop", "negative", "assume"] = "drop"
+    assumed: Written | None = None
+    correct_within: float | None = Field(None, ge=0)
+    most_correctable: int = Field(100_000, ge=0)
+    on_tombstone: Literal["skip", "unlearn"] = "skip"
+    max_skew: float | None = Field(None, gt=0)
+    clock: Literal["time", "events"] = "time"
+
+
+class SnapshotsConfig(Part):
+    """Where state is kept, and when."""
+
+    directory: Path = Field(strict=False)
+    keep: int = Field(3, ge=1)
+    every_events: int | None = Field(None, ge=1)
+    every_seconds: float | None = Field(60.0, gt=0)
+    key: Secret | None = None
+
+
+class OpsConfig(Part):
+    """Where metrics and health are served."""
+
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int = Field(ge=0, le=65535)
+
+
+class PipelineConfig(Part):
+    """A pipeline file."""
+
+    name: str = Field(pattern=NAME)
+    source: SourceConfig
+    model: ModelConfig
+    transformers: list[TransformerConfig] = Field(default_factory=list)
+    drift: DriftConfig | None = None
+    record: SchemaConfig | None = Field(None, alias="schema")
+    labels: LabelsConfig | None = None
+    predictions: SinkConfig | None = None
+    dead_letters: SinkConfig | None = None
+    kafka: KafkaConfig | None = None
+    snapshots: SnapshotsConfig | None = None
+    ops: OpsConfig | None = None
+    batch: int = Field(1000, ge=1)
+    most_dead: float = Field(0.5, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _reaches_kafka(self) -> Self:
+        uses = [part for part in (self.source, self.predictions, self.dead_letters) if part is not None]
+        if any(part.kind == "kafka" for part in uses) and self.kafka is None:
+            raise ValueError("kafka: is missing, and a source or sink is of this kind; it says which servers")
+        if self.labels is not None and self.labels.topic is not None and self.source.kind != "kafka":
+            raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
+        return self
+
+    @model_validator(mode="after")
+    def _drift_fits(self) -> Self:
+        if self.drift is not None and self.model.kind == FILTER:
+            raise ValueError(f"drift: {FILTER} follows no drift; give it a half_life, so that it forgets")
+        return self
+
+    @model_validator(mode="after")
+    def _mails_fit(self) -> Self:
+        filtering = self.model.kind == FILTER
+        if filtering and self.record is not None:
+            raise ValueError("schema: a message has no features to declare")
+        if not self.reads_mails:
+            return self
+        if not filtering:
+            raise ValueError(f"source.decoder: mails are for the model {FILTER!r}")
+        named = [name for name in FIELDS if getattr(self.source, name) not in (None, [])]
+        if named:
+            raise ValueError(f"source.{named[0]}: a mail has no such field; its key is the record's")
+        if self.labels is not None and self.labels.topic is not None and self.labels.target is None:
+            raise ValueError(
+                "labels.target: is missing; it names the field of a label's record that holds it"
+            )
+        return self
+
+    @property
+    def reads_mails(self) -> bool:
+        """Whether the records of the source are mails, as they came."""
+        return isinstance(self.source, KafkaSourceConfig) and self.source.decoder == MailDecoder.name
+
+    def schema_of_stream(self) -> Schema | None:
+        """The schema, if one is declared."""
+        if self.record is None:
+            return None
+        features = {
+            name: declared.declared()
+            if isinstance(declared, FeatureConfig)
+            else FeatureConfig.model_validate({"kind": declared}).declared()
+            for name, declared in self.record.features.items()
+        }
+        target = self.source.target or "class"
+        return Schema(features, classes=self.record.classes, target=target, unknown=self.record.unknown)
+
+    def settings(self) -> dict[str, Any]:
+        """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
+        parts = {"name", "model", "record", "labels"}
+        secret = {"model": {"key"}}  # the state itself knows whether its key is this one
+        kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
+        if self.transformers:
+            kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
+        if self.drift is not None:
+            kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
+        fields = set(FieldsConfig.model_fields) | {"kind", "decoder"}
+        return kept | {"source": self.source.model_dump(mode="json", include=fields)}
+
+
+def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
+    """The pipeline that a file describes; paths in it are relative to it.
+
+    Raises
+    ------
+    BadConfig
+        For whatever is wrong, a line for each key.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        raise BadConfig(f"{path}: cannot be read: {error}") from error
+    try:
+        return parse_config(text)
+    except BadConfig as error:
+        raise BadConfig(f"{path}: {error}") from None
+
+
+def parse_config(text: str) -> PipelineConfig:
+    r"""The pipeline that a text describes.
+
+    Examples
+    --------
+    >>> config = parse_config('''
+    ...     name = "weather"
+    ...     source = { kind = "csv", path = "weather.csv", target = "rain" }
+    ...     model = { kind = "aode" }
+    ... ''')
+    >>> config.model.kind, config.source.target
+    ('aode', 'rain')
+    >>> parse_config('name = "weather"\nmodle = { kind = "aode" }')
+    Traceback (most recent call last):
+        ...
+    stream_bayes.errors.BadConfig: source: is missing
+    model: is missing
+    modle: is not a key here; did you mean 'model'? There are name, source, model, ...
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfig(f"not TOML: {error}") from error
+    return checked(table)
+
+
+def checked(table: Mapping[str, Any]) -> PipelineConfig:
+    """The pipeline that a table describes; `BadConfig` with a line for each key that is wrong."""
+    variables = list(_misplaced(table, ()))
+    if variables:
+        raise BadConfig("\n".join(variables))
+    try:
+        return PipelineConfig.model_validate(table)
+    except ValidationError as error:
+        raise BadConfig("\n".join(lines_of(error, table, PipelineConfig))) from None
+
+
+SECRETS = {
+    ("model", "key"),
+    ("snapshots", "key"),
+    ("kafka", "password"),
+    ("kafka", "token"),
+    ("kafka", "key_password"),
+}
+
+
+def _misplaced(part: object, path: tuple[str, ...]) -> Any:
+    """Complaints about variables where no secret is expected: a pipeline must be what its file says."""
+    if isinstance(part, str) and VARIABLE.search(part) and path not in SECRETS:
+        yield f"{'.'.join(path)}: only secrets are read from the environment, and this is none"
+    elif isinstance(part, Mapping):
+        for key, value in part.items():
+            yield from _misplaced(value, (*path, str(key)))
+    elif isinstance(part, list):
+        for value in part:
+            yield from _misplaced(value, path)

@@ -1,0 +1,156 @@
+"""What is wrong with a pipeline file, in plain words: a line for each key, with what is allowed there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from stream_bayes.by_name import closest
+
+__all__ = ["lines_of"]
+
+# What pydantic calls a problem, and how it is said here; what stands in braces is from its context.
+SAID = {
+    "missing": "is missing",
+    "string_type": "expected text",
+    "path_type": "expected a path, as text",
+    "int_type": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "float_type": "expected a number",
+    "finite_number": "expected a number",
+    "bool_type": "expected true or false",
+    "list_type": "expected a list, as in [1, 2]",
+    "dict_type": "expected a table, as in {{ name = 1 }}",
+    "model_type": "expected a table",
+    "literal_error": "expected {expected}",
+    "greater_than_equal": "expected at least {ge:g}",
+    "greater_than": "expected more than {gt:g}",
+    "less_than_equal": "expected at most {le:g}",
+    "less_than": "expected less than {lt:g}",
+    "string_too_short": "expected some text",
+}
+NAMED = "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100"
+# Parts of a place that are no keys, but choices of pydantic's among what a value may be.
+TYPES = {"str", "int", "float", "bool"}
+
+
+def lines_of(error: ValidationError, table: Mapping[str, Any], root: type[BaseModel]) -> list[str]:
+    """A line for each key that is wrong.
+
+    Parameters
+    ----------
+    error
+        What was found.
+    table
+        The file.
+    root
+        What a file is to be.
+    """
+    said: dict[str, list[str]] = {}
+    for problem in error.errors(include_url=False, include_input=False):
+        key, text = _told(problem, table, root)
+        if text is not None and text not in said.setdefault(key, []):
+            said[key].append(text)
+    return [f"{key}: {_joined(texts)}" if key else _joined(texts) for key, texts in said.items() if texts]
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Several complaints about one value, of which each may be one of the things that it might have been."""
+    if len(texts) > 1 and all(text.startswith("expected ") for text in texts):
+        return "expected " + ", or ".join(text.removeprefix("expected ") for text in texts)
+    return "; ".join(texts)
+
+
+def _told(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tuple[str, str | None]:
+    """The key of a problem, and what is wrong there; None where another choice says more."""
+    place = [str(part) for part in problem["loc"]]
+    given: Any = table
+    model: Any = root
+    shown: list[str] = []
+    choices: list[str] = []
+    for part in place:
+        if isinstance(given, Mapping) and part in given:
+            shown.append(part)
+            given = given[part]
+            model = _inner(model, part, given)
+        elif isinstance(given, list) and part.isdigit():
+            shown.append(part)
+            given = given[int(part)]
+        elif _is_choice(part):
+            choices.append(part)
+        else:
+            shown.append(part)
+    key = ".".join(shown)
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "extra_forbidden":
+        names = _keys(_model_at(place[:-1], table, root))
+        return key, f"is not a key here{closest(place[-1], names)} There are {', '.join(names)}"
+    if kind == "union_tag_invalid":
+        allowed = [tag.strip("'") for tag in context["expected_tags"].split(", ")]
+        tag = context["tag"]
+        return f"{key}.kind", f"there is no {tag!r}{closest(tag, allowed)} There are {', '.join(allowed)}"
+    if choices and any(choice.startswith("literal") for choice in choices) and isinstance(given, Mapping):
+        return key, None  # it is the table of the other choice that is wrong
+    if kind == "literal_error" and isinstance(given, str):
+        allowed = [name.strip("'") for name in context["expected"].replace(" or ", ", ").split(", ")]
+        return key, f"there is no {given!r}{closest(given, allowed)} There are {', '.join(allowed)}"
+    if kind == "union_tag_not_found":
+        return key, "kind is missing; it says what kind of thing this is"
+    if kind in ("model_type", "model_attributes_type") and choices and isinstance(given, str):
+        return key, None  # a name was meant, and the other choice says which there are
+    if kind == "string_pattern_mismatch":
+        return key, NAMED if key == "name" else 'expected one character, or "tab"'
+    text = SAID.get("model_type" if kind == "model_attributes_type" else kind)
+    if text is not None:
+        return key, text.format(**context)
+    said = problem["msg"].removeprefix("Value error, ")
+    return key, f"{said[0].lower()}{said[1:]}"
+
+
+def _is_choice(part: str) -> bool:
+    return (
+        part in TYPES
+        or part in ("csv", "jsonl", "kafka", "nominal", "numeric")
+        or part.startswith(("literal", "function-", "FeatureConfig"))
+    )
+
+
+def _keys(model: Any) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_at(place: Sequence[str], table: Mapping[str, Any], root: type[BaseModel]) -> Any:
+    """The class of the table at a place of the file."""
+    model: Any = root
+    given: Any = table
+    for part in place:
+        if isinstance(given, Mapping) and part in given:
+            given = given[part]
+            model = _inner(model, part, given)
+    return model
+
+
+def _inner(model: Any, key: str, given: Any) -> Any:
+    """The class of the table under a key; of several, the one of its kind."""
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return model
+    for name, field in model.model_fields.items():
+        if (field.alias or name) == key:
+            return _choice(field.annotation, given)
+    return model
+
+
+def _choice(annotation: Any, given: Any) -> Any:
+    """The class that an annotation holds, of several the one for the kind that was given."""
+    if isinstance(annotation, type):
+        return annotation
+    found = [choice for part in get_args(annotation) if isinstance(choice := _choice(part, given), type)]
+    models = [choice for choice in found if issubclass(choice, BaseModel)]
+    kind = given.get("kind") if isinstance(given, Mapping) else None
+    for choice in models:
+        field = choice.model_fields.get("kind")
+        if field is not None and kind in get_args(field.annotation):
+            return choice
+    return models[0] if models else None

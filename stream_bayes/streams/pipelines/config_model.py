@@ -1,0 +1,58 @@
+"""The tables of a pipeline file that say what learns, what stands before it, and what follows drift."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from stream_bayes.by_name import check_there_is
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.mail.filter.arguments import FILTER
+from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
+from stream_bayes.streams.pipelines.config_parts import Part, Secret
+
+__all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
+
+
+class ModelConfig(Part):
+    """What learns: a registered name, and the arguments its class takes; of a filter also the key of its tokens."""
+
+    kind: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    key: Secret | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        check_there_is("model", self.kind, [*LEARNERS, FILTER])
+        if self.key is not None and self.kind != FILTER:
+            raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
+        return self
+
+
+class TransformerConfig(Part):
+    """What is done to the features before the model sees them: a registered name, and its arguments."""
+
+    kind: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> Self:
+        make_transformer(self.kind, self.arguments)
+        return self
+
+
+class DriftConfig(Part):
+    """The model follows drift: what notices it, what is done then, and where what was noted goes."""
+
+    detector: str = "adwin"
+    detector_arguments: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    log: Path | None = Field(None, strict=False)
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> Self:
+        make_detector(self.detector, self.detector_arguments)
+        check_adapting(self.arguments)
+        return self

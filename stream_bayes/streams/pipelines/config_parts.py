@@ -1,0 +1,78 @@
+"""What the tables of a pipeline file are made of: strict parts, secrets, and the fields of records."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["VARIABLE", "FieldsConfig", "Part", "RenewedSecret", "Secret"]
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def _secret(given: object) -> object:
+    """What a secret stands for."""
+    if isinstance(given, str):
+        named = VARIABLE.fullmatch(given)
+        if named is None:
+            raise ValueError(
+                "a secret is not written here, but as ${NAME} of an environment variable, or as { file = ... }"
+            )
+        if named[1] not in os.environ:
+            raise ValueError(f"the environment has no variable {named[1]}")
+        return os.environ[named[1]]
+    if isinstance(given, Mapping) and set(given) == {"file"}:
+        try:
+            return Path(given["file"]).read_text("utf-8").strip()
+        except (OSError, TypeError, UnicodeError) as error:
+            raise ValueError(f"its file cannot be read: {error}") from error
+    raise ValueError("expected ${NAME} of an environment variable, or { file = ... }")
+
+
+def _renewed(given: object) -> Callable[[], object]:
+    _secret(given)  # so that what is wrong with it is told at once
+    return lambda: _secret(given)
+
+
+Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
+# One that changes while a pipeline runs: it is read anew whenever it is asked for.
+RenewedSecret: TypeAlias = Annotated[Callable[[], str], BeforeValidator(_renewed)]
+
+
+class Part(BaseModel):
+    """A table of the file: it holds the keys below and no others, and does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
+
+
+class FieldsConfig(Part):
+    """Which field of a record is what."""
+
+    target: str | None = None
+    key: str | None = None
+    time: str | None = None
+    time_unit: Literal["s", "ms", "us", "ns", "iso"] = "s"
+    weight: str | None = None
+    type: str | None = Field(None, description="the field that says sample, label, correction or tombstone")
+    ignore: list[str] = []
+    only: list[str] | None = None
+
+    def fields(self) -> Fields:
+        """These, as a decoder takes them."""
+        return Fields(
+            target=self.target,
+            key=self.key,
+            time=self.time,
+            time_unit=self.time_unit,
+            weight=self.weight,
+            kind=self.type,
+            ignore=tuple(self.ignore),
+            only=None if self.only is None else tuple(self.only),
+        )

@@ -1,0 +1,112 @@
+"""From the tables about Kafka to the objects they describe."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stream_bayes.core.events.event import Kind
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery
+from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
+from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
+from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.kafka.transactions import Transactions
+from stream_bayes.streams.mail.decoder import MailDecoder
+from stream_bayes.streams.pipelines.config import LabelsConfig, PipelineConfig
+from stream_bayes.streams.pipelines.kafka_tables import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.records.decoder import RawDecoder
+from stream_bayes.streams.records.decoders import make_decoder
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["KafkaParts", "kafka_parts"]
+
+WITHOUT_LABELS = (RawDecoder.name, MailDecoder.name)  # their labels come as JSON
+
+
+class KafkaParts(NamedTuple):
+    """What of a pipeline is Kafka's; None for what is not."""
+
+    source: KafkaSource | None
+    predictions: KafkaSink | None
+    dead_letters: KafkaDeadLetters | None
+    journal: KafkaLog | None
+
+
+def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool = False) -> KafkaParts:
+    """The source and sinks of a pipeline that are topics, and what binds them together.
+
+    Raises
+    ------
+    BadValue
+        If two of them are one topic.
+    """
+    if config.kafka is None:
+        return KafkaParts(None, None, None, None)
+    source = None
+    if isinstance(config.source, KafkaSourceConfig):
+        source = _source(config.kafka, config.source, config.labels, schema)
+    sinks = [part for part in (config.predictions, config.dead_letters) if isinstance(part, KafkaSinkConfig)]
+    if source is not None:
+        for part in sinks:
+            if part.topic in source.decoders:
+                raise BadValue(
+                    f"topic {part.topic!r} is read and written by this pipeline: it would never end"
+                )
+    delivery = _delivery(config, source) if sinks else None
+    if source is not None and isinstance(delivery, Transactions):
+        own = delivery.journal.source
+        if own in {*source.decoders, *(part.topic for part in sinks)}:
+            raise BadValue(
+                f"topic {own!r} is the journal of the pipeline {config.name!r}, which nothing else may use: rename one"
+            )
+    letters = predictions = None
+    if delivery is not None and isinstance(config.dead_letters, KafkaSinkConfig):
+        letters = KafkaDeadLetters(delivery, config.dead_letters.topic)
+    if delivery is not None and isinstance(config.predictions, KafkaSinkConfig):
+        predictions = KafkaSink(delivery, config.predictions.topic, letters)
+    journal: KafkaLog | None = None
+    if source is not None and isinstance(delivery, Transactions):
+        journal = KafkaJournal(source, config.name, delivery, accept_gap=accept_gap)
+    elif source is not None:
+        journal = KafkaLog(source, config.name, delivery, accept_gap=accept_gap)
+    return KafkaParts(source, predictions, letters, journal)
+
+
+def _source(
+    kafka: KafkaConfig, own: KafkaSourceConfig, labels: LabelsConfig | None, schema: Schema | None
+) -> KafkaSource:
+    decoder = make_decoder(own.decoder, own.fields(), schema, own.max_record_bytes)
+    second = None
+    if labels is not None and labels.topic is not None:
+        fields = Fields(target=labels.target or decoder.fields.target, default_kind=Kind.LABEL)
+        written = "json" if own.decoder in WITHOUT_LABELS else own.decoder
+        second = Labels(labels.topic, make_decoder(written, fields, None, own.max_record_bytes))
+    return KafkaSource(
+        kafka.connection(),
+        own.topic,
+        decoder,
+        labels=second,
+        start=own.start,
+        tombstones=labels is not None,  # without held samples there is nothing to withdraw
+    )
+
+
+def _delivery(config: PipelineConfig, source: KafkaSource | None) -> Delivery:
+    kafka = config.kafka
+    assert kafka is not None
+    if source is None or kafka.delivery == "at-least-once":
+        return AtLeastOnce(
+            kafka.connection(),
+            config.name,
+            stores_positions=source is not None,
+            most_bytes=kafka.most_bytes,
+        )
+    return Transactions(
+        kafka.connection(),
+        config.name,
+        source.identity,
+        copies=kafka.copies,
+        transaction_seconds=kafka.transaction_seconds,
+        most_bytes=kafka.most_bytes,
+    )

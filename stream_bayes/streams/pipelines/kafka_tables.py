@@ -1,0 +1,89 @@
+"""The tables of a pipeline file that are about Kafka."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS
+from stream_bayes.streams.kafka.connection import SECONDS, Connection
+from stream_bayes.streams.pipelines.config_parts import FieldsConfig, Part, RenewedSecret, Secret
+from stream_bayes.streams.records.decoders import decoder_names
+
+__all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
+
+TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
+
+
+class KafkaConfig(Part):
+    """How the cluster is reached, and how results are delivered."""
+
+    servers: list[str] = Field(min_length=1)
+    client: Literal["kafka-python", "confluent-kafka"] = "kafka-python"
+    tls: bool = False
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    key_password: Secret | None = None
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None = None
+    user: str | None = None
+    password: Secret | None = None
+    token: RenewedSecret | None = None
+    delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
+    copies: int | None = Field(
+        None, ge=1, description="of the journal; all brokers up to three, if not given"
+    )
+    seconds: float = Field(SECONDS, gt=0, description="to try before saying that no broker answers")
+    transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
+    most_bytes: int = Field(MOST_BYTES, ge=16_384, description="of a record that is written")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        try:
+            self.connection()
+        except BadValue as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def connection(self) -> Connection:
+        """The connection that these describe."""
+        return Connection(
+            servers=tuple(self.servers),
+            client=self.client,
+            tls=self.tls,
+            ca_file=self.ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
+            key_password=None if self.key_password is None else self.key_password.get_secret_value(),
+            mechanism=self.mechanism,
+            user=self.user,
+            password=None if self.password is None else self.password.get_secret_value(),
+            token=self.token,
+            seconds=self.seconds,
+        )
+
+
+class KafkaSourceConfig(FieldsConfig):
+    """A topic of events."""
+
+    kind: Literal["kafka"]
+    topic: str = Field(pattern=TOPIC)
+    decoder: str = Field("json", description="what its records are; see `register_decoder`")
+    start: Literal["earliest", "latest"] | float = "earliest"
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+    @field_validator("decoder")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in decoder_names():
+            raise ValueError(f"there is no decoder {name!r}; there are {', '.join(decoder_names())}")
+        return name
+
+
+class KafkaSinkConfig(Part):
+    """A topic of results."""
+
+    kind: Literal["kafka"]
+    topic: str = Field(pattern=TOPIC)

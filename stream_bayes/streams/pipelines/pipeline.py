@@ -1,0 +1,287 @@
+"""From a pipeline file to the objects it describes."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from river import compose
+
+from stream_bayes.core.events.event import Event
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.core.events.time import EventCount, StreamTime
+from stream_bayes.data.features import Numeric
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadConfig, BadSnapshot, BadState, Exhausted, NoSnapshot, SchemaError
+from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.mail.filter.arguments import FILTER, make_filter
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.text.email_tokens import EmailTokens
+from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.sink import DeadLetter, Output
+from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.engine.engine import SETTINGS, Engine
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_sink import CSVSink
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.csv_types import inferred_schema
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.sink import FileSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.files.source import FileSource
+from stream_bayes.streams.mail.decoder import MailDecoder
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.pipelines.config import (
+    CSVConfig,
+    DriftConfig,
+    FileSinkConfig,
+    LabelsConfig,
+    PipelineConfig,
+    SinkConfig,
+    SnapshotsConfig,
+)
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+
+if TYPE_CHECKING:
+    from stream_bayes.streams.kafka.source import KafkaSource
+    from stream_bayes.streams.pipelines.kafka_parts import KafkaParts
+
+__all__ = ["build", "make_source", "read_snapshot", "warm_start"]
+
+logger = logging.getLogger(__name__)
+
+GUESSED = "guessed_schema"  # where the settings of a snapshot say what the columns were taken for
+
+
+def build(
+    config: PipelineConfig,
+    directory: Path = Path(),
+    *,
+    source: Source | None = None,
+    schema: Schema | None = None,
+    accept_gap: bool = False,
+    anew: bool = False,
+) -> Engine:
+    """The engine of a pipeline; nothing is written before it runs, and only the first rows of a file are read.
+
+    Parameters
+    ----------
+    config
+        What the file says.
+    directory
+        What relative paths in it are relative to.
+    source
+        Read this one in place of the file's, as for a replay at a pace.
+    schema
+        The stream's schema, where the file declares none.
+    accept_gap
+        Whether to go on where records of a topic expired before they were read.
+    anew
+        Whether no snapshot will be gone on from.
+
+    Raises
+    ------
+    StreamBayesError
+        If a part cannot be made: an argument the model does not take, a column that is not there.
+    """
+    schema = config.schema_of_stream() or schema
+    store = _store(config.snapshots, directory)
+    settings = config.settings()
+    if schema is None and source is None and config.source.kind == "csv":
+        schema = _guessed(config.source, directory, None if anew else store)
+        if schema is not None:
+            settings[GUESSED] = schema.to_json()
+    model = _model(config, schema)
+    step = Step(served(model), config.name, pending=_pending(config.labels), most_dead=config.most_dead)
+    kafka = _kafka(config, schema, accept_gap)
+    if kafka is not None and kafka.source is not None and config.reads_mails:
+        assert isinstance(model, SpamFilter)
+        _read_mails(kafka.source, model)
+    return Engine(
+        step,
+        source or (kafka and kafka.source) or make_source(config, directory, schema),
+        predictions=(kafka and kafka.predictions)
+        or _sink(config.predictions, directory, "predictions", Output),
+        dead_letters=(kafka and kafka.dead_letters)
+        or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
+        drifts=_drift_sink(config.drift, directory),
+        journal=kafka and kafka.journal,
+        store=store,
+        schedule=_schedule(config.snapshots),
+        settings=settings,
+        batch=config.batch,
+    )
+
+
+def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Schema | None:
+    """What the columns hold, by the first rows; or what they were taken for when the state was begun."""
+    found = None if store is None else store.latest()
+    if found is not None:
+        kept = found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
+        return None if kept is None else Schema.from_json(kept)
+    path = directory / own.path
+    if own.follow and not _has_rows(path, own):
+        raise SchemaError(
+            f"{path} holds no row yet that would show which of its columns hold numbers: say so in [schema.features], "
+            'as in wind = "numeric", or start once there are some'
+        )
+    schema = inferred_schema(path, own.fields(), delimiter=own.between)
+    numbers = [name for name, spec in schema.features.items() if isinstance(spec, Numeric)]
+    logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
+    return schema
+
+
+def _has_rows(path: Path, own: CSVConfig) -> bool:
+    if path.exists() and not path.stat().st_size:
+        return False
+    with closing(CSVSource(path, own.fields(), delimiter=own.between)) as source:
+        try:
+            return any(isinstance(record, Event) for record in source.poll(1))
+        except Exhausted:
+            return False
+
+
+def _model(config: PipelineConfig, schema: Schema | None) -> Any:
+    """What learns, behind its transformers; these make features that the stream's schema knows nothing of."""
+    own = config.model
+    steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
+    if own.kind == FILTER:
+        if steps:
+            raise BadConfig(f"transformers: {FILTER} takes mails apart itself, and has none before it")
+        return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
+    try:
+        learner: Any = make_learner(own.kind, own.arguments, None if steps else schema)
+    except SchemaError as error:
+        raise SchemaError(
+            f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
+            "choose another model"
+        ) from error
+    if config.drift is not None:
+        drift = config.drift
+        learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
+    return compose.Pipeline(*steps, learner) if steps else learner
+
+
+def _read_mails(source: KafkaSource, model: SpamFilter) -> None:
+    """Let the topic of samples be one of mails, taken apart as the filter would."""
+    tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
+    most = source.decoders[source.name].max_record_bytes
+    source.decoders[source.name] = MailDecoder(max_record_bytes=most, tokens=tokens)
+
+
+def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> KafkaParts | None:
+    if config.kafka is None:
+        return None
+    # Only where it is used: the client takes a tenth of a second to load.
+    from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
+
+    return kafka_parts(config, schema, accept_gap)
+
+
+def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) -> FileSource:
+    """The source of a pipeline that reads a file.
+
+    Raises
+    ------
+    SourceError, SchemaError
+        If it cannot be read, or lacks a column that is named.
+    BadConfig
+        If it reads no file.
+    """
+    own = config.source
+    if own.kind == "kafka":
+        raise BadConfig("source.kind: expected a file, got 'kafka'")
+    if own.target is None and schema is not None and schema.target is None:
+        raise SchemaError("source.target: name the column that holds the labels")
+    path = directory / own.path
+    if own.kind == "csv":
+        return CSVSource(
+            path,
+            own.fields(),
+            schema,
+            delimiter=own.between,
+            name=config.name,
+            follow=own.follow,
+            max_record_bytes=own.max_record_bytes,
+        )
+    decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
+    return JSONLinesSource(path, decoder, name=config.name, follow=own.follow)
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """The snapshot in a file.
+
+    Raises
+    ------
+    NoSnapshot
+        If there is none.
+    BadState
+        If it is none.
+    """
+    if path.is_dir():
+        raise NoSnapshot(
+            f"{path} is a directory; `stream-bayes snapshot export {path} FILE` writes its newest snapshot to a file"
+        )
+    try:
+        return Snapshot.from_bytes(path.read_bytes())
+    except FileNotFoundError:
+        raise NoSnapshot(f"there is no snapshot {path}") from None
+    except BadState as error:
+        raise BadSnapshot(f"{path}: {error}") from error
+
+
+def warm_start(engine: Engine, path: Path) -> None:
+    """Begin with the model of a snapshot, and nothing else of it: no position, no score, no held sample.
+
+    Raises
+    ------
+    BadState
+        If the file is no snapshot, or of another model.
+    """
+    snapshot = read_snapshot(path)
+    if "model" not in snapshot.sections:
+        raise BadState(f"{path} holds no model, but {sorted(snapshot.sections)}")
+    try:
+        engine.step.load_model(snapshot.sections["model"])
+    except BadState as error:
+        raise BadState(
+            f"{path} does not fit the pipeline's model: {error}. Give the two the same arguments; the schema of a CSV "
+            "pipeline without [schema] is what its first rows show"
+        ) from error
+
+
+def _pending(labels: LabelsConfig | None) -> Pending | None:
+    if labels is None:
+        return None
+    settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock", "topic", "target"})
+    time = StreamTime(labels.max_skew) if labels.clock == "time" else EventCount()
+    return Pending(time=time, **settings)
+
+
+def _sink(
+    own: SinkConfig | None, directory: Path, name: str, of: type[Output] | type[DeadLetter]
+) -> FileSink | None:
+    if not isinstance(own, FileSinkConfig):
+        return None
+    path = directory / own.path
+    return CSVSink(path, of, name) if own.kind == "csv" else JSONLinesSink(path, name)
+
+
+def _drift_sink(own: DriftConfig | None, directory: Path) -> FileSink | None:
+    return None if own is None or own.log is None else JSONLinesSink(directory / own.log, "drifts")
+
+
+def _store(own: SnapshotsConfig | None, directory: Path) -> SnapshotStore | None:
+    if own is None:
+        return None
+    key = None if own.key is None else own.key.get_secret_value().encode()
+    return SnapshotStore(directory / own.directory, own.keep, key)
+
+
+def _schedule(own: SnapshotsConfig | None) -> Schedule | None:
+    return None if own is None else Schedule(own.every_events, own.every_seconds)

@@ -1,0 +1,1 @@
+"""Bytes of a record to an event."""

@@ -1,0 +1,119 @@
+"""Why a record could not be decoded, said in a word for counters and in a sentence for people.
+
+Sentences go to logs, so they hold nothing that stood in the record: values are described by type and size. Names of
+fields are told, for without them nothing could be mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from stream_bayes.core.events.event import BadRecord, Partition, Position
+from stream_bayes.errors import Undecodable
+
+__all__ = ["KEPT_BYTES", "Reason", "bad_record", "described", "shortened", "undecodable"]
+
+KEPT_BYTES = 4096  # of a record that could not be decoded: enough to tell what it was, and no more to store
+
+
+class Reason(Enum):
+    """Why a record could not be decoded. The value is the reason's name in dead letters and counters.
+
+    Examples
+    --------
+    >>> Reason.TOO_LONG.value
+    'too_long'
+    """
+
+    TOO_LONG = "too_long"
+    """More bytes than `max_record_bytes`. Of such a record only the beginning was ever in memory."""
+
+    NOT_UTF8 = "not_utf8"
+    """Bytes that are no text."""
+
+    NOT_JSON = "not_json"
+    """Text that is no JSON."""
+
+    TOO_DEEP = "too_deep"
+    """Arrays in arrays, or objects in objects, without end."""
+
+    NOT_CSV = "not_csv"
+    """A row that cannot be told into cells."""
+
+    UNCLOSED_QUOTE = "unclosed_quote"
+    """A quote that is not closed within `max_record_bytes`, or never. Only its first line is the record."""
+
+    RAGGED = "ragged"
+    """A row with more or fewer cells than there are columns."""
+
+    WRONG_TYPE = "wrong_type"
+    """A field that is not what was declared, or nothing that an event can hold."""
+
+    MISSING_FIELD = "missing_field"
+    """A required field that is not there, or holds no value."""
+
+    UNKNOWN_FIELD = "unknown_field"
+    """A field that the schema does not declare, and so refuses."""
+
+    NOT_FRAMED = "not_framed"
+    """A record without the five bytes that say which schema it was written with."""
+
+    DECODER_FAILED = "decoder_failed"
+    """A decoder raised something else than it should: it has a mistake."""
+
+
+def undecodable(reason: Reason, detail: str) -> Undecodable:
+    """The error to raise for a record of which this is true."""
+    return Undecodable(reason.value, detail)
+
+
+def bad_record(
+    error: Undecodable,
+    raw: bytes,
+    position: Position,
+    partition: Partition,
+    length: int,
+    key: Any = None,
+    time: float | None = None,
+) -> BadRecord:
+    """What stands in the stream for a record that could not be decoded."""
+    return BadRecord(error.reason, error.detail, raw[:KEPT_BYTES], key, time, position, partition, length)
+
+
+def described(value: object) -> str:
+    """A value's type and size, in words.
+
+    Examples
+    --------
+    >>> described("secret"), described([1, 2]), described(True), described(1.5)
+    ('text of 6 characters', 'an array of 2 items', 'true or false', 'a number')
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return f"text of {len(value)} characters"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"{len(value)} bytes"
+    if isinstance(value, (list, tuple)):
+        return f"an array of {len(value)} items"
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)} fields"
+    return f"a {type(value).__name__}"
+
+
+def shortened(name: object) -> str:
+    """The name of a field, as it may stand in a message: quoted, and not longer than a line.
+
+    Examples
+    --------
+    >>> shortened("größe"), shortened("x" * 1000)[-8:]
+    ("'größe'", 'xxxxx...')
+    """
+    text = repr(name)
+    return text if len(text) <= 60 else f"{text[:57]}..."

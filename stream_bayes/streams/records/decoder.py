@@ -1,0 +1,183 @@
+"""What turns the bytes of one record into an event, or into a record that could not be decoded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from stream_bayes.core.events.event import ONE, SAMPLE, SOMEWHERE, Event, Partition, Position
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, Undecodable
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.fields import Assembler, Fields
+
+__all__ = ["MAX_RECORD_BYTES", "Decoder", "RawDecoder", "checked_bytes", "too_long"]
+
+MAX_RECORD_BYTES = 2**20  # of one record, unless the user says otherwise: as Kafka's brokers have it
+
+
+class Decoder(ABC):
+    """Turns bytes into events. A subclass writes `content`.
+
+    Parameters
+    ----------
+    fields
+        Which field is what of an event.
+    schema
+        What the features are. What is not as declared is a bad record.
+    max_record_bytes
+        More bytes are a bad record, and are not looked at.
+
+    Attributes
+    ----------
+    name
+        What it is called in configuration files.
+
+    Examples
+    --------
+    >>> class Words(Decoder):
+    ...     name = "words"
+    ...
+    ...     def content(self, raw):
+    ...         return {word: True for word in raw.decode("ascii", "replace").split()}
+    >>> Words().decode(b"cheap pills", 7)
+    Event(x={'cheap': True, 'pills': True}, position=7)
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        self.fields = (Fields() if fields is None else fields).with_schema(schema)
+        self.schema = schema
+        self.max_record_bytes = checked_bytes("max_record_bytes", max_record_bytes)
+        self._event = Assembler(self.fields).event
+
+    @abstractmethod
+    def content(self, raw: bytes) -> dict[str, Any]:
+        """The fields of a record, as a dict of its own.
+
+        Raises
+        ------
+        Undecodable
+            If these bytes are no such record.
+        """
+
+    def decode(
+        self,
+        raw: bytes,
+        position: Position = 0,
+        partition: Partition = SOMEWHERE,
+        length: int = 1,
+        key: Any = None,
+        time: float | None = None,
+    ) -> Record:
+        """The event in these bytes, or a `BadRecord` that says why there is none. It raises nothing.
+
+        Parameters
+        ----------
+        raw
+            The record.
+        position, partition, length
+            Where it stands.
+        key, time
+            Its key and time, where no field of it says another.
+        """
+        try:
+            if len(raw) > self.max_record_bytes:
+                raise too_long(len(raw), self.max_record_bytes)
+            return self._made(raw, position, partition, length, key, time)
+        except Undecodable as fault:
+            error = fault
+        except RecursionError:
+            error = undecodable(
+                Reason.TOO_DEEP, "expected fields with values, got arrays or objects without end"
+            )
+        except UnicodeDecodeError as failure:
+            error = undecodable(
+                Reason.NOT_UTF8, f"expected UTF-8, got another byte after {failure.start} bytes"
+            )
+        except Exception as failure:  # a decoder is also what users write, and no record may stop the stream
+            error = undecodable(
+                Reason.DECODER_FAILED, f"the decoder {self.name!r} raised {type(failure).__name__}; mend it"
+            )
+        return bad_record(error, raw, position, partition, length, key, time)
+
+    def _made(
+        self,
+        raw: bytes,
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any,
+        time: float | None,
+    ) -> Event:
+        return self._event(self.content(raw), position, partition, length, key, time)
+
+
+class RawDecoder(Decoder):
+    """Leaves the bytes as they are: for what the learner takes apart itself, as a mail.
+
+    The event's `x` is the record, as `bytes`. There are no fields in it, so the key and the time are those that the
+    source has, and there is no label.
+
+    Parameters
+    ----------
+    fields
+        The default kind of an event alone, as no field has a role.
+    schema
+        None: it would describe fields.
+    max_record_bytes
+        As of a `Decoder`.
+
+    Examples
+    --------
+    >>> RawDecoder().decode(b"Subject: hello", key="mail-1").x
+    b'Subject: hello'
+    """
+
+    name = "raw"
+
+    def __init__(
+        self,
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        if schema is not None or (fields is not None and (fields.roles or fields.required)):
+            raise BadValue("the decoder 'raw' sees no fields: leave out the schema and the fields' roles")
+        super().__init__(fields, None, max_record_bytes)
+
+    def content(self, raw: bytes) -> dict[str, Any]:
+        raise undecodable(Reason.WRONG_TYPE, "expected fields, and raw bytes have none")
+
+    def _made(
+        self,
+        raw: bytes,
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any,
+        time: float | None,
+    ) -> Event:
+        kind = self.fields.default_kind
+        x: Any = raw if kind is SAMPLE else {}  # the one event whose features have no names
+        return Event(x, None, key, time, position, ONE, kind, partition, length)
+
+
+def too_long(length: int, limit: int) -> Undecodable:
+    """The error for a record of more bytes than are allowed."""
+    return undecodable(Reason.TOO_LONG, f"expected at most {limit} bytes, got {length}")
+
+
+def checked_bytes(name: str, given: object) -> int:
+    """A number of bytes above 0, or `BadValue`."""
+    if type(given) is not int or given < 1:
+        raise BadValue(f"{name}: expected a whole number of bytes of at least 1, got {shown(given)}")
+    return given

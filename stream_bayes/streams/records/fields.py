@@ -1,0 +1,227 @@
+"""Which field of a record is what of an event: the label, the key, the time, and what the rest is for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, Partition, Position
+from stream_bayes.core.values.values import is_missing, shown
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import SchemaError
+from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+
+__all__ = ["ROLES", "Assembler", "Fields", "kind_from", "seconds_from", "weight_from"]
+
+ROLES = ("target", "key", "time", "weight", "kind")
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+KINDS = {kind.value: kind for kind in Kind}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """What the fields of a record are for. Those that nothing is said of are features.
+
+    Parameters
+    ----------
+    target
+        The label's. If not given, and there is a schema, the schema's target.
+    key
+        That of what identifies the sample.
+    time
+        That of when it happened: a number, or ISO 8601 text such as `2026-01-31T12:00:00+01:00`; without an offset it
+        is UTC.
+    time_unit
+        What a number counts since 1970 UTC: `"s"`, `"ms"`, `"us"` or `"ns"`. With `"iso"` no number is a time, so that
+        `20260131` in a CSV file is a date.
+    weight
+        That of as how many samples it counts; where it is missing, 1.
+    kind
+        That of what it asks for: sample, label, correction or tombstone; where it is missing, `default_kind`.
+    default_kind
+        What a record asks for that does not say so; `Kind.LABEL` for a stream of labels.
+    required
+        Features and roles without which a record is none.
+    ignore
+        Fields that are not features.
+    only
+        The fields that are features, if not all.
+    flatten
+        Whether an object in an object is taken for fields of its own, named `outer.inner`. If not, it is refused.
+
+    Raises
+    ------
+    SchemaError
+        If one field is given two roles, or the time's unit is none of these.
+
+    Examples
+    --------
+    >>> Fields(target="verdict", key="id", ignore=["comment"]).is_feature("comment")
+    False
+    """
+
+    target: str | None = None
+    key: str | None = None
+    time: str | None = None
+    time_unit: str = "s"
+    weight: str | None = None
+    kind: str | None = None
+    default_kind: Kind = SAMPLE
+    required: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    only: Sequence[str] | None = None
+    flatten: bool = False
+
+    def __post_init__(self) -> None:
+        roles = self.roles
+        if len(set(roles.values())) < len(roles):
+            raise SchemaError(f"each field has one role, but these share one: {shown(roles)}")
+        if self.time_unit not in PER_SECOND and self.time_unit != "iso":
+            expected = ", ".join([*PER_SECOND, "iso"])
+            raise SchemaError(f"time_unit: expected one of {expected}, got {shown(self.time_unit)}")
+        for name in ("required", "ignore", "only"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise SchemaError(f"{name}: expected a list of fields, got the text {shown(given)}")
+            if given is not None:
+                object.__setattr__(self, name, tuple(given))
+        for name in self.only or ():
+            if name in self.ignore or name in roles.values():
+                raise SchemaError(
+                    f"only: {shown(name)} is ignored or has a role of its own; leave it out of one"
+                )
+        for name in self.required:
+            if not self.is_feature(name) and name not in roles.values():
+                raise SchemaError(f"required: {shown(name)} is ignored; leave it out of one")
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The fields that are no features, by role."""
+        return {role: name for role in ROLES if (name := getattr(self, role)) is not None}
+
+    def with_schema(self, schema: Schema | None) -> Fields:
+        """These, with the schema's target where none is given."""
+        if schema is None or self.target is not None or schema.target in self.roles.values():
+            return self
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return Fields(**{**values, "target": schema.target})
+
+    def is_feature(self, name: str) -> bool:
+        """Whether a field is a feature, as far as these know."""
+        if name in self.roles.values() or name in self.ignore:
+            return False
+        return self.only is None or name in self.only
+
+
+class Assembler:
+    """Makes events from mappings.
+
+    Parameters
+    ----------
+    fields
+        What is what.
+
+    Examples
+    --------
+    >>> assembler = Assembler(Fields(target="rain", time="at", time_unit="ms"))
+    >>> assembler.event({"sky": "grey", "rain": True, "at": 1500}, 7, Partition("log"), 1)
+    Event(x={'sky': 'grey'}, y=True, time=1.5, position=7, partition=Partition(source='log', partition=0))
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self.fields = fields
+        self._target = fields.target
+        # Most records hold a label and features, and that is where the time goes.
+        plain = fields.roles.keys() <= {"target"} and fields.default_kind is SAMPLE and not fields.required
+        if plain:
+            self.event: Callable[..., Event] = self._sample
+        else:
+            self.event = self._event
+
+    def _sample(
+        self,
+        content: dict[str, Any],
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any = None,
+        time: float | None = None,
+    ) -> Event:
+        label = content.pop(self._target, None)  # type: ignore[arg-type]  # no field is named None
+        return Event(content, label, key, time, position, ONE, SAMPLE, partition, length)
+
+    def _event(
+        self,
+        content: dict[str, Any],
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any = None,
+        time: float | None = None,
+    ) -> Event:
+        """The event of a record. `content` becomes its features; `key` and `time` are for where it names none."""
+        fields = self.fields
+        for name in fields.required:
+            if is_missing(content.get(name)):
+                raise undecodable(
+                    Reason.MISSING_FIELD, f"expected a field {shortened(name)} with a value in it"
+                )
+        taken = {role: content.pop(name, None) for role, name in fields.roles.items()}
+        kind = kind_from(taken.get("kind"), fields)
+        if "time" in taken and (moment := seconds_from(taken["time"], fields)) is not None:
+            time = moment
+        if taken.get("key") is not None:
+            key = taken["key"]
+        weight = weight_from(taken.get("weight"), fields)
+        label = None if kind is TOMBSTONE else taken.get("target")
+        features: Mapping[str, Any] = content if kind is SAMPLE else {}
+        return Event(features, label, key, time, position, weight, kind, partition, length)
+
+
+def kind_from(value: object, fields: Fields) -> Kind:
+    """What a record asks for, by the value of the field that says so."""
+    if value is None:
+        return fields.default_kind
+    kind = KINDS.get(value) if isinstance(value, str) else None
+    if kind is None:
+        raise undecodable(
+            Reason.WRONG_TYPE,
+            f"field {shortened(fields.kind)}: expected one of {', '.join(KINDS)}, got {described(value)}",
+        )
+    return kind
+
+
+def weight_from(value: object, fields: Fields) -> float:
+    """A weight, by the value of its field. Whether it can be learned with, the learner says."""
+    if value is None:
+        return ONE
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise undecodable(
+            Reason.WRONG_TYPE, f"field {shortened(fields.weight)}: expected a number, got {described(value)}"
+        )
+    return float(value)
+
+
+def seconds_from(value: object, fields: Fields) -> float | None:
+    """A moment in seconds since 1970 UTC, by the value of its field."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if not isinstance(value, bool) and isinstance(value, (int, float)) and fields.time_unit != "iso":
+            seconds = value / PER_SECOND[fields.time_unit]
+            if math.isfinite(seconds):
+                return seconds
+    except (ValueError, OverflowError):
+        pass
+    number = "" if fields.time_unit == "iso" else f"a finite number of {fields.time_unit} since 1970, or "
+    raise undecodable(
+        Reason.WRONG_TYPE,
+        f"field {shortened(fields.time)}: expected {number}a date and time as in 2026-01-31T12:00:00Z, "
+        f"got {described(value)}",
+    )

@@ -1,0 +1,177 @@
+"""JSON objects as events, decoded and checked in one go."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypedDict
+
+import msgspec
+
+from stream_bayes.core.values.values import shown
+from stream_bayes.data.features import Numeric
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import SchemaError, Undecodable
+from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["JSONDecoder"]
+
+Number: TypeAlias = float | None
+Scalar: TypeAlias = str | bool | int | float | None
+SCALARS = frozenset({str, bool, int, float, type(None)})
+
+MAX_DEPTH = 32  # of objects in objects that are flattened: the names of all levels are held at once
+
+
+class JSONDecoder(Decoder):
+    """A JSON object: `{"sky": "grey", "wind": 3.5, "rain": true}`.
+
+    Numeric features must be numbers; nominal ones text, numbers, true or false. Without a schema, text, true and false
+    are nominal and numbers are numeric. `null` is a missing value. Of two fields with one name the last one counts.
+    What no event needs is passed over and not looked at, but for its brackets and quotes.
+
+    Parameters
+    ----------
+    fields, schema, max_record_bytes
+        As of a `Decoder`.
+
+    Examples
+    --------
+    >>> decoder = JSONDecoder(Fields(target="rain"))
+    >>> decoder.decode(b'{"sky": "grey", "wind": 3.5, "rain": true}')
+    Event(x={'sky': 'grey', 'wind': 3.5}, y=True)
+    >>> decoder.decode(b'{"sky": ["grey"]}').detail
+    "field 'sky': expected text, a number, true or false, got an array of 1 items"
+    """
+
+    name = "json"
+
+    def __init__(
+        self,
+        fields: Fields | None = None,
+        schema: Schema | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        super().__init__(fields, schema, max_record_bytes)
+        self._declared = _declared(self.fields, schema)
+        self._numbers = [name for name, expected in (self._declared or {}).items() if expected is Number]
+        self._refuses = schema is not None and schema.unknown == "refuse"
+        # As a rule one pass over the bytes decodes the fields, checks them, and drops those that are not declared.
+        dropping = self._declared is None and bool(self.fields.ignore)
+        self._one_pass = not (self.fields.flatten or self._refuses or dropping)
+        record: Any = dict[str, Scalar]
+        if self._declared is not None:
+            typed_dict: Any = (
+                TypedDict  # a type checker wants the fields written out, and they are known only now
+            )
+            record = typed_dict("Record", self._declared, total=False)
+        self._typed = msgspec.json.Decoder(record).decode
+        self._untyped = msgspec.json.Decoder(dict[str, Any]).decode
+
+    def content(self, raw: bytes) -> dict[str, Any]:
+        if self._one_pass:
+            try:
+                return self._typed(raw)  # type: ignore[no-any-return]  # a dict
+            except msgspec.ValidationError:
+                pass  # the other way tells what is wrong in which field
+            except msgspec.DecodeError as error:
+                raise _no_json(raw, error) from None
+        try:
+            content = self._untyped(raw)
+        except msgspec.ValidationError as error:  # no object, or a number beyond all bounds
+            raise undecodable(Reason.WRONG_TYPE, f"{error}") from None
+        except msgspec.DecodeError as error:
+            raise _no_json(raw, error) from None
+        return self._checked(self._arranged(content))
+
+    def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The fields that are used, side by side."""
+        if self.fields.flatten:
+            content = flattened(content)
+        for name in self.fields.ignore:
+            content.pop(name, None)
+        if self._declared is None:
+            return content
+        if self._refuses and (unknown := content.keys() - self._declared.keys()):
+            raise undecodable(
+                Reason.UNKNOWN_FIELD, f"the schema does not declare the field {shortened(min(unknown))}"
+            )
+        return {name: content[name] for name in self._declared if name in content}
+
+    def _checked(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The fields, if all are as declared."""
+        for name in self._numbers:
+            value = content.get(name)
+            if value is None or type(value) is float:
+                continue
+            if type(value) is not int:
+                raise _wrong(name, "a number", described(value))
+            try:
+                content[name] = float(value)
+            except OverflowError:
+                raise _wrong(name, "a number", "one beyond all bounds") from None
+        if not SCALARS.issuperset(map(type, content.values())):
+            name = next(name for name, value in content.items() if type(value) not in SCALARS)
+            raise _wrong(name, "text, a number, true or false", described(content[name]))
+        return content
+
+
+def _wrong(name: str, expected: str, came: str) -> Undecodable:
+    return undecodable(Reason.WRONG_TYPE, f"field {shortened(name)}: expected {expected}, got {came}")
+
+
+def _no_json(raw: bytes, error: msgspec.DecodeError) -> Undecodable:
+    hint = "; if the file is in UTF-16: iconv -f utf-16 -t utf-8" if b"\0" in raw else ""
+    return undecodable(Reason.NOT_JSON, f"expected a JSON object, got {len(raw)} bytes: {error}{hint}")
+
+
+def flattened(content: dict[str, Any]) -> dict[str, Any]:
+    """A record whose objects in objects have become fields of their own.
+
+    Examples
+    --------
+    >>> flattened({"from": {"city": "Ulm", "at": {"lat": 48.4}}, "n": 1})
+    {'from.city': 'Ulm', 'from.at.lat': 48.4, 'n': 1}
+    """
+    flat: dict[str, Any] = {}
+    levels = [("", iter(content.items()))]
+    while levels:
+        prefix, fields = levels[-1]
+        for name, value in fields:
+            if isinstance(value, dict):
+                if len(levels) == MAX_DEPTH:
+                    raise undecodable(
+                        Reason.TOO_DEEP, f"expected at most {MAX_DEPTH} objects in one another, got more"
+                    )
+                levels.append((f"{prefix}{name}.", iter(value.items())))
+                break
+            if prefix + name in flat:
+                raise undecodable(Reason.WRONG_TYPE, f"two fields are named {shortened(prefix + name)}")
+            flat[prefix + name] = value
+        else:
+            levels.pop()
+    return flat
+
+
+def _declared(fields: Fields, schema: Schema | None) -> dict[str, Any] | None:
+    """The type of each field that is used; None where every field is, whatever its name."""
+    if schema is not None:
+        missing = [name for name in fields.only or () if name not in schema.features]
+        if missing:
+            raise SchemaError(
+                f"only: the schema does not declare {shown(missing)}; declare it, or leave it out"
+            )
+        features = {
+            name: Number if isinstance(spec, Numeric) else Scalar
+            for name, spec in schema.features.items()
+            if fields.is_feature(name)
+        }
+    elif fields.only is not None:
+        features = dict.fromkeys(fields.only, Scalar)
+    else:
+        return None
+    if undeclared := [name for name in fields.required if name not in features and fields.is_feature(name)]:
+        raise SchemaError(
+            f"required: the schema does not declare {shown(undeclared)}; declare it, or leave it out"
+        )
+    return {**dict.fromkeys(fields.roles.values(), Scalar), **features}

@@ -1,0 +1,1 @@
+"""Metrics, health, logs and signals of a running pipeline."""

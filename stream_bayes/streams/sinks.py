@@ -1,0 +1,121 @@
+"""Results handed to a function, or to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stream_bayes.core.events.event import Slice
+from stream_bayes.streams.contracts.sink import Result
+
+__all__ = ["CallableSink", "NoSink"]
+
+
+class CallableSink:
+    """Calls a function with the results of each batch. Results come at least once.
+
+    The function is called when the batch is committed. After a crash the events since the last snapshot are played
+    again, and so are their results: the function has to bear that, by keeping the last one for each source, partition
+    and position, say.
+
+    Parameters
+    ----------
+    function
+        Called with a list of results, in order. What it raises stops the stream.
+    name
+        The sink's name in snapshots.
+
+    Examples
+    --------
+    >>> results = []
+    >>> sink = CallableSink(results.extend)
+    >>> sink.begin()
+    >>> sink.write(["an output"])
+    >>> sink.commit([])
+    >>> results
+    ['an output']
+    """
+
+    medium = "outside"
+
+    def __init__(self, function: Callable[[list[Result]], object], name: str = "function") -> None:
+        self.function = function
+        self.name = name
+        self._batch: list[Result] = []
+
+    def __repr__(self) -> str:
+        return f"CallableSink({self.function!r}, name={self.name!r})"
+
+    @property
+    def length(self) -> int | None:
+        return None
+
+    def open(self, length: int | None) -> None:
+        self._batch = []
+
+    def begin(self) -> None:
+        self._batch = []
+
+    def write(self, results: Sequence[Result]) -> None:
+        self._batch += results
+
+    def commit(self, slices: Sequence[Slice]) -> None:
+        batch, self._batch = self._batch, []
+        if batch:
+            self.function(batch)
+
+    def abort(self) -> None:
+        self._batch = []
+
+    def sync(self) -> None:
+        """There is nothing to wait for: what the function does with results is its own."""
+
+    def close(self) -> None:
+        self._batch = []
+
+
+class NoSink:
+    """Keeps nothing: for a stream that is only learned from.
+
+    Parameters
+    ----------
+    name
+        The sink's name in snapshots.
+
+    Examples
+    --------
+    >>> NoSink().medium
+    'none'
+    """
+
+    medium = "none"
+
+    def __init__(self, name: str = "nowhere") -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"NoSink({self.name!r})"
+
+    @property
+    def length(self) -> int | None:
+        return None
+
+    def open(self, length: int | None) -> None:
+        """There is nothing to open."""
+
+    def begin(self) -> None:
+        """Every batch is the same: nothing."""
+
+    def write(self, results: Sequence[Result]) -> None:
+        """Nothing is kept."""
+
+    def commit(self, slices: Sequence[Slice]) -> None:
+        """Nothing is kept."""
+
+    def abort(self) -> None:
+        """Nothing was kept."""
+
+    def sync(self) -> None:
+        """Nothing has to outlast anything."""
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
