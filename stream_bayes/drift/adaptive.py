@@ -291,7 +291,7 @@ class DriftAdaptive(Succession):
         if shadow is None:
             self._look(since, 0)
         else:
-            shadow.research()
+            shadow.rederive()
             self._candidates = [("both", shadow)]
             self._catch_up(
                 Trial(self._clock, since, 0, self._clock - 1, self.judge_after)

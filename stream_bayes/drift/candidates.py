@@ -205,7 +205,7 @@ class SearchTask:
             model.structure = structure
         teach(model, events)
         if basis.name != "refit":
-            model.research()
+            model.rederive()
         return Found(basis.name, model, None, number)
 
 

@@ -125,7 +125,7 @@ class RecentEvents:
                 twin._store.forget(_as_of(window, index, row, twin))
         except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
             return self._model
-        twin.research()
+        twin.rederive()
         return twin
 
     def move(self, model: BayesClassifier, since: int) -> None:

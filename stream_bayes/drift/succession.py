@@ -186,7 +186,7 @@ class Succession(PresentModel):
             return
         if "search" in POLICIES[self.policy][trial.rung] and not models:
             twin = self._model._twin()
-            twin.research()
+            twin.rederive()
             if twin._derived() == self._model._derived():
                 self._note("refused", since=trial.since, candidate="search", why="nothing else is found")
             else:
@@ -262,7 +262,7 @@ class Succession(PresentModel):
         is_retired = name.startswith("retired")
         leaving = self._recent.model_before(trial.since) if self.retired else before
         if not is_retired and name != "refit":
-            model.research()
+            model.rederive()
         if is_retired:
             self._recent = RecentEvents(model, self.window)  # its codes are others
             self._again = None  # it has shown that it knows the world of now

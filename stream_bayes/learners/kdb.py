@@ -30,7 +30,7 @@ class KDB(PairClassifier):
         its parents.
     every
         Derive the structure again every so many events. None: whenever there are a tenth more; with two or more parents
-        only if what it was derived from no longer comes in the same order, or the events have doubled. `research()`
+        only if what it was derived from no longer comes in the same order, or the events have doubled. `rederive()`
         derives it at once.
     window
         With two or more parents: how many of the newest events are kept, to count a feature beside parents that are
@@ -40,7 +40,7 @@ class KDB(PairClassifier):
 
     Notes
     -----
-    Promises: the counts of values and pairs are those of `AODE`, exactly; after `research()` the structure is a
+    Promises: the counts of values and pairs are those of `AODE`, exactly; after `rederive()` the structure is a
     function of these counts alone, ties broken by name. A prediction costs time in proportion to the features, and to
     their parents.
 
@@ -63,7 +63,7 @@ class KDB(PairClassifier):
     >>> model = KDB(k=1)
     >>> for sky, wind in [("grey", "west"), ("grey", "west"), ("blue", "east"), ("blue", "west")]:
     ...     model.learn_one({"sky": sky, "wind": wind}, "dry" if sky == "blue" else "rain")
-    >>> model.research()
+    >>> model.rederive()
     >>> model.parents_
     {'sky': None, 'wind': 'sky'}
 
@@ -74,7 +74,7 @@ class KDB(PairClassifier):
     ...     for b in (False, True):
     ...         for _ in range(5):
     ...             model.learn_one({"a": a, "b": b, "either": a != b}, "light" if a and b else "dark")
-    >>> model.research()
+    >>> model.rederive()
     >>> model.parents_
     {'a': (), 'b': ('a',), 'either': ('a', 'b')}
     """

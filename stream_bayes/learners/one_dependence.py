@@ -88,7 +88,7 @@ class AODE(SuperParentClassifier):
     weights
         None weighs all super-parents alike, `"mutual-information"` by what they tell of the class.
     every
-        How often such weights are derived, in events; None: whenever there are a tenth more events. `research()`
+        How often such weights are derived, in events; None: whenever there are a tenth more events. `rederive()`
         derives them at once.
     prior
         `"m-estimate"` spreads `strength` over the cells, (n + s / V) / (N + s); `"laplace"` adds it to each.

@@ -37,7 +37,7 @@ class SlidingWindow(BayesClassifier):
     -----
     The counts are those of a learner that was taught these events and no others: exactly, where all weights are whole
     and nothing fades, and to 1e-9 of the largest magnitude held otherwise. What is derived from them comes at its own
-    time, as ever, or with `research()`. Where numbers get cut points, these were set from earlier events, and
+    time, as ever, or with `rederive()`. Where numbers get cut points, these were set from earlier events, and
     with `max_values` earlier events have decided which values share a code. `KDB` counts what is beside its
     parents from the whole of this window, and not from one of its own.
 
@@ -164,8 +164,8 @@ class SlidingWindow(BayesClassifier):
 
     # -- what the learner within knows --------------------------------------------------------------------------------
 
-    def research(self) -> None:
-        self.learner.research()
+    def rederive(self) -> None:
+        self.learner.rederive()
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         return self.learner.conditional(feature, given)

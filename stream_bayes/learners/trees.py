@@ -122,14 +122,14 @@ class TAN(_OneParent):
         warned of (`NeverMet`).
     every
         Derive the tree again every so many events. None: whenever the order in which its edges were chosen no longer
-        holds, which is looked at when there are a tenth more events, and when the events have doubled. `research()`
+        holds, which is looked at when there are a tenth more events, and when the events have doubled. `rederive()`
         derives it at once.
     prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
     -----
-    Promises: the counts are those of `AODE`, exactly; after `research()` the tree is a function of the counts alone,
+    Promises: the counts are those of `AODE`, exactly; after `rederive()` the tree is a function of the counts alone,
     ties broken by name. A prediction costs time in proportion to the features.
 
     Examples
@@ -139,7 +139,7 @@ class TAN(_OneParent):
     >>> for sky, wind in [("grey", "west"), ("grey", "west"), ("blue", "east"), ("blue", "east")]:
     ...     model.learn_one({"sky": sky, "wind": wind, "moon": "new"}, "dry")
     ...     model.learn_one({"sky": sky, "wind": wind, "moon": "full"}, "rain")
-    >>> model.research()
+    >>> model.rederive()
     >>> model.parents_
     {'moon': None, 'sky': 'moon', 'wind': 'sky'}
     """

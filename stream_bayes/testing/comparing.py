@@ -163,16 +163,16 @@ def same_knowledge(
     )
     if one.follows_order:
         return
-    one, other = researched(one), researched(other)
+    one, other = rederived(one), rederived(other)
     for probe in probes:
         answers = one.predict_proba_one(probe), other.predict_proba_one(probe)
         same_probabilities(*answers, f"{what}: for {probe!r}", EXACT if exact and not numeric else FLOAT)
 
 
-def researched(learner: BayesClassifier) -> BayesClassifier:
+def rederived(learner: BayesClassifier) -> BayesClassifier:
     """A copy that has derived its structure from the counts as they are."""
     copy = type(learner).from_state(learner.state())
-    copy.research()
+    copy.rederive()
     return copy
 
 

@@ -122,7 +122,7 @@ def test_tans_tree_tells_as_much_as_wekas(entry: dict[str, Any]) -> None:
     for x, y, w in rows(entry["stream"]):
         model.learn_one(x, y, w)
         oracle.learn(x, y, w)
-    model.research()
+    model.rederive()
     names = list(schema(entry["stream"]).features)
     gain = {frozenset(pair): oracle.conditional_mutual_information(*pair) for pair in combinations(names, 2)}
     wekas = [

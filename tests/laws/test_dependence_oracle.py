@@ -78,7 +78,7 @@ def test_kdb_backs_off_level_by_level(
             oracle.take_parents(model.parents_)
             held.append((x, y, w, model.clock))
         compare(model, oracle, samples[-1][0])
-        model.research()
+        model.rederive()
         oracle.take_parents(model.parents_)
         for x, y, w, clock in held:
             if w > 0.0 and data.draw(st.integers(0, 3)) == 0:
@@ -89,6 +89,6 @@ def test_kdb_backs_off_level_by_level(
         for x in [{}, *data.draw(st.lists(st.one_of(whole_rows, gappy_rows), min_size=1, max_size=4))]:
             compare(model, oracle, x)
             compare(twin, oracle, x)
-        model.research()
+        model.rederive()
         oracle.take_parents(model.parents_)
         compare(model, oracle, samples[0][0])

@@ -164,7 +164,7 @@ def check(
 
 def take_over_parents(model: Any, oracle: Any) -> None:
     """Let the oracle answer with the structure that the learner derived; that it is right is tested elsewhere."""
-    model.research()
+    model.rederive()
     oracle.parents = model.parents_
 
 
@@ -292,7 +292,7 @@ def test_super_parents_weigh_what_they_tell_of_the_class(
     model = AODE(min_count=1, weights="mutual-information", **arguments)
     oracle = Averaged(min_count=1, weights="mutual-information", **arguments)
     learn_the_same(data, model, oracle)
-    model.research()
+    model.rederive()
     told = {name: oracle.mutual_information(name) for name in NAMES if oracle.values(name)}
     for name, weight in model.weights_.items():
         if max(told.values(), default=0.0) > 1e-6:

@@ -75,8 +75,8 @@ class Wild:
                 model.advance(source.choice([1, 100, 5000]))
             elif what < 0.87:
                 model.merge(type(model).from_state(model.state()))
-            elif what < 0.9 and hasattr(model, "research"):
-                model.research()
+            elif what < 0.9 and hasattr(model, "rederive"):
+                model.rederive()
             else:
                 self.ask()
         except StreamBayesError:

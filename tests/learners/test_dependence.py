@@ -53,7 +53,7 @@ def test_parents_are_those_that_tell_most_of_those_that_tell_more_of_the_class(k
     for x, y in stream:
         oracle.learn(x, y)
     model = taught(KDB(k=k), stream)
-    model.research()
+    model.rederive()
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}
     for name, parents in model.parents_.items():
         above = [other for other in "abcde" if of_class[other] > of_class[name]]
@@ -65,7 +65,7 @@ def test_k_0_1_and_2_have_the_same_first_parent():
     stream = leaning_events(5, 90, names="abcde")
     one, two = (taught(KDB(k=k), stream) for k in (1, 2))
     for model in (one, two):
-        model.research()
+        model.rederive()
     assert {name: (above or (None,))[0] for name, above in two.parents_.items()} == one.parents_
 
 
@@ -130,7 +130,7 @@ def test_a_family_that_stays_counts_on_and_a_new_one_begins_with_the_window():
     model = KDB(k=2, window=30, every=10**6)
     stream = switches(4, 200)
     taught(model, stream[:100])
-    model.research()
+    model.rederive()
     first = weight_of_families(model)
     assert first
     assert set(first.values()) == {30.0}
@@ -138,7 +138,7 @@ def test_a_family_that_stays_counts_on_and_a_new_one_begins_with_the_window():
     assert set(weight_of_families(model).values()) == {80.0}
     before = set(first)
     taught(model, leaning_events(4, 300, names="abcd"))
-    model.research()
+    model.rederive()
     now = weight_of_families(model)
     assert set(now) != before
     assert {key: n for key, n in now.items() if key in before} == {key: 380.0 for key in now if key in before}
@@ -150,13 +150,13 @@ def test_faded_events_are_counted_again_with_what_they_weigh_by_now():
     model = KDB(k=2, half_life=7.0, every=10**6, window=100)
     taught(model, stream)
     model.advance(3)
-    model.research()
+    model.rederive()
     twin = KDB(k=2, half_life=7.0, every=10**6, window=100)
     taught(twin, stream[:20])
-    twin.research()
+    twin.rederive()
     taught(twin, stream[20:])
     twin.advance(3)
-    twin.research()
+    twin.rederive()
     for x, _ in stream:
         assert model.predict_proba_one(x) == pytest.approx(twin.predict_proba_one(x), abs=1e-12)
 
@@ -217,7 +217,7 @@ def test_new_cuts_have_families_counted_anew_from_the_window(window):
 def test_what_is_learned_and_taken_back_at_once_was_never_counted():
     model, twin = (taught(KDB(k=2, every=10**6), switches(7, 60)) for _ in range(2))
     for one in (model, twin):
-        one.research()
+        one.rederive()
     before = weight_of_families(model)
     model.learn_one({"a": "1", "b": "0", "c": "1", "d": "x"}, "on", 2.0)
     assert weight_of_families(model) == {key: n + 2.0 for key, n in before.items()}
@@ -233,7 +233,7 @@ def test_an_event_from_before_the_window_is_taken_back_at_its_time_from_what_cou
     stream = switches(9, 50)
     model = KDB(k=2, window=20, every=10**6)
     taught(model, stream)
-    model.research()
+    model.rederive()
     before = weight_of_families(model)
     model.unlearn_one(*stream[3], at=4)  # the families begin with event 31
     assert weight_of_families(model) == before
@@ -262,7 +262,7 @@ def test_what_was_taken_back_is_not_counted_when_families_are_new():
     model = taught(KDB(k=2, every=10**6), stream)
     for number in (5, 17):
         model.unlearn_one(*stream[number], at=number + 1)
-    model.research()
+    model.rederive()
     assert set(weight_of_families(model).values()) == {38.0}
 
 
@@ -285,7 +285,7 @@ def test_learners_with_two_parents_are_not_merged_and_say_which_are():
 
 def test_parents_that_do_not_fit_are_refused():
     model = taught(KDB(k=2, every=10**6), switches(13, 40))
-    model.research()
+    model.rederive()
     good = model._reading.derived()
     assert KDB.from_state(model.state()).parents_ == model.parents_
     broken: list[Any] = [
@@ -321,14 +321,14 @@ def test_where_there_is_no_room_the_features_that_tell_least_get_fewer_parents()
     stream = leaning_events(15, 300, names="abcdef", values="uvwxyz")
     free = taught(KDB(k=3, window=50, every=10**6), stream)
     bare = free.memory_bytes
-    free.research()
+    free.rederive()
     needed = free.memory_bytes - bare
     assert needed > 0
     tight: Any = KDB(k=3, window=50, every=40, memory_budget=bare + needed + 20_000)
     for x, y in stream:
         tight.learn_one(x, y)
         assert tight.memory_bytes <= tight.memory_budget
-    tight.research()
+    tight.rederive()
     assert tight.memory_bytes <= tight.memory_budget
     order = [tight._store.encoder.nominal[slot].name for slot in tight._reading.order]
     fewer = [name for name in order if len(tight.parents_[name]) < len(free.parents_[name])]
@@ -345,7 +345,7 @@ def test_where_there_is_no_room_the_features_that_tell_least_get_fewer_parents()
 
 def test_conditionals_are_what_predictions_are_made_of():
     model = taught(KDB(k=2), switches(16, 120))
-    model.research()
+    model.rederive()
     assert model.parents_["c"] == ("a", "b")
     table = model.conditional("c", {"class": "on", "a": "1", "b": "0"})
     assert sum(table.values()) == pytest.approx(1.0)
@@ -370,7 +370,7 @@ def test_conditionals_are_what_predictions_are_made_of():
 
 def test_explanations_and_intervals_are_those_of_the_answer():
     model = taught(KDB(k=2), switches(17, 150))
-    model.research()
+    model.rederive()
     x = {"a": "1", "b": "1", "c": "0", "d": "x"}
     explanation = model.explain_one(x)
     assert explanation.kind == "leave-one-out"

@@ -37,16 +37,16 @@ def times(monkeypatch: pytest.MonkeyPatch) -> Times:
     """What the clock said whenever a structure was derived."""
     seen: Times = []
     for reading in (SpanningTree, Dependences):
-        monkeypatch.setattr(reading, "research", noting(reading.research, seen))
+        monkeypatch.setattr(reading, "rederive", noting(reading.rederive, seen))
     return seen
 
 
 def noting(method: Callable[[Any], None], seen: Times) -> Callable[[Any], None]:
-    def research(self: Any) -> None:
+    def rederive(self: Any) -> None:
         seen.append(int(self.tables.clock))
         method(self)
 
-    return research
+    return rederive
 
 
 def checks(last: int, half_life: float | None = None) -> Times:
@@ -71,7 +71,7 @@ def test_deriving_on_call_leaves_the_schedule_alone(kind, times):
     for number, (x, y) in enumerate(leaning_events(13, 45), 1):
         model.learn_one(x, y)
         if number in (3, 25):
-            model.research()
+            model.rederive()
     assert times == [3, 10, 20, 25, 30, 40]
 
 
@@ -192,7 +192,7 @@ def test_a_feature_wholly_unlearned_leaves_the_structure_at_the_next_look(kind):
     stream = leaning_events(21, 100, names="ab")
     model = taught(kind(), stream)
     model.learn_one({"a": "x", "b": "y", "gone": "z"}, "u")
-    model.research()
+    model.rederive()
     assert "gone" in model.parents_
     model.unlearn_one({"a": "x", "b": "y", "gone": "z"}, "u")
     for x, y in leaning_events(22, 40, names="ab"):
@@ -205,7 +205,7 @@ def test_a_feature_wholly_unlearned_leaves_the_structure_at_the_next_look(kind):
 def test_without_features_or_with_one_there_is_nothing_to_derive():
     for x in ({}, {"a": "x"}):
         model = taught(TAN(), [(x, "u"), (x, "v")] * 30)
-        model.research()
+        model.rederive()
         assert model.edges_ == ()
         assert model.parents_ == dict.fromkeys(x)
         assert model.predict_proba_one(x) == pytest.approx({"u": 0.5, "v": 0.5})

@@ -30,7 +30,7 @@ def test_a_refit_has_the_tree_that_was_there_where_the_new_world_has_another() -
     model = DriftAdaptive(TAN(every=10_000), policy="refit")
     for x, y in twins(1000, "a", "b", flip=False):
         model.learn_one(x, y)
-    model.model_.research()
+    model.model_.rederive()
     before: Any = model.model_
     tree, anew = before.parents_, TAN()
     changed = twins(1000, "c", "d", flip=True)
@@ -38,7 +38,7 @@ def test_a_refit_has_the_tree_that_was_there_where_the_new_world_has_another() -
         anew.learn_one(x, y)
         if not model.generation:
             model.learn_one(x, y)
-    anew.research()
+    anew.rederive()
     after: Any = model.model_
     assert model.generation == 1 and after is not before
     assert after.parents_ == tree != anew.parents_
@@ -178,7 +178,7 @@ def test_a_shadow_has_its_structure_when_it_is_tried() -> None:
     tree, alone = model._candidates[0][1], TAN()
     for x, y in drifting(2, 700, 100)[model.log.entries[0]["event"] - 1 : model.clock]:
         alone.learn_one(x, y)
-    alone.research()
+    alone.rederive()
     parents: Any = tree
     assert parents.parents_ == alone.parents_ != {}
 

@@ -49,7 +49,7 @@ def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
         )  # the newest does not count, whatever its weight
         model._reading.learn(row)
         recent.push(row, number + 1, 0.0)
-    model.research()
+    model.rederive()
     signals = family_signals(model, recent.newest_codes(3))[:, -1]
     named = {feature.name: signals[feature.slot] for feature in model._store.encoder.nominal}
     assert named.keys() == x.keys() and all(0.0 <= signal <= 1.0 for signal in named.values())

@@ -91,7 +91,7 @@ def test_edges_are_told_of_trees_of_several_parents_and_of_names_that_are_tuples
         for model in (tree, several, within):
             model.learn_one({("a", 1): n % 2 == 0, "b": n % 2 == 0, "c": n % 3 == 0}, n % 5 == 0)
     for model in (tree, several, within):
-        model.research()
+        model.rederive()
     assert ["('a', 1)", "b"] in edges_of(tree) or ["b", "('a', 1)"] in edges_of(tree)
     assert len(edges_of(several)) == 3
     assert edges_of(NaiveBayes()) == []
@@ -105,7 +105,7 @@ def chosen_from(readings: tuple[str, ...], twins: tuple[str, str]) -> LiveChoice
         x = {"a": n % 2 == 0, "b": n % 3 == 0, "c": n % 5 < 2, "d": n % 7 < 3}
         x[twins[1]] = x[twins[0]]
         model.learn_one(x, n % 11 < 5)
-    model.research()
+    model.rederive()
     return model
 
 

@@ -193,7 +193,7 @@ def test_a_model_that_is_kept_has_forgotten_what_came_after_its_world(learner: A
     losses(model, stream)
     for x, y in stream[: model.log.entries[0]["since"] - 1]:
         alone.learn_one(x, y)
-    alone.research()
+    alone.rederive()
     [(_, kept)] = model._retired
     for x, _ in stream[-100:]:
         assert kept.joint_log_likelihood(x) == pytest.approx(alone.joint_log_likelihood(x), rel=1e-12)

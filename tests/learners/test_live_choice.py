@@ -68,9 +68,9 @@ class Apart:
         for member in self.members.values():
             member.learn_one(x, y, w)
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         for member in self.members.values():
-            member.research()
+            member.rederive()
 
 
 # -- the formula -----------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_it_answers_as_its_readings_apart_would(stream, readings, loss_half_life
             leader, since = best.leader_.reading, best.clock
         assert best.leader_ == mixture.leader_ == (leader, since)
     for learner in (best, mixture, apart):
-        learner.research()
+        learner.rederive()
     for x, _, _ in stream[:4]:
         assert best.predict_proba_one(x) == apart.answers(x)[best.leader_.reading]
         assert mixture.predict_proba_one(x) == pytest.approx(apart.mixture(x), abs=1e-12)
@@ -323,17 +323,17 @@ def test_losses_leader_and_structures_come_back(combine, copy):
     same_bytes(twin, model, f"{copy}, going on")
 
 
-def test_research_lets_every_reading_derive_what_it_derives():
+def test_rederive_lets_every_reading_derive_what_it_derives():
     model = LiveChoice(("tan", "kdb"))
     stream = leaning_events(13, 9)
     taught(model, stream)
     x = {"a": "x", "b": "z", "c": "y"}
     plain = taught(NaiveBayes(prior="m-estimate"), stream)
     assert model.predict_proba_one(x) == pytest.approx(plain.predict_proba_one(x), abs=1e-12)
-    model.research()
+    model.rederive()
     tan, kdb = taught(TAN(), stream), taught(KDB(), stream)
     for one in (tan, kdb):
-        one.research()
+        one.rederive()
     both = tan.predict_proba_one(x), kdb.predict_proba_one(x)
     assert both[0] != plain.predict_proba_one(x)
     expected = {y: (both[0][y] + both[1][y]) / 2 for y in both[0]}  # so far they lost the same

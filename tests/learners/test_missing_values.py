@@ -216,7 +216,7 @@ def test_until_it_is_run_again_over_the_window_the_tables_stay():
         assert (model.cpt("a")[()] != before) == (number % 10 == 0)
     model.learn_one({"a": "y"})
     before = model.cpt("a")[()]
-    model.research()
+    model.rederive()
     assert model.cpt("a")[()] != before
 
 

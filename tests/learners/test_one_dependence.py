@@ -206,7 +206,7 @@ def test_a_class_that_one_super_parent_allows_is_possible():
 # -- mutual information as weights ------------------------------------------------------------------------------------
 
 
-def test_weights_are_derived_every_so_many_events_and_at_once_by_research():
+def test_weights_are_derived_every_so_many_events_and_at_once_by_rederive():
     model, last, changes = AODE(weights="mutual-information", every=7, min_count=1), None, []
     for number, (x, y) in enumerate(leaning_events(7, 40), 1):
         model.learn_one(x, y)
@@ -214,7 +214,7 @@ def test_weights_are_derived_every_so_many_events_and_at_once_by_research():
             changes.append(number)
             last = model.weights_
     assert changes == [1, 7, 14, 21, 28, 35]  # the first is when there are features at all
-    model.research()
+    model.rederive()
     assert model.weights_ != last
 
 
@@ -241,7 +241,7 @@ def test_where_no_feature_tells_anything_all_super_parents_weigh_alike(seed):
         y = source.choice("uvwxy")
         for one in (model, plain):
             one.learn_one({"a": "same", "b": "same", "c": "same"}, y)
-    model.research()
+    model.rederive()
     x = {"a": "same", "b": "same"}
     assert model.weights_ == plain.weights_
     assert model.predict_proba_one(x) == pytest.approx(plain.predict_proba_one(x), abs=1e-12)
@@ -256,7 +256,7 @@ def test_weights_are_the_same_bits_whatever_the_order_of_events_and_features():
         shards[source.randrange(3)].learn_one(dict(source.sample(list(x.items()), len(x))), y)
     merged = shards[0] + shards[1] + shards[2]
     for one in (model, merged):
-        one.research()
+        one.rederive()
     assert model.weights_ == merged.weights_
     assert model.weights_.keys() == set("abcde")
 

@@ -88,7 +88,7 @@ def test_a_structure_follows_the_newest_events() -> None:
         for number in range(40):
             a, free = number % 2 == 0, number % 3 == 0
             model.learn_one({"a": a, same: a, other: free}, number % 5 == 0)
-        model.research()
+        model.rederive()
         parents = tree.parents_
         assert parents[same] == "a" or parents["a"] == same, round_
 
@@ -100,13 +100,13 @@ def test_what_counted_beside_several_parents_leaves_with_its_event() -> None:
     model, fresh = model.clone({"schema": schema}), fresh.clone({"schema": schema})
     for x, y in stream[:60]:
         model.learn_one(x, y)
-    model.research()
+    model.rederive()
     for x, y in stream[60:]:
         model.learn_one(x, y)
     for x, y in stream[70:]:
         fresh.learn_one(x, y)
     for one in (model, fresh):
-        one.research()
+        one.rederive()
     for x, _ in stream[:30]:
         assert model.predict_proba_one(x) == pytest.approx(fresh.predict_proba_one(x), abs=1e-12)
 

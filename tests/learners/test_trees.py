@@ -70,7 +70,7 @@ def test_without_parents_it_is_naive_bayes_to_the_bit(parents):
 def test_a_derived_structure_given_as_ones_own_answers_to_the_bit():
     stream = leaning_events(3, 60, names="abcd")
     tan = taught(TAN(), stream)
-    tan.research()
+    tan.rederive()
     model = taught(ODE(parents=tan.parents_), stream)
     assert model.parents_ == tan.parents_
     for x, _ in stream[:10]:
@@ -123,7 +123,7 @@ def test_the_tree_behind_samples_is_got_back_and_led_away_from_its_root(seed):
     stream = tree_events(source, tree, 3, 500)
     for root in (None, names[0], names[-1]):
         model = taught(TAN(root=root), stream)
-        model.research()
+        model.rederive()
         assert undirected(model.parents_) == undirected(tree)
         assert [name for name, parent in model.parents_.items() if parent is None] == [root or "a"]
         if root == names[0]:
@@ -138,7 +138,7 @@ def test_edges_come_strongest_first_and_no_other_tree_tells_more(seed):
         if number % 3 == 0:
             del x["abcde"[number % 5]]
     model, oracle = taught(TAN(), stream), known(stream)
-    model.research()
+    model.rederive()
     told = {
         frozenset(pair): oracle.conditional_mutual_information(*pair) for pair in combinations("abcde", 2)
     }
@@ -160,11 +160,11 @@ def spans(edges: tuple[frozenset[str], ...], names: str) -> bool:
 def test_a_root_that_is_not_met_yet_leaves_the_first_by_name():
     stream = leaning_events(7, 40)
     model = taught(TAN(root="late"), stream)
-    model.research()
+    model.rederive()
     assert model.parents_["a"] is None
     for x, y in stream:
         model.learn_one({**x, "late": x["b"]}, y)
-    model.research()
+    model.rederive()
     assert [name for name, parent in model.parents_.items() if parent is None] == ["late"]
 
 
@@ -172,7 +172,7 @@ def test_the_root_decides_directions_and_not_edges():
     stream = leaning_events(8, 60, names="abcde")
     models = [taught(TAN(root=root), stream) for root in "abcde"]
     for model in models:
-        model.research()
+        model.rederive()
         assert model.edges_ == models[0].edges_
         assert undirected(model.parents_) == undirected(models[0].parents_)
 
@@ -191,7 +191,7 @@ def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_clas
     stream = leaning_events(seed, 80, names="abcde", classes="uvw")
     oracle = known(stream)
     model = taught(KDB(), stream)
-    model.research()
+    model.rederive()
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}
     for name, parent in model.parents_.items():
         above = [other for other in "abcde" if of_class[other] > of_class[name]]
@@ -233,7 +233,7 @@ def test_any_order_and_any_shards_give_the_same_structure(kind, seed):
     for x, y in leaning_events(seed + 50, 30):
         detour.unlearn_one(x, y)
     for one in (model, merged, detour):
-        one.research()
+        one.rederive()
     found = {name: parent for name, parent in detour.parents_.items() if name in names}
     assert model.parents_ == merged.parents_ == found
     if kind is TAN:
@@ -245,7 +245,7 @@ def test_of_equal_features_all_hang_on_the_first_by_name(kind):
     model = kind()
     for value, y in [("x", "u"), ("y", "v"), ("x", "v"), ("x", "u"), ("y", "u")]:
         model.learn_one(dict.fromkeys(["d", "b", "a", "c"], value), y)
-    model.research()
+    model.rederive()
     assert model.parents_ == {"a": None, "b": "a", "c": "a", "d": "a"}
 
 
@@ -257,7 +257,7 @@ def test_features_that_tell_nothing_hang_on_the_first_by_name(kind):
         model = kind()
         for _ in range(70):
             model.learn_one({"c": "o", "a": "same", "b": "same"}, source.choice(classes), 0.7)
-        model.research()
+        model.rederive()
         assert model.parents_ == {"a": None, "b": "a", "c": "a"}
 
 
@@ -270,7 +270,7 @@ def test_a_structure_is_derived_from_a_state_alone(kind):
     twin = kind.from_state(model.state())
     size = twin.memory_bytes
     for one in (model, twin):
-        one.research()
+        one.rederive()
     assert model.parents_ == twin.parents_
     assert set(model.parents_.values()) != {None}
     assert taught(twin, stream).memory_bytes == size

@@ -38,7 +38,7 @@ __all__ = [
     "give_prior",
     "load_derived",
     "merged",
-    "research",
+    "rederive",
 ]
 
 
@@ -144,10 +144,10 @@ class WeightedAverage(AverageReading):
 
     def derive(self) -> None:
         """Weigh the super-parents because it is time to."""
-        self.research()
+        self.rederive()
         self.due = next_check(self.tables, self.every)
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         """Weigh the super-parents by the counts as they are now; all alike where none tells anything."""
         named = Named(self.tables, self.encoder)
         weights = np.zeros(len(self.encoder.nominal))
@@ -185,13 +185,13 @@ def derived_state(reading: Reading) -> dict[str, Any]:
     return reading.derived() if hasattr(reading, "derived") else {}
 
 
-def research(reading: Reading) -> None:
+def rederive(reading: Reading) -> None:
     """Derive from the counts as they are now whatever a reading derives from them."""
     if isinstance(reading, Choice):
         for member in reading.members:
-            research(member)
-    elif hasattr(reading, "research"):
-        reading.research()
+            rederive(member)
+    elif hasattr(reading, "rederive"):
+        reading.rederive()
 
 
 def load_derived(reading: Reading, saved: Mapping[str, Any]) -> None:

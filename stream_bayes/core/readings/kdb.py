@@ -47,10 +47,10 @@ class FamilyDependences(DependenceReading):
         dropped = self.has_families and self.tables.families is None
         doubled = self.tables.clock >= 2 * self.derived_at
         if self.every is not None or dropped or doubled or not self.order or not self.is_in_order():
-            self.research()
+            self.rederive()
         self.due = next_check(self.tables, self.every)
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         """Derive the parents from the counts as they are now."""
         named = Named(self.tables, self.encoder)
         of_class = named.with_class()

@@ -140,11 +140,11 @@ class SpanningTree(_DerivedParents):
         """Look whether the tree is still the one to have, and derive it anew if it may not be."""
         doubled = self.tables.clock >= 2 * self.derived_at
         if self.every is not None or doubled or not self.edges or not self.is_in_order():
-            self.research()
+            self.rederive()
         self.due = next_check(self.tables, self.every)
         self.awaited.look(self.encoder, int(self.tables.clock))
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         """Derive the tree from the counts as they are now."""
         named = Named(self.tables, self.encoder)
         self.derived_at = int(self.tables.clock)
@@ -197,10 +197,10 @@ class Dependences(_DerivedParents):
 
     def derive(self) -> None:
         """Derive the structure because its time has come."""
-        self.research()
+        self.rederive()
         self.due = next_check(self.tables, self.every)
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         """Derive the structure from the counts as they are now."""
         named = Named(self.tables, self.encoder)
         parents = dependence_parents(named.with_class(), named.information.between_all(), self.most)

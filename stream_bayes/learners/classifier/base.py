@@ -19,7 +19,7 @@ from river import base
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.choosing import derived_state, give_prior, load_derived, merged, research
+from stream_bayes.core.readings.choosing import derived_state, give_prior, load_derived, merged, rederive
 from stream_bayes.core.values.values import Value, canonical_label, name_order, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame, like_frame, like_series
@@ -148,9 +148,9 @@ class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
         """Let events pass that are learned elsewhere, so that the shards of one stream fade by one clock."""
         self._store.advance(events)
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         """Derive from the counts, as they are now, whatever the learner derives from them; most derive nothing."""
-        research(self._reading)
+        rederive(self._reading)
 
     @property
     def follows_order(self) -> bool:

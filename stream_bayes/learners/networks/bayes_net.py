@@ -78,7 +78,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         merged.
     every
         Of EM over a window: after how many events it is run again; None is a tenth of the window. Until then the tables
-        stay; `research` runs it now.
+        stay; `rederive` runs it now.
     seed
         Of the tables that EM over a window begins with where nothing is known.
 
@@ -341,7 +341,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
             learn_rows(store, encode_batch(store, X, [EVENT] * rows, w, learning=True))
         self._changed()
 
-    def research(self) -> None:
+    def rederive(self) -> None:
         """With EM over a window: run it now. Otherwise nothing is derived that is not up to date."""
         if isinstance(self._store, ExpectedCounts):
             self._store.settle()
