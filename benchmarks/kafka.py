@@ -31,7 +31,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.journal import KafkaJournal
+from stream_bayes.streams.kafka.recovery import JournalRecovery
 from stream_bayes.streams.kafka.sink import KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.kafka.transactions import Transactions
@@ -125,7 +125,7 @@ def pipeline(client: str, model: Callable[[], Any], directory: Path | None = Non
         Step(model(), name),
         source,
         predictions=KafkaSink(delivery, "answers"),
-        journal=KafkaJournal(source, name, delivery),
+        recovery=JournalRecovery(source, name, delivery),
         store=None if directory is None else SnapshotStore(directory),
         schedule=Schedule(every_events=10 * EVENTS),
         batch=BATCH,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.contracts.source import HasEnd, KnowsEnds, Record, Source
+from stream_bayes.streams.contracts.source import HasEnd, HasEndOffsets, Record, Source
 
 __all__ = ["Paced"]
 
@@ -104,12 +104,12 @@ class Paced:
     @property
     def connected(self) -> bool:
         """Whether it can be read now."""
-        return not isinstance(self.source, KnowsEnds) or self.source.connected
+        return not isinstance(self.source, HasEndOffsets) or self.source.connected
 
     @property
     def ends(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, where the source knows it."""
-        return self.source.ends if isinstance(self.source, KnowsEnds) else {}
+        return self.source.ends if isinstance(self.source, HasEndOffsets) else {}
 
     def end(self) -> Mapping[Partition, Position]:
         """Where each partition ends now."""

@@ -26,7 +26,7 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.client import Interrupted
-from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.time_limits import bounded
 from stream_bayes.streams.models.served import served

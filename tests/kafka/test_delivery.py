@@ -17,7 +17,7 @@ from stream_bayes.errors import BrokerError
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka import source as source_module
 from stream_bayes.streams.kafka.client import Interrupted
-from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build

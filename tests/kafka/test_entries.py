@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from stream_bayes.errors import CannotResume
-from stream_bayes.streams.kafka.entries import Entry, _entry
+from stream_bayes.streams.kafka.journal_topic import Entry, _entry
 
 # As format 1 has them. They are never changed, only joined by those of later formats.
 WRITTEN = {

@@ -21,7 +21,7 @@ from stream_bayes.streams.kafka import source as source_module
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
-from stream_bayes.streams.kafka.transactions import end_what_hangs, hangs
+from stream_bayes.streams.kafka.transactions import end_in_doubt, hangs
 from tests.kafka.broker import Broker
 from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
@@ -221,7 +221,7 @@ def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
         fenced(connection, name, TO_BEGIN).close()
         assert hangs(cluster, places[0], time.sleep)
         make = partial(fenced, connection, name, TO_BEGIN)
-        end_what_hangs(make, places, f"{name}-group", committed)
+        end_in_doubt(make, places, f"{name}-group", committed)
         assert not hangs(cluster, places[0], time.sleep)
     finally:
         cluster.close()
@@ -252,7 +252,7 @@ def test_the_positions_of_a_silent_stream_are_stored_anew_before_they_expire(pip
             until("the records", partial(has_taken, pipeline, count))
         pipeline.lab.admin.delete_groups([pipeline.name])  # as the cluster does after a week
         assert pipeline.taken() == 0
-        engine.journal.mark_seconds = 0.5
+        engine.recovery.mark_seconds = 0.5
         until("the positions to be there again", partial(has_taken, pipeline, 60))
     pipeline.check(60)
 

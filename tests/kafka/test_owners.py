@@ -81,8 +81,8 @@ def test_a_worker_that_was_taken_over_from_cannot_cut_the_journal_off(pipeline: 
         if progress.taken >= 100:
             pipeline.engine().run(0)
             begins.append(pipeline.lab.get(pipeline.journal)[0].offset)
-            assert first.journal is not None and first.journal.length
-            first.journal.prune(first.journal.length, first.positions)
+            assert first.recovery is not None and first.recovery.length
+            first.recovery.prune(first.recovery.length, first.positions)
 
     first.watch(be_taken_over_from)
     with pytest.raises(Fenced, match="another worker has taken over"):

@@ -33,11 +33,11 @@ def begun(pipeline: Pipeline) -> Pipeline:
 
 def test_a_start_waits_until_what_the_worker_before_has_committed_can_be_read(begun: Pipeline) -> None:
     engine: Any = begun.engine()
-    delivery = engine.journal.delivery
+    delivery = engine.recovery.delivery
     deciding = iter([True, True, False])
     slept: list[float] = []
     delivery.cluster.is_deciding = lambda name: name == delivery.transactional_id and next(deciding)
-    positions, looked = engine.journal._positions, []
+    positions, looked = engine.recovery._positions, []
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
@@ -48,7 +48,7 @@ def test_a_start_waits_until_what_the_worker_before_has_committed_can_be_read(be
         return positions(*told)
 
     delivery._sleep = sleep
-    engine.journal._positions = look
+    engine.recovery._positions = look
     engine.run(100)
     assert slept[:2] == [SOON] * 2 and looked[0] == 2
     begun.check(600)

@@ -23,7 +23,7 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.delivery import AtLeastOnce
-from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
+from stream_bayes.streams.kafka.recovery import JournalRecovery, OffsetRecovery
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.kafka.transactions import Transactions
@@ -59,10 +59,10 @@ def make_engine(told: dict[str, Any]) -> Engine:
         stuck_seconds=told.get("stuck_seconds", 60.0),
     )
     delivery: Transactions | AtLeastOnce
-    journal: KafkaLog
+    recovery: OffsetRecovery
     if told.get("delivery") == "at-least-once":
         delivery = AtLeastOnce(connection, name)
-        journal = KafkaLog(source, name, delivery)
+        recovery = OffsetRecovery(source, name, delivery)
     else:
         delivery = Transactions(
             connection,
@@ -72,14 +72,14 @@ def make_engine(told: dict[str, Any]) -> Engine:
             transaction_seconds=told.get("transaction_seconds", 60.0),
             most_bytes=told.get("most_bytes", 1_000_000),
         )
-        journal = KafkaJournal(source, name, delivery, accept_gap=told.get("accept_gap", False))
+        recovery = JournalRecovery(source, name, delivery, accept_gap=told.get("accept_gap", False))
     letters = KafkaDeadLetters(delivery, told["letters"])
     engine = Engine(
         Step(served(NaiveBayes()), name, pending=pending),
         source,
         predictions=KafkaSink(delivery, told["predictions"], letters),
         dead_letters=letters,
-        journal=journal,
+        recovery=recovery,
         # The journal is kept for the tests.
         store=SnapshotStore(Path(told["directory"]), told.get("keep", 1000)),
         schedule=Schedule(every_events=told.get("every_events", 500)),
@@ -104,9 +104,9 @@ def end_at(engine: Engine, point: str, count: int) -> None:
 
         return outer
 
-    journal: Any = engine.journal
-    if isinstance(journal, KafkaJournal):
-        _end_in_transaction(journal.delivery, point, reaching)
+    recovery: Any = engine.recovery
+    if isinstance(recovery, JournalRecovery):
+        _end_in_transaction(recovery.delivery, point, reaching)
     if point == "committed":
         engine.watch(reaching(lambda progress: None))
     elif point == "snapshot":

@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.events.event import Event, Partition, Position, Slice
-from stream_bayes.streams.contracts.journal import Kept
+from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.sink import Result
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
@@ -64,8 +64,8 @@ class Sent:
     def close(self) -> None: ...
 
 
-class SentJournal:
-    """What a journal does, of a log with one partition."""
+class SentRecovery:
+    """A `Recovery` of a log with one partition."""
 
     name, ready = "journal", True
     identity: Mapping[str, Any] = {}
@@ -77,17 +77,17 @@ class SentJournal:
     def length(self) -> int:
         return self.sent.taken
 
-    def check(self, kept: Kept | None, rebuild: bool) -> None: ...
+    def check(self, point: ResumePoint | None, rebuild: bool) -> None: ...
 
-    def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
-        self.first = 0 if kept is None else kept.positions[STREAM]
+    def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
+        self.first = 0 if point is None else point.positions[STREAM]
         return {STREAM: self.first}
 
     def replay(self) -> Iterator[Sequence[Record]]:
         for start in range(self.first, self.sent.taken, 30):
             yield self.records[start : min(start + 30, self.sent.taken)]
 
-    def tend(self, positions: Mapping[Partition, Position]) -> None: ...
+    def maintain(self, positions: Mapping[Partition, Position]) -> None: ...
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None: ...
 
@@ -108,7 +108,7 @@ def run(directory: Path, sent: Sent) -> Engine:
         Outside(taken),
         predictions=sent,
         drifts=JSONLinesSink(directory / "drifts.jsonl", "drifts"),
-        journal=SentJournal(sent, taken),
+        recovery=SentRecovery(sent, taken),
         store=SnapshotStore(directory / "state"),
         schedule=Schedule(every_events=200),
         batch=20,

@@ -19,7 +19,7 @@ from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import MissingPackage, SourceError
 from stream_bayes.streams.kafka import confluent_client, python_client
 from stream_bayes.streams.kafka.client import ClientFailed, Interrupted
-from stream_bayes.streams.kafka.clients import make_reader, make_writer
+from stream_bayes.streams.kafka.client_factory import make_reader, make_writer
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.time_limits import GRACE_SECONDS, bounded
 from tests.kafka.waiting import until

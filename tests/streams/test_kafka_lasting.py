@@ -13,7 +13,7 @@ from stream_bayes.streams.kafka import slices as slices_module
 from stream_bayes.streams.kafka import source as source_module
 from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message, Reader
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.reconnecting import LastingReader
+from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
 from stream_bayes.streams.kafka.slices import SliceReader
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.records.fields import Fields
@@ -88,7 +88,7 @@ def offsets(messages: Iterable[Message], partition: Partition) -> list[int]:
 def test_another_reader_goes_on_from_where_one_failed() -> None:
     ends = {ONE: 6, OTHER: 20}
     first, second = FakeReader(ends), FakeReader(ends)
-    reader = LastingReader(one_after_the_other(first, second))
+    reader = ReconnectingReader(one_after_the_other(first, second))
     reader.assign({ONE: 0, OTHER: 10})
     came = reader.poll(100, 0)
     reader.pause([OTHER])
@@ -109,7 +109,7 @@ def test_another_reader_goes_on_from_where_one_failed() -> None:
 
 def test_what_goes_away_by_itself_is_left_to_the_reader() -> None:
     first = FakeReader({ONE: 2}, {"poll": Interrupted("one broker of three is away")})
-    reader = LastingReader(one_after_the_other(first))
+    reader = ReconnectingReader(one_after_the_other(first))
     reader.assign({ONE: 0})
     with pytest.raises(Interrupted):
         reader.poll(100, 0)
@@ -119,7 +119,7 @@ def test_what_goes_away_by_itself_is_left_to_the_reader() -> None:
 
 def test_a_reader_that_could_not_be_told_where_to_read_is_not_asked() -> None:
     first, second = FakeReader({ONE: 9}, {"assign": Interrupted("not now")}), FakeReader({ONE: 9})
-    reader = LastingReader(one_after_the_other(first, second))
+    reader = ReconnectingReader(one_after_the_other(first, second))
     with pytest.raises(Interrupted):
         reader.assign({ONE: 7})
     assert first.closed
@@ -128,7 +128,7 @@ def test_a_reader_that_could_not_be_told_where_to_read_is_not_asked() -> None:
 
 def test_another_reader_is_tried_for_again_where_no_broker_answers() -> None:
     first, last = FakeReader({ONE: 2}, {"poll": ClientFailed("it did not come back")}), FakeReader({ONE: 2})
-    reader = LastingReader(one_after_the_other(first, BrokerAway("nobody"), last))
+    reader = ReconnectingReader(one_after_the_other(first, BrokerAway("nobody"), last))
     reader.assign({ONE: 0})
     for error in (ClientFailed, BrokerAway):
         with pytest.raises(error):
@@ -139,7 +139,9 @@ def test_another_reader_is_tried_for_again_where_no_broker_answers() -> None:
 def test_a_reader_that_is_silent_for_too_long_is_taken_for_one_that_failed() -> None:
     passed = [0.0]
     first, second = FakeReader({ONE: 6}), FakeReader({ONE: 6})
-    reader = LastingReader(one_after_the_other(first, second), silent_seconds=60, clock=lambda: passed[-1])
+    reader = ReconnectingReader(
+        one_after_the_other(first, second), silent_seconds=60, clock=lambda: passed[-1]
+    )
     reader.assign({ONE: 0})
     assert len(reader.poll(100, 0)) == 2
     first.silent = True
@@ -157,7 +159,9 @@ def test_a_reader_that_only_ever_complains_is_silent_too() -> None:
         FakeReader({ONE: 6}, {"poll": Interrupted("a broker that is no more")}),
         FakeReader({ONE: 6}),
     )
-    reader = LastingReader(one_after_the_other(first, second), silent_seconds=60, clock=lambda: passed[-1])
+    reader = ReconnectingReader(
+        one_after_the_other(first, second), silent_seconds=60, clock=lambda: passed[-1]
+    )
     reader.assign({ONE: 4})
     for moment in (30.0, 60.0):
         assert not first.closed
@@ -180,7 +184,7 @@ def test_a_replay_goes_on_where_a_client_failed(monkeypatch: pytest.MonkeyPatch)
     ]
     readers: list[Any] = [FakeReader(ends, fault) for fault in fails]
     readers.insert(1, BrokerAway("nobody"))
-    ahead = SliceReader(LastingReader(one_after_the_other(*readers)), {ONE: 0, OTHER: 0})
+    ahead = SliceReader(ReconnectingReader(one_after_the_other(*readers)), {ONE: 0, OTHER: 0})
     order = [Slice(ONE, 0, 12), Slice(OTHER, 0, 5), Slice(OTHER, 5, 12)]
     came = [message for messages in ahead.read(order) for message in messages or ()]
     assert offsets(came, ONE) == list(range(12))

@@ -12,7 +12,7 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.streams.kafka import transactions as transactions_module
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.entries import Entry
+from stream_bayes.streams.kafka.journal_topic import Entry
 from stream_bayes.streams.kafka.transactions import Transactions
 
 JOURNAL = Partition("days.journal")

@@ -23,8 +23,8 @@ __all__ = [
     "RESEEKS",
     "RESENT",
     "HasEnd",
+    "HasEndOffsets",
     "Incidents",
-    "KnowsEnds",
     "Record",
     "Source",
     "all_incidents",
@@ -85,8 +85,8 @@ class Source(Protocol):
 
 
 @runtime_checkable
-class KnowsEnds(Protocol):
-    """A source that also knows how far there is something to read, so that its lag can be told.
+class HasEndOffsets(Protocol):
+    """A source with end offsets, from which its lag follows.
 
     Attributes
     ----------

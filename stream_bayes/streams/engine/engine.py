@@ -17,9 +17,9 @@ from typing import Any
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BadState, BadValue, Exhausted, NoSnapshot, OtherSettings
 from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.contracts.journal import Journal, Kept
+from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import Sink
-from stream_bayes.streams.contracts.source import HasEnd, KnowsEnds, Record, Source, slices_of
+from stream_bayes.streams.contracts.source import HasEnd, HasEndOffsets, Record, Source, slices_of
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.settings import differences, said
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 BATCH = 1000  # events between two commits, at most
 IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
 SETTINGS = "settings"  # the section they are kept in
-LOG = "log"  # the section that the journal's identity is kept in
+LOG = "log"  # the section with the identity that recovery checks
 
 
 class Engine:
@@ -52,8 +52,8 @@ class Engine:
     predictions, dead_letters, drifts
         Where results go: answers to the one, what could not be used to another, and what a model that follows drift
         noted of it to the third. Any may be missing.
-    journal
-        What knows the order in which partitions were read, where that order is not the source's own.
+    recovery
+        Checks that a run can resume, and replays what was committed, where partitions have no order of their own.
     store
         Where snapshots are kept. None: nothing is kept, and every run starts anew.
     schedule
@@ -75,7 +75,7 @@ class Engine:
         predictions: Sink | None = None,
         dead_letters: Sink | None = None,
         drifts: Sink | None = None,
-        journal: Journal | None = None,
+        recovery: Recovery | None = None,
         store: SnapshotStore | None = None,
         schedule: Schedule | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -90,7 +90,7 @@ class Engine:
         self.predictions = predictions
         self.dead_letters = dead_letters
         self.drifts = drifts
-        self.journal = journal
+        self.recovery = recovery
         self.store = store
         self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
         self.settings = dict({"model": step.model.settings()} if settings is None else settings)
@@ -111,7 +111,7 @@ class Engine:
     @property
     def delivery(self) -> str:
         """How often an event has a result: `"exactly once"` or `"at least once"`."""
-        sinks = [sink for sink in self._sinks if sink is not self.drifts or self.journal is None]
+        sinks = [sink for sink in self._sinks if sink is not self.drifts or self.recovery is None]
         media = {sink.medium for sink in sinks if sink.medium != "none"}
         return "exactly once" if media <= {self.source.medium} else "at least once"
 
@@ -124,14 +124,14 @@ class Engine:
     def healthy(self) -> bool:
         """Whether it runs, can read, and its snapshots are being written. May be read by other threads."""
         writer = self._writer
-        connected = not isinstance(self.source, KnowsEnds) or self.source.connected
-        connected = connected and (self.journal is None or self.journal.ready)
+        connected = not isinstance(self.source, HasEndOffsets) or self.source.connected
+        connected = connected and (self.recovery is None or self.recovery.ready)
         return self._running and connected and (writer is None or writer.healthy)
 
     @property
     def lag(self) -> dict[Partition, int]:
         """How many positions lie between where the model stands and the end of a partition, where that is known."""
-        ends = self.source.ends if isinstance(self.source, KnowsEnds) else {}
+        ends = self.source.ends if isinstance(self.source, HasEndOffsets) else {}
         return {
             part: max(0, ends[part] - position) for part, position in self.positions.items() if part in ends
         }
@@ -145,8 +145,8 @@ class Engine:
     def stop(self) -> None:
         """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
         self._stopping = True
-        if self.journal is not None:
-            self.journal.interrupt()
+        if self.recovery is not None:
+            self.recovery.interrupt()
 
     def watch(self, told: Callable[[Progress], None]) -> None:
         """Call this after every commit, with the progress: for bars and metrics."""
@@ -184,8 +184,8 @@ class Engine:
                     self._take(records)
                 else:
                     self._sleep(IDLE_SECONDS)
-                if self.journal is not None:
-                    self.journal.tend(self.positions)
+                if self.recovery is not None:
+                    self.recovery.maintain(self.positions)
                 self._save_when_due()
                 if log is not None and log.is_past(end):
                     break
@@ -245,8 +245,8 @@ class Engine:
         """
         try:
             found = None if self.store is None or rebuild else self.store.latest()
-            if self.journal is not None:
-                self.journal.check(self._kept(None if found is None else found.snapshot), rebuild)
+            if self.recovery is not None:
+                self.recovery.check(self._resume_point(None if found is None else found.snapshot), rebuild)
             if found is not None:
                 self._load(found.snapshot)
             positions = self.source.positions if found is None else found.snapshot.positions
@@ -263,8 +263,10 @@ class Engine:
 
     def _start(self, rebuild: bool) -> None:
         self._stopping = False
-        if self.journal is not None:  # before anything is taken over: a start that is refused changes nothing
-            self.journal.check(self._kept(self._newest(rebuild)), rebuild)
+        if (
+            self.recovery is not None
+        ):  # before anything is taken over: a start that is refused changes nothing
+            self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
         if self.store is not None:
             self.store.take_over()
             self._writer = SnapshotWriter(self.store)
@@ -278,8 +280,8 @@ class Engine:
         self._began = (self.step.taken, self.step.learned, self._clock())
         for sink in self._sinks:
             sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
-        if self.journal is not None:
-            self.positions = dict(self.journal.resume(self._kept(found), rebuild))
+        if self.recovery is not None:
+            self.positions = dict(self.recovery.resume(self._resume_point(found), rebuild))
             self.source.seek(self.positions)
         if self._writer is not None:
             if found is None:
@@ -287,20 +289,20 @@ class Engine:
                 self._writer.wait()
             else:
                 self.schedule.taken(self.step.taken, self._clock())
-        if self.journal is not None:
-            self._replay(self.journal.replay())
+        if self.recovery is not None:
+            self._replay(self.recovery.replay())
 
     def _newest(self, rebuild: bool) -> Snapshot | None:
         """The snapshot to go on from."""
         found = None if self.store is None or rebuild else self.store.latest()
         return None if found is None else found.snapshot
 
-    def _kept(self, snapshot: Snapshot | None) -> Kept | None:
-        """What the journal has to know of a snapshot."""
-        if snapshot is None or self.journal is None:
+    def _resume_point(self, snapshot: Snapshot | None) -> ResumePoint | None:
+        """Return what recovery needs of a snapshot; None without one."""
+        if snapshot is None or self.recovery is None:
             return None
-        length = snapshot.outputs.get(self.journal.name)
-        return Kept(snapshot.positions, length, snapshot.sections.get(LOG, {}))
+        length = snapshot.outputs.get(self.recovery.name)
+        return ResumePoint(snapshot.positions, length, snapshot.sections.get(LOG, {}))
 
     def _load(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot."""
@@ -353,8 +355,8 @@ class Engine:
             writer, self._writer = self._writer, None
             writer.close()
 
-    def _lasting(self) -> list[Sink | Journal]:
-        return [*self._sinks, *([] if self.journal is None else [self.journal])]
+    def _lasting(self) -> list[Sink | Recovery]:
+        return [*self._sinks, *([] if self.recovery is None else [self.recovery])]
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
 
@@ -363,21 +365,21 @@ class Engine:
         if writer is None or writer.busy:
             return
         writer.check()
-        if self.journal is not None and writer.generation != self._pruned:
+        if self.recovery is not None and writer.generation != self._pruned:
             self._pruned = writer.generation
-            self._prune(self.journal)
+            self._prune(self.recovery)
         if self.schedule.due(self.step.taken, self._clock()):
             self._save()
 
-    def _prune(self, journal: Journal) -> None:
+    def _prune(self, recovery: Recovery) -> None:
         """Let go of what stands before the oldest snapshot."""
         assert self.store is not None
         try:
             oldest = self.store.describe(self.store.list()[0])
         except (NoSnapshot, BadState, OSError):
             return  # it is broken, or its owner deleted it just now: the next snapshot looks again
-        if journal.name in oldest["outputs"]:
-            journal.prune(oldest["outputs"][journal.name], self.positions)
+        if recovery.name in oldest["outputs"]:
+            recovery.prune(oldest["outputs"][recovery.name], self.positions)
 
     def _save(self) -> None:
         """Freeze what is to be kept; it is written while the stream goes on."""
@@ -393,7 +395,7 @@ class Engine:
         }
         sections = self.step.freeze()
         own: dict[str, Any] = {SETTINGS: self.settings}
-        if self.journal is not None:
-            own[LOG] = dict(self.journal.identity)
+        if self.recovery is not None:
+            own[LOG] = dict(self.recovery.identity)
         self.schedule.taken(self.step.taken, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | own, **frozen))

@@ -24,7 +24,7 @@ from stream_bayes.streams.kafka.client import (
     Send,
     Writer,
 )
-from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 

@@ -20,7 +20,7 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS, Send
-from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.sink import key_bytes

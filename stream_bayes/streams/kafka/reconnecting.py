@@ -10,14 +10,14 @@ from typing import TypeVar
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.streams.kafka.client import ClientFailed, Message, Reader
 
-__all__ = ["LastingReader"]
+__all__ = ["ReconnectingReader"]
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
 
-class LastingReader:
+class ReconnectingReader:
     """A `Reader` that makes another one where its own has failed; until then nothing comes.
 
     Parameters

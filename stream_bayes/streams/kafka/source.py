@@ -13,10 +13,10 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, SourceError
 from stream_bayes.streams.contracts.source import RESEEKS, Record
 from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message, Reader
-from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.reconnecting import LastingReader
+from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
 from stream_bayes.streams.records.decoder import Decoder
 
 __all__ = ["START", "KafkaSource", "Labels"]
@@ -116,7 +116,7 @@ class KafkaSource:
         self.connected = False
         self.reseeks = 0
         self._clock = clock
-        self._reader: LastingReader | None = None
+        self._reader: ReconnectingReader | None = None
         self._next: dict[Partition, Position] = {}
         self._ids: dict[str, str] = {}
         self._ends: dict[Partition, Position] = {}
@@ -165,7 +165,7 @@ class KafkaSource:
     def _reading(self) -> Reader:
         """What reads, where it is to be; made where there is none."""
         if self._reader is None:
-            self._reader = LastingReader(partial(make_reader, self.connection, self.most_bytes))
+            self._reader = ReconnectingReader(partial(make_reader, self.connection, self.most_bytes))
             self._reader.assign(self._next)
             self._moved.clear()
         return self._reader

@@ -23,14 +23,14 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, Fenced, SinkError
 from stream_bayes.streams.contracts.sink import positions_after
 from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS, EpochLost, Interrupted, Send
-from stream_bayes.streams.kafka.clients import make_writer
+from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.delivery import PAUSE, Delivery
-from stream_bayes.streams.kafka.entries import FORMAT, Entry, entries_from
+from stream_bayes.streams.kafka.journal_topic import FORMAT, Entry, entries_from
 from stream_bayes.streams.kafka.python_client import PythonWriter
 
-__all__ = ["Transactions", "end_what_hangs", "hangs"]
+__all__ = ["Transactions", "end_in_doubt", "hangs"]
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def hangs(cluster: Cluster, journal: Partition, sleep: Callable[[float], None]) 
     return True
 
 
-def end_what_hangs(
+def end_in_doubt(
     make_writer: Callable[[], PythonWriter], partitions: Sequence[Partition], group: str, committed: bool
 ) -> None:
     """End it in all partitions that it may have written to, with nothing written to them.
@@ -196,9 +196,7 @@ class Transactions(Delivery):
         outputs = [Partition(name, n) for name, count in self._partitions.items() for n in range(count)]
         self._drop_writer()
         told = (self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes)
-        end_what_hangs(
-            partial(PythonWriter, *told), [self.journal, *outputs], self.group, self._was_committed
-        )
+        end_in_doubt(partial(PythonWriter, *told), [self.journal, *outputs], self.group, self._was_committed)
         if hangs(self.cluster, self.journal, self._sleep):
             raise Interrupted(f"a transaction is left open in {self.journal.source}")
 

@@ -8,7 +8,7 @@ from stream_bayes.core.events.event import Kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery
-from stream_bayes.streams.kafka.journal import KafkaJournal, KafkaLog
+from stream_bayes.streams.kafka.recovery import JournalRecovery, OffsetRecovery
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.kafka.transactions import Transactions
@@ -30,7 +30,7 @@ class KafkaParts(NamedTuple):
     source: KafkaSource | None
     predictions: KafkaSink | None
     dead_letters: KafkaDeadLetters | None
-    journal: KafkaLog | None
+    recovery: OffsetRecovery | None
 
 
 def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool = False) -> KafkaParts:
@@ -65,12 +65,12 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
         letters = KafkaDeadLetters(delivery, config.dead_letters.topic)
     if delivery is not None and isinstance(config.predictions, KafkaSinkConfig):
         predictions = KafkaSink(delivery, config.predictions.topic, letters)
-    journal: KafkaLog | None = None
+    recovery: OffsetRecovery | None = None
     if source is not None and isinstance(delivery, Transactions):
-        journal = KafkaJournal(source, config.name, delivery, accept_gap=accept_gap)
+        recovery = JournalRecovery(source, config.name, delivery, accept_gap=accept_gap)
     elif source is not None:
-        journal = KafkaLog(source, config.name, delivery, accept_gap=accept_gap)
-    return KafkaParts(source, predictions, letters, journal)
+        recovery = OffsetRecovery(source, config.name, delivery, accept_gap=accept_gap)
+    return KafkaParts(source, predictions, letters, recovery)
 
 
 def _source(

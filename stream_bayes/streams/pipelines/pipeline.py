@@ -110,7 +110,7 @@ def build(
         dead_letters=(kafka and kafka.dead_letters)
         or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
         drifts=_drift_sink(config.drift, directory),
-        journal=kafka and kafka.journal,
+        recovery=kafka and kafka.recovery,
         store=store,
         schedule=_schedule(config.snapshots),
         settings=settings,

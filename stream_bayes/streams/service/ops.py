@@ -162,7 +162,7 @@ class Metrics:
             _metric("snapshots_failed", "gauge", "Snapshots that could not be written.", (own, failed)),
         ]
         engine = self.engine
-        parts = (engine.source, engine.journal, engine.predictions, engine.dead_letters)
+        parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters)
         now += _of_snapshots(engine.store, own)
         now += [  # not only after a commit: while no broker answers there is none
             _metric(f"{name}_total", "counter", SAID[name], (own, count))

@@ -10,16 +10,16 @@ from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
-from stream_bayes.streams.contracts.journal import Kept
+from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.source import GAP, RESENT, Record
 from stream_bayes.streams.kafka.client import Interrupted
-from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery
-from stream_bayes.streams.kafka.entries import Entry, committed_in, entries_from
-from stream_bayes.streams.kafka.reconnecting import LastingReader
+from stream_bayes.streams.kafka.journal_topic import Entry, committed_in, entries_from
+from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
 from stream_bayes.streams.kafka.slices import SliceReader, striped
 from stream_bayes.streams.kafka.source import KafkaSource
-from stream_bayes.streams.kafka.start import (
+from stream_bayes.streams.kafka.start_rules import (
     Found,
     check_agreement,
     check_first,
@@ -31,7 +31,7 @@ from stream_bayes.streams.kafka.start import (
 )
 from stream_bayes.streams.kafka.transactions import Transactions
 
-__all__ = ["KafkaJournal", "KafkaLog"]
+__all__ = ["JournalRecovery", "OffsetRecovery"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ RETRY_SECONDS = 60.0
 MARK_SECONDS = 86_400.0  # the positions of a group that stores none expire after seven days
 
 
-class KafkaLog:
+class OffsetRecovery:
     """Checks at a start whether a log and a snapshot belong together; for sinks without transactions.
 
     Nothing is replayed: what came after the snapshot is taken again, with its results.
@@ -96,24 +96,24 @@ class KafkaLog:
     def identity(self) -> Mapping[str, Any]:
         return self._identity
 
-    def check(self, kept: Kept | None, rebuild: bool) -> None:
+    def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         # All topics at once, so that all that are missing are named.
         written = [] if self._delivery is None else self._delivery.topics
         self.source.cluster.check(self.source.decoders, written)
-        self._positions(self._found(), kept, rebuild)
+        self._positions(self._found(), point, rebuild)
 
-    def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+    def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
         found = self._found()
         self._identity = found.identity
-        positions = self._positions(found, kept, rebuild)
-        if kept is not None:
-            self.gap += sum(gaps_in(found, kept, accept=True).values())
+        positions = self._positions(found, point, rebuild)
+        if point is not None:
+            self.gap += sum(gaps_in(found, point, accept=True).values())
         return positions
 
     def replay(self) -> Iterator[Sequence[Record]]:
         return iter(())
 
-    def tend(self, positions: Mapping[Partition, Position]) -> None:
+    def maintain(self, positions: Mapping[Partition, Position]) -> None:
         """Store the group's positions anew before they expire."""
         if self._delivery is None:
             return
@@ -154,19 +154,21 @@ class KafkaLog:
         beginnings, ends = source.cluster.beginnings(partitions), source.cluster.ends(partitions)
         return Found(self.pipeline, identity, beginnings, ends, committed)
 
-    def _positions(self, found: Found, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+    def _positions(
+        self, found: Found, point: ResumePoint | None, rebuild: bool
+    ) -> Mapping[Partition, Position]:
         """Where to go on from; an error if that cannot be."""
-        if kept is None:
+        if point is None:
             if not rebuild:
                 check_first(found, found.committed)
             return self.source.starts()
-        check_identity(found, kept.identity, "the snapshot")
-        gaps = gaps_in(found, kept, self.accept_gap)
-        check_not_below(found, kept)
-        return resumed(found, kept, gaps)
+        check_identity(found, point.identity, "the snapshot")
+        gaps = gaps_in(found, point, self.accept_gap)
+        check_not_below(found, point)
+        return resumed(found, point, gaps)
 
 
-class KafkaJournal(KafkaLog):
+class JournalRecovery(OffsetRecovery):
     """The journal of a pipeline whose results are committed in transactions.
 
     A start replays what was committed after the snapshot, slice by slice in the order of the journal, and writes none
@@ -175,7 +177,7 @@ class KafkaJournal(KafkaLog):
     Parameters
     ----------
     source, pipeline, accept_gap, mark_seconds, clock
-        As of a `KafkaLog`.
+        As of a `OffsetRecovery`.
     delivery
         What the sinks share, and what writes the journal.
     """
@@ -188,17 +190,17 @@ class KafkaJournal(KafkaLog):
         self._plan = Plan({}, [], {}, Found(pipeline, {}, {}, {}, {}))
         self._replayed: int | None = None  # the journal's length, while it is replayed
 
-    def check(self, kept: Kept | None, rebuild: bool) -> None:
-        if kept is not None:
+    def check(self, point: ResumePoint | None, rebuild: bool) -> None:
+        if point is not None:
             self.delivery.settle()
-        super().check(kept, rebuild)
+        super().check(point, rebuild)
 
     @property
     def length(self) -> int | None:
         return self.delivery.length if self._replayed is None else self._replayed
 
-    def resume(self, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
-        starts = super().resume(kept, rebuild)
+    def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
+        starts = super().resume(point, rebuild)
         plan, length = self._plan, self.delivery.length
         if rebuild:
             self.delivery.mark({**starts, **plan.committed})
@@ -219,7 +221,7 @@ class KafkaJournal(KafkaLog):
         }
         if starts:
             make = partial(make_reader, self.source.connection, self.source.most_bytes)
-            reader = LastingReader(make, silent_seconds=self.source.stuck_seconds)
+            reader = ReconnectingReader(make, silent_seconds=self.source.stuck_seconds)
             try:
                 ahead = SliceReader(reader, starts)
                 for length, slices in work:
@@ -239,20 +241,22 @@ class KafkaJournal(KafkaLog):
         except (BrokerAway, Interrupted) as error:
             logger.warning("%s is cut off after the next snapshot: %s", self.delivery.journal.source, error)
 
-    def _positions(self, found: Found, kept: Kept | None, rebuild: bool) -> Mapping[Partition, Position]:
+    def _positions(
+        self, found: Found, point: ResumePoint | None, rebuild: bool
+    ) -> Mapping[Partition, Position]:
         journal, cluster = self.delivery.journal, self.delivery.cluster
         there = journal.source in cluster.topics([journal.source])
         beginning = cluster.beginnings([journal])[journal] if there else None
         end = cluster.ends([journal])[journal] if there else 0
-        if kept is None:
+        if point is None:
             return self._first(found, rebuild, there)
-        check_identity(found, kept.identity, "the snapshot")
-        gaps = gaps_in(found, kept, self.accept_gap)
-        check_journal(found, kept, beginning, end)
-        entries, _ = self._written(kept.length or 0)
-        check_not_below(found, kept)
-        starts = resumed(found, kept, gaps)
-        self._plan = Plan(starts, entries, {**kept.positions, **committed_in(entries)}, found)
+        check_identity(found, point.identity, "the snapshot")
+        gaps = gaps_in(found, point, self.accept_gap)
+        check_journal(found, point, beginning, end)
+        entries, _ = self._written(point.length or 0)
+        check_not_below(found, point)
+        starts = resumed(found, point, gaps)
+        self._plan = Plan(starts, entries, {**point.positions, **committed_in(entries)}, found)
         return starts
 
     def _first(self, found: Found, rebuild: bool, there: bool) -> Mapping[Partition, Position]:

@@ -20,9 +20,9 @@ import msgspec
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, CannotResume
 from stream_bayes.streams.kafka.client import Interrupted, Message, Reader
-from stream_bayes.streams.kafka.clients import make_reader
+from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
-from stream_bayes.streams.kafka.reconnecting import LastingReader
+from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
 from stream_bayes.streams.kafka.slices import advanced
 
 __all__ = ["FORMAT", "Entry", "committed_in", "entries_from"]
@@ -86,7 +86,7 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
     end = cluster.ends([partition])[partition]
     if start >= end:
         return
-    reader = LastingReader(partial(make_reader, cluster.connection, MOST_BYTES))
+    reader = ReconnectingReader(partial(make_reader, cluster.connection, MOST_BYTES))
     try:
         reader.assign({partition: max(start, cluster.beginnings([partition])[partition])})
         silent_since = time.monotonic()

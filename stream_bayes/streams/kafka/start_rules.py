@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import CannotResume
-from stream_bayes.streams.contracts.journal import Kept
+from stream_bayes.streams.contracts.recovery import ResumePoint
 
 __all__ = [
     "Found",
@@ -100,7 +100,7 @@ def check_first(found: Found, committed: Mapping[Partition, Position]) -> None:
         )
 
 
-def gaps_in(found: Found, kept: Kept, accept: bool) -> dict[Partition, int]:
+def gaps_in(found: Found, point: ResumePoint, accept: bool) -> dict[Partition, int]:
     """How many positions after the snapshot each partition has lost.
 
     Raises
@@ -108,23 +108,23 @@ def gaps_in(found: Found, kept: Kept, accept: bool) -> dict[Partition, int]:
     CannotResume
         If any are lost and that is not accepted, or if a partition ends before the snapshot.
     """
-    gone = sorted(set(kept.positions) - set(found.ends))
+    gone = sorted(set(point.positions) - set(found.ends))
     if gone:
         raise CannotResume(
             f"the snapshot knows {places(gone)}, and there is none: its topic was made anew with fewer partitions. "
             "Start with rebuild to begin anew"
         )
-    short = [part for part, at in kept.positions.items() if found.ends[part] < at]
+    short = [part for part, at in point.positions.items() if found.ends[part] < at]
     if short:
         raise CannotResume(
-            f"the snapshot has {shown(kept.positions, short)}, and the log ends with {shown(found.ends, short)}: "
+            f"the snapshot has {shown(point.positions, short)}, and the log ends with {shown(found.ends, short)}: "
             "it was made anew, or lost its end. Start with rebuild to begin anew with what it holds now"
         )
-    lost = {part: found.beginnings[part] - at for part, at in kept.positions.items()}
+    lost = {part: found.beginnings[part] - at for part, at in point.positions.items()}
     gaps = {part: count for part, count in lost.items() if count > 0}
     if gaps and not accept:
         raise CannotResume(
-            f"the snapshot has {shown(kept.positions, gaps)}, and the log begins with "
+            f"the snapshot has {shown(point.positions, gaps)}, and the log begins with "
             f"{shown(found.beginnings, gaps)}: {sum(gaps.values())} positions have expired. Start with accept_gap "
             "to go on without them, or with rebuild; and let the topic keep its records longer than the oldest snapshot"
         )
@@ -133,19 +133,19 @@ def gaps_in(found: Found, kept: Kept, accept: bool) -> dict[Partition, int]:
     return gaps
 
 
-def check_journal(found: Found, kept: Kept, beginning: Position | None, end: Position) -> None:
+def check_journal(found: Found, point: ResumePoint, beginning: Position | None, end: Position) -> None:
     """Refuse a journal that does not hold what came after the snapshot.
 
     Parameters
     ----------
     found
         What there is.
-    kept
+    point
         What the snapshot knows.
     beginning, end
         What the journal holds; None where there is no journal.
     """
-    length = kept.length or 0
+    length = point.length or 0
     if beginning is None or end < length:
         raise CannotResume(
             f"the journal of {found.pipeline!r} is gone, or ends at {end}, and the snapshot knows it up to {length}: "
@@ -159,13 +159,13 @@ def check_journal(found: Found, kept: Kept, beginning: Position | None, end: Pos
         )
 
 
-def check_not_below(found: Found, kept: Kept) -> None:
+def check_not_below(found: Found, point: ResumePoint) -> None:
     """Refuse positions of the group that were moved back."""
-    below = [part for part, at in found.committed.items() if at < kept.positions.get(part, 0)]
+    below = [part for part, at in found.committed.items() if at < point.positions.get(part, 0)]
     if below:
         raise CannotResume(
             f"the committed positions of {found.pipeline!r} are {shown(found.committed, below)}, below those of the "
-            f"snapshot, {shown(kept.positions, below)}: they were moved back, or are another pipeline's. "
+            f"snapshot, {shown(point.positions, below)}: they were moved back, or are another pipeline's. "
             f"Move them to where they were, delete them, {REBUILD}"
         )
 
@@ -190,10 +190,10 @@ def check_agreement(found: Found, committed: Mapping[Partition, Position]) -> bo
     return any(part not in found.committed for part, at in committed.items() if at > 0)
 
 
-def resumed(found: Found, kept: Kept, gaps: Mapping[Partition, int]) -> dict[Partition, Position]:
+def resumed(found: Found, point: ResumePoint, gaps: Mapping[Partition, int]) -> dict[Partition, Position]:
     """Where to go on from: the snapshot's positions, gaps skipped; partitions that are new from their beginnings."""
     positions = dict(found.beginnings)
-    for partition, position in kept.positions.items():
+    for partition, position in point.positions.items():
         positions[partition] = position + gaps.get(partition, 0)
     return positions
 

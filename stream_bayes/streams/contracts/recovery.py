@@ -1,0 +1,114 @@
+"""The start of a run after an end of any kind: check, resume, replay.
+
+    check -> resume -> replay     at a start
+    maintain                      between batches
+    prune                         after a snapshot
+    interrupt                     when the run is to end
+
+A source with several partitions has no order of its own. Whoever commits results of such a source writes, in the same
+transaction, a journal entry with the slices they were made from. So a start replays exactly what was committed after
+the snapshot, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.streams.contracts.source import Record
+
+__all__ = ["Recovery", "ResumePoint"]
+
+
+class ResumePoint(NamedTuple):
+    """The part of a snapshot that recovery checks and resumes from.
+
+    Parameters
+    ----------
+    positions
+        The next position to read of each partition.
+    length
+        `Recovery.length` when the snapshot was taken.
+    identity
+        `Recovery.identity` when the snapshot was taken.
+    """
+
+    positions: Mapping[Partition, Position]
+    length: int | None
+    identity: Mapping[str, Any]
+
+
+class Recovery(Protocol):
+    """Checks that a run can resume, and replays what was committed after the snapshot.
+
+    A source with one partition needs none. Neither does one whose results are cut back to the snapshot at a start.
+
+    Attributes
+    ----------
+    name
+        Its name in snapshots.
+    """
+
+    name: str
+
+    @property
+    def ready(self) -> bool:
+        """True while results can be committed, as far as is known. Thread-safe."""
+        ...
+
+    @property
+    def length(self) -> int | None:
+        """The journal's length up to the last entry written or replayed, for a snapshot; None without a journal."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """JSON values that differ between two logs of one name, for a snapshot."""
+        ...
+
+    def check(self, point: ResumePoint | None, rebuild: bool) -> None:
+        """Check that a run can resume, or begin where there is no snapshot. Change nothing.
+
+        Parameters
+        ----------
+        point
+            The snapshot's part; None without a snapshot.
+        rebuild
+            True to derive the state again from the log.
+
+        Raises
+        ------
+        CannotResume
+            If events would be lost or counted twice.
+        """
+        ...
+
+    def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
+        """Check again, now that no other worker can write. Return the positions to read from.
+
+        Raises
+        ------
+        CannotResume
+            As `check`.
+        """
+        ...
+
+    def replay(self) -> Iterator[Sequence[Record]]:
+        """Yield the records committed after those positions, in the order in which they were committed.
+
+        An empty batch means that nothing has arrived yet; a run may stop there.
+        """
+        ...
+
+    def maintain(self, positions: Mapping[Partition, Position]) -> None:
+        """Do periodic work. Called between batches, with the next positions to read."""
+        ...
+
+    def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
+        """Delete the journal below a length: no snapshot resumes from there any more."""
+        ...
+
+    def interrupt(self) -> None:
+        """End waiting for a cluster that does not answer: the run is to end. May be called from a signal handler."""
+        ...
