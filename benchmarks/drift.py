@@ -21,7 +21,7 @@ from river import drift
 from benchmarks.harness import Case, Contest, Side, predicts_learns
 from benchmarks.pairs import WIDE, beside
 from stream_bayes import AODE, TAN, BayesNetClassifier, DriftAdaptive
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadStructure
 from stream_bayes.learners.half_life_choice import log_loss

@@ -23,7 +23,7 @@ from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC
-from stream_bayes.core.search.trees import chow_liu_tree, tree_augmented
+from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
 
 __all__ = ["cases"]
 
@@ -240,7 +240,7 @@ def cases() -> list[Case]:
             Case(
                 f"TAN, {named}",
                 lambda: contest(
-                    lambda: tree_augmented(sample_of(rows()[:ROWS]).collapsed(), CLASS), pyagrum_tree
+                    lambda: tan_structure(sample_of(rows()[:ROWS]).collapsed(), CLASS), pyagrum_tree
                 ),
                 "pyAgrum BNClassifier, with its tables",
                 OF_TREE,

@@ -13,7 +13,7 @@ from stream_bayes import _build
 _build.install_finder()
 
 from stream_bayes import errors
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.schema import Nominal, Numeric, Schema

@@ -2,7 +2,7 @@
 
 sample_of(rows)                      a data frame, coded columns or dicts as a sample; a model's `recent()` is one, too
 HillClimbing, K2Search, PC           .search(sample): by score, by score in a known order, by tests
-chow_liu_tree, tree_augmented        trees, and trees under a class
+chow_liu_tree, tan_structure        trees, and trees under a class
 BIC, AIC, BDeu, K2, LogLikelihood    what is raised
 FamilyScorer                         what remembers families, for the next search
 """
@@ -18,10 +18,10 @@ from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.pc import PC, ConstraintResult
-from stream_bayes.core.search.result import Move, SearchResult
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
-from stream_bayes.core.search.trees import chow_liu_tree, tree_augmented
+from stream_bayes.core.search.search_result import Move, SearchResult
+from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
 from stream_bayes.core.values.values import canonical, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frame_columns import factorise
@@ -45,7 +45,7 @@ __all__ = [
     "SearchResult",
     "chow_liu_tree",
     "sample_of",
-    "tree_augmented",
+    "tan_structure",
 ]
 
 

@@ -19,7 +19,7 @@ from stream_bayes.networks import (
     Sample,
     chow_liu_tree,
     sample_of,
-    tree_augmented,
+    tan_structure,
 )
 
 COLUMNS = {"rain": [1, 0, 1, None, 0], "lawn": ["wet", "dry", None, "wet", "wet"]}
@@ -74,7 +74,7 @@ def test_what_is_no_sample_is_refused():
 @pytest.mark.parametrize(
     "search",
     [HillClimbing().search, K2Search(["rain", "lawn"]).search, PC().search, chow_liu_tree,
-     lambda rows: tree_augmented(rows, "rain")],
+     lambda rows: tan_structure(rows, "rain")],
 )  # fmt: skip
 def test_a_search_over_a_frame_says_how_it_becomes_a_sample(search):
     with pytest.raises(BadValue, match=r"expected a Sample.*sample_of\(rows\) makes one"):

@@ -26,8 +26,8 @@ from typing import Protocol
 
 import numpy as np
 
+from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
 from stream_bayes.core.networks.dot import spelled
-from stream_bayes.core.networks.network import TOLERANCE, DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadFormat, BadStructure, BadValue
@@ -83,14 +83,14 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
     return parse_bif(text, source=source, tolerance=tolerance)
 
 
-class HandsOver(Protocol):
+class SupportsToNetwork(Protocol):
     """What has a network to hand over, as a `BayesNet` has what it learned."""
 
     def to_network(self) -> DiscreteNetwork:
         """The network as numbers."""
 
 
-def write_bif(network: DiscreteNetwork | HandsOver, path: str | os.PathLike[str]) -> None:
+def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathLike[str]) -> None:
     """Write a network, or what a `BayesNet` has learned, to a file, compressed if its name ends in `.gz`; `read_bif`
     gives it back, to the last bit.
 
@@ -153,7 +153,7 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
     return document.network(tolerance)
 
 
-def bif_text(network: DiscreteNetwork | HandsOver) -> str:
+def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
     """Write a network as a text in the Interchange Format, from which `parse_bif` makes it again, to the last bit.
 
     The format knows names and labels as texts only: what is no string is written as its `repr`, and is read as a

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stream_bayes.core.networks.network import Table, first_bad_row
+from stream_bayes.core.networks.discrete_network import Table, first_bad_row
 from stream_bayes.core.values.values import shown
 from stream_bayes.formats.bif_tokens import Scanner, Token
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.networks.network import DiscreteNetwork, Table
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork, Table
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value
 from stream_bayes.errors import BadValue

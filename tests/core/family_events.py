@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stream_bayes
 from stream_bayes.core.counts import _families as _family_counts
-from stream_bayes.core.live_networks.counts import FamilyCounts, network_encoder
+from stream_bayes.core.live_networks.family_counts import FamilyCounts, network_encoder
 from stream_bayes.core.networks.structure import Structure
 
 EXAMPLES = 50 if stream_bayes.compiled else 10

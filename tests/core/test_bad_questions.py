@@ -13,7 +13,7 @@ from stream_bayes.core.inference._conditionals import Findings
 from stream_bayes.core.inference.coded_network import CodedNetwork
 from stream_bayes.core.inference.exact import Exact
 from stream_bayes.core.inference.inference import Inference
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     BadStructure,

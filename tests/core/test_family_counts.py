@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_bayes.core.live_networks.counts import FamilyCounts, network_encoder
+from stream_bayes.core.live_networks.family_counts import FamilyCounts, network_encoder
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     NotLearned,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.core.live_networks.counts import FamilyCounts, network_encoder
+from stream_bayes.core.live_networks.family_counts import FamilyCounts, network_encoder
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     BadState,

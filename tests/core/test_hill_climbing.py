@@ -16,9 +16,9 @@ from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.k2 import K2Search
 from stream_bayes.core.search.pc import PC
-from stream_bayes.core.search.result import Move
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import BIC, K2, BDeu, LogLikelihood, Score
+from stream_bayes.core.search.search_result import Move
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 from tests.core.drawn_samples import Drawn, drawn_from, drawn_samples, plain_sample
 

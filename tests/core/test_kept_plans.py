@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes.core.inference.exact import KEPT_TREES, Exact
 from stream_bayes.core.inference.inference import Inference
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import (
     BadStructure,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.core.networks.network import DiscreteNetwork, first_bad_row
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork, first_bad_row
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadStructure, BadValue
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import stream_bayes
-from stream_bayes.core.search.patterns import Pattern
+from stream_bayes.core.search.pdag import PDAG
 
 Edges = frozenset[tuple[int, int]]
 
@@ -71,7 +71,7 @@ def test_meeks_rules_find_every_arrow_that_follows_and_no_other(
     known = frozenset(data.draw(st.sets(st.sampled_from(sorted(edges)))) if edges else ())
     arrows = sorted(known | {(a, c) for pair, c in colliders(edges) for a in pair})
     joined = flags(size, edges) | flags(size, edges).T
-    pattern = Pattern(joined, ~np.eye(size, dtype=bool))
+    pattern = PDAG(joined, ~np.eye(size, dtype=bool))
     assert pattern.point(arrows)
     pattern.complete()
     alternatives = like(size, edges, known)
@@ -88,7 +88,7 @@ def test_whatever_is_asked_there_is_a_structure_with_the_edges_and_arrows(
 ) -> None:
     size, edges = graph
     joined = flags(size, edges) | flags(size, edges).T
-    pattern = Pattern(joined, ~np.eye(size, dtype=bool))
+    pattern = PDAG(joined, ~np.eye(size, dtype=bool))
     pairs = np.argwhere(joined).tolist()
     for _ in range(4 if pairs else 0):
         asked = [(a, b) for a, b in data.draw(st.lists(st.sampled_from(pairs), max_size=3))]
@@ -104,6 +104,6 @@ def test_whatever_is_asked_there_is_a_structure_with_the_edges_and_arrows(
 
 def test_no_arrow_points_where_it_is_not_allowed() -> None:
     joined = flags(2, [(0, 1), (1, 0)])
-    pattern = Pattern(joined, flags(2, [(1, 0)]))
+    pattern = PDAG(joined, flags(2, [(1, 0)]))
     assert not pattern.point([(0, 1)])
     assert pattern.point([(1, 0)])

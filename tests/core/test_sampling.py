@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.sampling import chain_estimate, weighted_estimate
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 
 METHODS = ("likelihood-weighting", "gibbs")

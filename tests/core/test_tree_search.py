@@ -14,7 +14,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import LogLikelihood
-from stream_bayes.core.search.trees import chow_liu_tree, tree_augmented
+from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
 from stream_bayes.errors import BadStructure, UnknownFeature
 from tests.core.drawn_samples import Drawn, drawn_samples, plain_sample
 from tests.oracles.independence import information
@@ -57,7 +57,7 @@ def test_no_tree_under_a_label_makes_a_sample_more_likely(drawn: Drawn) -> None:
         log_likelihood(sample, Structure.from_edges([*tree.edges, *((label, v) for v in features)]))
         for tree in trees(features)
     )
-    found = tree_augmented(sample, label)
+    found = tan_structure(sample, label)
     assert all(label in found.parents(v) for v in features)
     assert len(found.edges) == 2 * len(features) - 1
     assert log_likelihood(sample, found) == pytest.approx(best, abs=1e-9)
@@ -103,34 +103,34 @@ def test_a_random_tree_is_got_back(seed: int) -> None:
 def test_a_tree_under_a_label_is_got_back() -> None:
     tree = [("a", "b"), ("b", "c"), ("b", "d")]
     network = Structure.from_edges([*tree, *(("y", v) for v in "abcd")])
-    found = tree_augmented(plain_sample(network, 20_000, 1), "y")
+    found = tan_structure(plain_sample(network, 20_000, 1), "y")
     assert found == network
 
 
 def test_edges_lead_away_from_the_root() -> None:
     sample = plain_sample(Structure.from_edges([("a", "b"), ("b", "c")]), 2_000, 1)
     assert chow_liu_tree(sample, root="c").edges == (("b", "a"), ("c", "b"))
-    under = tree_augmented(sample, "a", root="c")
+    under = tan_structure(sample, "a", root="c")
     assert under.edges == (("a", "b"), ("a", "c"), ("c", "b"))
 
 
 def test_of_equal_pairs_the_first_by_name_are_joined() -> None:
     sample = Sample({v: [0, 1] * 3 for v in ("c", "b", "a", "y")}, dict.fromkeys("abcy", 2))
     assert chow_liu_tree(sample).edges == (("a", "b"), ("a", "c"), ("a", "y"))
-    assert tree_augmented(sample, "y").edges == (("a", "b"), ("a", "c"), ("y", "a"), ("y", "b"), ("y", "c"))
+    assert tan_structure(sample, "y").edges == (("a", "b"), ("a", "c"), ("y", "a"), ("y", "b"), ("y", "c"))
 
 
 def test_few_variables_make_small_trees() -> None:
     assert chow_liu_tree(Sample({}, {})) == Structure({})
     assert chow_liu_tree(Sample({"a": [0]}, {"a": 1})) == Structure({"a": []})
-    assert tree_augmented(Sample({"a": [0]}, {"a": 1}), "a") == Structure({"a": []})
+    assert tan_structure(Sample({"a": [0]}, {"a": 1}), "a") == Structure({"a": []})
 
 
 def test_a_root_is_a_feature() -> None:
     sample = Sample({"a": [0], "b": [0]}, {"a": 1, "b": 1})
     with pytest.raises(BadStructure, match="root: expected a feature, got 'a'"):
-        tree_augmented(sample, "a", root="a")
+        tan_structure(sample, "a", root="a")
     with pytest.raises(UnknownFeature, match="'z'"):
-        tree_augmented(sample, "z")
+        tan_structure(sample, "z")
     with pytest.raises(UnknownFeature, match="'z'"):
         chow_liu_tree(sample, root="z")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 
 LAWN = """\

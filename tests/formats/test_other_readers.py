@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.formats.bif import write_bif
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stream_bayes.core.inference.inference import Inference
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.formats.bif import read_bif
 from tests.formats.test_known_networks import folder_of_known_networks

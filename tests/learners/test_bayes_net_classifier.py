@@ -20,7 +20,7 @@ from stream_bayes import (
     Structure,
 )
 from stream_bayes.core.counts import _families as _family_counts
-from stream_bayes.core.live_networks.class_reading import ClassOfNetwork
+from stream_bayes.core.live_networks.class_reading import ClassReading
 from stream_bayes.core.networks.graphs import needed_families
 from stream_bayes.errors import (
     BudgetExceeded,
@@ -206,13 +206,13 @@ def test_intervals_hold_what_they_promise(named, missing):
 
 def test_only_where_something_of_the_blanket_is_missing_is_anything_summed(monkeypatch):
     summed: list[object] = []
-    infer = ClassOfNetwork.infer
+    infer = ClassReading.infer
 
-    def noted(reading: ClassOfNetwork, row: Any) -> None:
+    def noted(reading: ClassReading, row: Any) -> None:
         summed.append(row)
         infer(reading, row)
 
-    monkeypatch.setattr(ClassOfNetwork, "infer", noted)
+    monkeypatch.setattr(ClassReading, "infer", noted)
     structure = STRUCTURES["around"]
     events = [(dict.fromkeys(NAMES, value), label, 1.0) for value, label in (("x", "yes"), ("y", "no"))]
     model = learned(events, structure)

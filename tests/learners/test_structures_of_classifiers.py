@@ -16,7 +16,7 @@ from stream_bayes import (
     read_bif,
     write_bif,
 )
-from stream_bayes.core.live_networks.class_reading import ClassOfNetwork
+from stream_bayes.core.live_networks.class_reading import ClassReading
 from stream_bayes.errors import (
     BadStructure,
     BadValue,
@@ -50,7 +50,7 @@ def test_the_blanket_alone_is_read_unless_something_of_it_is_missing(named, monk
     def infer(self: Any, row: Any) -> None:
         raise AssertionError("inference was asked")
 
-    monkeypatch.setattr(ClassOfNetwork, "infer", infer)
+    monkeypatch.setattr(ClassReading, "infer", infer)
     assert model.predict_proba_one(x) == wanted == model.predict_proba_many([x])[0]
     inner = [name for name in blanket if structure.children(name)]
     for name in inner:

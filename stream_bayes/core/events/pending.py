@@ -43,7 +43,14 @@ from stream_bayes.core.events.actions import (
     without_features,
 )
 from stream_bayes.core.events.event import LABEL, SAMPLE, TOMBSTONE, Event
-from stream_bayes.core.events.pending_state import Content, Early, Gone, Known, Waiting, load_content
+from stream_bayes.core.events.pending_state import (
+    Dropped,
+    Early,
+    PendingSnapshot,
+    Resolved,
+    Waiting,
+    load_pending,
+)
 from stream_bayes.core.events.time import StreamClock, StreamTime
 from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.core.values.values import Value, canonical_label
@@ -56,7 +63,7 @@ HAPPENINGS = ("late", "early", "expired", "crowded_out", "repeated", "corrected"
 
 NEGATIVE = False  # the label of what did not happen; as a label the same as 0
 
-Entry = TypeVar("Entry", Waiting, Early, Known)
+Entry = TypeVar("Entry", Waiting, Early, Resolved)
 
 
 class Pending:
@@ -161,7 +168,7 @@ class Pending:
         # Oldest first. A plain dict would search its front for the oldest through all that were taken from there.
         self._waiting: OrderedDict[Value, Waiting] = OrderedDict()
         self._early: OrderedDict[Value, Early] = OrderedDict()
-        self._known: OrderedDict[Value, Known] = OrderedDict()
+        self._known: OrderedDict[Value, Resolved] = OrderedDict()
 
     # -- events in, actions out ---------------------------------------------------------------------------------------
 
@@ -267,7 +274,7 @@ class Pending:
             return [Learn(waiting.event, label, waiting.prediction)]
         known = self._known.get(key)
         early = self._early.get(key)
-        if isinstance(known, Gone):
+        if isinstance(known, Dropped):
             is_label = event.kind is LABEL
             return [self._refuse(event, Reason.LABEL_TOO_LATE if is_label else Reason.CORRECTION_TOO_LATE)]
         if known is not None:
@@ -304,11 +311,11 @@ class Pending:
         known = self._known.get(key)
         if isinstance(known, Learned):
             self.counts["withdrawn"] += 1
-            self._known[key] = Gone(key, known.since)
+            self._known[key] = Dropped(key, known.since)
             return [Unlearn(event, known)]
         if self._waiting.pop(key, None) is not None:
             self.counts["withdrawn"] += 1
-            self._remember(Gone(key, self.time.now))
+            self._remember(Dropped(key, self.time.now))
         elif self._early.pop(key, None) is not None:
             self.counts["withdrawn"] += 1
         elif known is None:
@@ -329,7 +336,7 @@ class Pending:
         key, waiting = self._waiting.popitem(last=False)
         self.counts[happening] += 1
         if self.on_expiry == "drop":
-            self._remember(Gone(key, self.time.now))
+            self._remember(Dropped(key, self.time.now))
             return []
         return [Learn(waiting.event, self.assumed, waiting.prediction)]
 
@@ -338,7 +345,7 @@ class Pending:
         _, early = self._early.popitem(last=False)
         return self._refuse(early.event, Reason.LABEL_WITHOUT_SAMPLE)
 
-    def _remember(self, entry: Known) -> None:
+    def _remember(self, entry: Resolved) -> None:
         self._known.pop(entry.key, None)  # an older sample of this key: the newer one goes to the end
         self._known[entry.key] = entry
         while len(self._known) > self.most_correctable:
@@ -365,10 +372,10 @@ class Pending:
         """How many samples are remembered, so that their labels can be corrected or refused."""
         return len(self._known)
 
-    def content(self) -> Content:
+    def content(self) -> PendingSnapshot:
         """Everything it holds, for a snapshot: `content().state()` may be written while this store goes on."""
         # As nothing is ever moved, the dict below an OrderedDict has the same order, and is read 20 times faster.
-        return Content(
+        return PendingSnapshot(
             self.time.state(),
             list(dict.values(self._waiting)),
             list(dict.values(self._early)),
@@ -385,7 +392,7 @@ class Pending:
 
         Limits may differ: what is past them is let go with the next events of its kind.
         """
-        content = load_content(state, self.time, self.counts)
+        content = load_pending(state, self.time, self.counts)
         self.time.load(content.time)
         self._waiting = OrderedDict((entry.event.key, entry) for entry in content.waiting)
         self._early = OrderedDict((entry.event.key, entry) for entry in content.early)

@@ -27,7 +27,7 @@ from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import Payload, tagged_payload, untagged_payload
 from stream_bayes.core.values.values import JSONValue, Value, tagged, untagged
 
-__all__ = ["Content", "Early", "Gone", "Known", "Waiting", "load_content"]
+__all__ = ["Dropped", "Early", "PendingSnapshot", "Resolved", "Waiting", "load_pending"]
 
 MOST = 2**62  # of anything that is counted
 
@@ -47,17 +47,17 @@ class Early(msgspec.Struct, frozen=True, gc=False):
     since: float
 
 
-class Gone(msgspec.Struct, frozen=True, gc=False):
+class Dropped(msgspec.Struct, frozen=True, gc=False):
     """A sample that was given up or withdrawn: nothing of it is learned, and no label is wanted."""
 
     key: Value
     since: float
 
 
-Known: TypeAlias = Learned | Gone
+Resolved: TypeAlias = Learned | Dropped
 
 
-class Content(msgspec.Struct, frozen=True):
+class PendingSnapshot(msgspec.Struct, frozen=True):
     """Everything a pending store held at one moment. Its state can be written while the store goes on.
 
     Making one costs three lists of what is never changed: about 2 ms for 200,000 keys.
@@ -66,7 +66,7 @@ class Content(msgspec.Struct, frozen=True):
     time: Mapping[str, JSONValue]
     waiting: list[Waiting]
     early: list[Early]
-    known: list[Known]
+    known: list[Resolved]
     counts: dict[str, int]
 
     def state(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Content(msgspec.Struct, frozen=True):
         }
 
 
-def load_content(state: Mapping[str, Any], time: StreamClock, counted: Iterable[str]) -> Content:
+def load_pending(state: Mapping[str, Any], time: StreamClock, counted: Iterable[str]) -> PendingSnapshot:
     """What a pending store with this kind of time held, once it has been checked."""
     with refusing_bad_state():
         time = copy(time)
@@ -99,7 +99,7 @@ def load_content(state: Mapping[str, Any], time: StreamClock, counted: Iterable[
         counts = dict(state["counts"])
         expect(list(counts) == list(counted), f"it counts {list(counts)}")
         expect(all(map(_is_count, counts.values())), "a counter is no whole number")
-        return Content(time.state(), waiting, early, known, counts)
+        return PendingSnapshot(time.state(), waiting, early, known, counts)
 
 
 def _rows(saved: Any) -> list[Any]:
@@ -158,16 +158,16 @@ def _loaded_early(saved: list[Any]) -> Early:
     return Early(loaded, untagged_payload(since))
 
 
-def _saved_known(entry: Known) -> list[JSONValue]:
+def _saved_known(entry: Resolved) -> list[JSONValue]:
     key, since = tagged(entry.key), tagged_payload(entry.since)
-    if isinstance(entry, Gone):
+    if isinstance(entry, Dropped):
         return [key, since]
     return [key, tagged(entry.label), entry.weight, entry.clock, tagged_payload(entry.content), since]
 
 
-def _loaded_known(saved: list[Any]) -> Known:
+def _loaded_known(saved: list[Any]) -> Resolved:
     if len(saved) == 2:
-        return Gone(untagged(saved[0]), untagged_payload(saved[1]))
+        return Dropped(untagged(saved[0]), untagged_payload(saved[1]))
     key, label, weight, clock, content, since = saved
     expect(_is_weight(weight), "a weight is no weight")
     expect(clock is None or _is_count(clock), "a learner's clock is no clock")

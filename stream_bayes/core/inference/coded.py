@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stream_bayes.core.inference._blanket import BlanketScores
 from stream_bayes.core.inference._conditionals import Conditionals, Findings
+from stream_bayes.core.inference._markov_blanket import BlanketScores
 from stream_bayes.core.inference._sampling import Sampler
 from stream_bayes.core.inference.coded_network import CodedNetwork, Evidence, Network, Tables
 from stream_bayes.core.inference.exact import Exact
@@ -84,7 +84,7 @@ class CodedInference:
         Examples
         --------
         >>> from stream_bayes.core.inference.inference import Inference
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
         >>> engine = Inference(coin)
         >>> engine.update({"coin": [3, 1]})
@@ -101,7 +101,7 @@ class CodedInference:
         Examples
         --------
         >>> from stream_bayes.core.inference.inference import Inference
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
         >>> Inference(coin).sample(4, np.random.default_rng(1))
         {'coin': ['tails', 'tails', 'heads', 'tails']}
@@ -144,7 +144,7 @@ class CodedInference:
         Examples
         --------
         >>> from stream_bayes.core.inference.inference import Inference
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
         >>> counts = np.zeros(2)
         >>> Inference(coin).add_expected(np.array([[0], [-1]], np.int32), np.ones(2), counts).round(3).tolist()
@@ -172,7 +172,7 @@ class CodedInference:
         Examples
         --------
         >>> from stream_bayes.core.inference.inference import Inference
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> lawn = DiscreteNetwork(
         ...     Structure({"rain": [], "lawn": ["rain"]}),
         ...     states={"rain": ["yes", "no"], "lawn": ["wet", "dry"]},

@@ -51,7 +51,7 @@ class CodedNetwork:
 
     Examples
     --------
-    >>> from stream_bayes.core.networks.network import DiscreteNetwork
+    >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     >>> coin = CodedNetwork(DiscreteNetwork(Structure({"c": []}), {"c": ["head", "tail"]}, {"c": [0.5, 0.5]}))
     >>> coin.place("c"), coin.codes[0]["tail"], coin.sizes
     (0, 1, [2])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.inference._conditionals import Findings
-from stream_bayes.core.inference._passes import FINE, IMPOSSIBLE, LOST, Propagation
+from stream_bayes.core.inference._propagation import FINE, IMPOSSIBLE, LOST, Propagation
 from stream_bayes.core.inference.coded_network import CodedNetwork
 from stream_bayes.core.inference.elimination import CliqueTree
 from stream_bayes.core.inference.junction_tree import Plan, Question, cells_needed, plan_for, tree_for
@@ -33,7 +33,7 @@ KEPT_TREES = 64
 
 
 @dataclass(slots=True)
-class Kept:
+class CachedTree:
     """A tree, the cells it needs, and once it is used its plan and the passes over it."""
 
     tree: CliqueTree
@@ -43,7 +43,7 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Targets:
+class CachedTargets:
     """Variables asked for, and how many combinations of codes they have."""
 
     variables: NDArray[np.longlong]
@@ -68,13 +68,13 @@ class Exact:
 
     Notes
     -----
-    Targets are variables that were not observed, ascending. Answers are arrays over their codes, the last one's
+    CachedTargets are variables that were not observed, ascending. Answers are arrays over their codes, the last one's
     fastest; None where the evidence has probability zero. Where the cells would not fit, BudgetExceeded is raised
     before any is made.
 
     Examples
     --------
-    >>> from stream_bayes.core.networks.network import DiscreteNetwork
+    >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     >>> from stream_bayes.core.networks.structure import Structure
     >>> coin = CodedNetwork(DiscreteNetwork(Structure({"c": []}), {"c": ["head", "tail"]}, {"c": [0.5, 0.5]}))
     >>> exact = Exact(coin, Findings(coin.conditionals), memory_budget=1000)
@@ -87,8 +87,8 @@ class Exact:
     memory_budget: int
     reason: str = ""
     _everything: Question = field(init=False)
-    _kept: OrderedDict[Question, Kept] = field(init=False, default_factory=OrderedDict)
-    _targets: dict[tuple[int, ...], Targets] = field(init=False, default_factory=dict)
+    _kept: OrderedDict[Question, CachedTree] = field(init=False, default_factory=OrderedDict)
+    _targets: dict[tuple[int, ...], CachedTargets] = field(init=False, default_factory=dict)
     _cells: Numbers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -210,7 +210,7 @@ class Exact:
 
     # -- trees -------------------------------------------------------------------------------------------------------
 
-    def _asked(self, targets: tuple[int, ...]) -> Targets:
+    def _asked(self, targets: tuple[int, ...]) -> CachedTargets:
         if targets not in self._targets:
             clique = self._plan(self._everything).clique_of(targets) if self._fits(self._everything) else -1
             cells = prod(self.network.sizes[v] for v in targets)
@@ -218,7 +218,7 @@ class Exact:
                 raise self._too_large(cells)
             if len(self._targets) >= KEPT_TREES + len(self.network.sizes):
                 self._targets.clear()
-            self._targets[targets] = Targets(np.array(targets, np.longlong), cells, clique)
+            self._targets[targets] = CachedTargets(np.array(targets, np.longlong), cells, clique)
         return self._targets[targets]
 
     def _for_all(self) -> Question:
@@ -235,11 +235,11 @@ class Exact:
     def _observed(self) -> frozenset[int]:
         return frozenset(np.flatnonzero(np.asarray(self.findings.observed) >= 0).tolist())
 
-    def _tree(self, question: Question) -> Kept:
+    def _tree(self, question: Question) -> CachedTree:
         kept = self._kept.get(question)
         if kept is None:
             tree = tree_for(question, self.network.parents, self.network.sizes)
-            kept = self._kept[question] = Kept(tree, cells_needed(question, tree, self.network.sizes))
+            kept = self._kept[question] = CachedTree(tree, cells_needed(question, tree, self.network.sizes))
             if len(self._kept) > KEPT_TREES:
                 oldest = next(old for old in self._kept if old is not self._everything)
                 del self._kept[oldest]

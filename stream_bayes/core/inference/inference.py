@@ -55,7 +55,7 @@ class Inference(CodedInference):
 
     Examples
     --------
-    >>> from stream_bayes.core.networks.network import DiscreteNetwork
+    >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     >>> from stream_bayes.core.networks.structure import Structure
     >>> lawn = DiscreteNetwork(
     ...     Structure({"rain": [], "lawn": ["rain"]}),
@@ -144,7 +144,7 @@ class Inference(CodedInference):
 
         Examples
         --------
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> from stream_bayes.core.networks.structure import Structure
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
         >>> Inference(coin).marginals()
@@ -183,7 +183,7 @@ class Inference(CodedInference):
 
         Examples
         --------
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> from stream_bayes.core.networks.structure import Structure
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
         >>> Inference(coin).most_probable()["coin"]
@@ -201,7 +201,7 @@ class Inference(CodedInference):
 
         Examples
         --------
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> from stream_bayes.core.networks.structure import Structure
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
         >>> Inference(coin).log_probability({"coin": None})
@@ -216,7 +216,7 @@ class Inference(CodedInference):
 
         Examples
         --------
-        >>> from stream_bayes.core.networks.network import DiscreteNetwork
+        >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
         >>> from stream_bayes.core.networks.structure import Structure
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.25, 0.75]})
         >>> Inference(coin).families()

@@ -6,7 +6,7 @@ from stream_bayes.core.encoding._rows cimport Batch, Row
 from stream_bayes.core.counts._values cimport ValueCounts
 from stream_bayes.core.readings._naive_bayes cimport ValueReading
 
-cdef class NetworkReading(ValueReading):
+cdef class BlanketReading(ValueReading):
     cdef public long long[::1] child
     cdef public long long[::1] family
     cdef public long long[::1] parent

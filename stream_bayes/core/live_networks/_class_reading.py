@@ -30,7 +30,7 @@ SMALL = cython.declare(cython.double, 1e-150)
 
 
 @cython.cclass
-class NetworkReading(ValueReading):
+class BlanketReading(ValueReading):
     """The class of a network, given everything else.
 
     `child` holds the slots of the class's children in the order of names, -1 for one that was never met; `family`

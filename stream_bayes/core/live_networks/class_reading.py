@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.inference.inference import Inference
-from stream_bayes.core.live_networks._class_reading import NetworkReading
+from stream_bayes.core.live_networks._class_reading import BlanketReading
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork, Part
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, name_order
 from stream_bayes.errors import BadState
 
-__all__ = ["ClassOfNetwork"]
+__all__ = ["ClassReading"]
 
 REMEMBERED = 100  # ways to lack something
 
 
-class ClassOfNetwork(NetworkReading):
+class ClassReading(BlanketReading):
     """The class given everything else, in a structure; without one every feature depends on the class alone."""
 
     _network: LabelledNetwork | None = None  # what the engine's tables are read by

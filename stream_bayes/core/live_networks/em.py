@@ -27,8 +27,8 @@ from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.inference._conditionals import Conditionals
 from stream_bayes.core.inference.inference import MEMORY_BUDGET, Inference
 from stream_bayes.core.inference.junction_tree import Question, cells_needed, tree_for
-from stream_bayes.core.live_networks.counts import FamilyCounts
-from stream_bayes.core.live_networks.network import CountedNetwork
+from stream_bayes.core.live_networks.counted_network import CountedNetwork
+from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import shown
@@ -51,7 +51,7 @@ def add_counts(conditionals: Conditionals, codes: Codes, weights: Numbers, targe
 
     Examples
     --------
-    >>> from stream_bayes.core.networks.network import DiscreteNetwork
+    >>> from stream_bayes.core.networks.discrete_network import DiscreteNetwork
     >>> coin = DiscreteNetwork(Structure({"c": []}), {"c": ["head", "tail"]}, {"c": [0.5, 0.5]})
     >>> counts = np.zeros(2)
     >>> add_counts(Inference(coin).conditionals, np.array([[1], [-1], [1]], np.int32), np.ones(3), counts)
@@ -125,7 +125,7 @@ class ExpectedCounts(FamilyCounts):
 
     def add_batch(self, batch: Batch) -> None:
         """Learn rows just encoded, one after the other."""
-        OneByOne(self).learn_batch(batch)
+        SequentialReading(self).learn_batch(batch)
 
     def forget(self, row: Any, at: int | None = None) -> None:
         raise NotSupported(
@@ -206,7 +206,7 @@ class ExpectedCounts(FamilyCounts):
         np.maximum(samples, np.asarray(families.weight) > 0.0, out=samples)
 
 
-class OneByOne(Reading):
+class SequentialReading(Reading):
     """Hands each row of a batch to a store."""
 
     def __init__(self, store: ExpectedCounts) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.live_networks.counted_network import check_bytes, shares_of
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts, members_of
-from stream_bayes.core.live_networks.network import check_bytes, shares_of
 from stream_bayes.core.networks.graphs import needed_families
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value

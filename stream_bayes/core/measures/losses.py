@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.measures.bootstrap import Blocks
 from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, LabelCodes
 from stream_bayes.core.measures.measures import Measures
-from stream_bayes.core.measures.recent import FadingTally, Recent
+from stream_bayes.core.measures.recent import FadingTally, ScoredWindow
 from stream_bayes.core.measures.state import (
     labels_state,
     load_labels,
@@ -120,7 +120,7 @@ class Losses:
         self._last = NO_LABEL  # the code of the label before
         self._cumulative = Tally()
         self._fading = FadingTally(self.half_life)
-        self._recent = Recent(self.window)
+        self._recent = ScoredWindow(self.window)
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.measures.ranking import ExactRanking
 from stream_bayes.core.measures.tally import Scored, Tally
 
-__all__ = ["FadingTally", "Recent"]
+__all__ = ["FadingTally", "ScoredWindow"]
 
 MOST_EVENTS = 1024
 MOST_HALF_LIVES = 64  # between two scalings, so that no square of a weight overflows
@@ -60,7 +60,7 @@ class FadingTally:
 Array = NDArray[Any]
 
 
-class Recent:
+class ScoredWindow:
     """The last `size` events that were scored. Nothing is worked out before it is asked for.
 
     Memory: 8 bytes for each event and label, and 26 for each event.

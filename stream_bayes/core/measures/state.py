@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.measures.label_codes import NO_LABEL, LabelCodes
 from stream_bayes.core.measures.ranking import BINS
-from stream_bayes.core.measures.recent import Recent
+from stream_bayes.core.measures.recent import ScoredWindow
 from stream_bayes.core.measures.tally import BINS as CONFIDENCES
 from stream_bayes.core.measures.tally import SUMS, Tally
 from stream_bayes.core.values.checks import expect
@@ -72,12 +72,12 @@ def load_tally(name: str, tally: Tally, labels: int, arrays: Mapping[str, Any]) 
     )
 
 
-def recent_arrays(recent: Recent) -> dict[str, Array]:
+def recent_arrays(recent: ScoredWindow) -> dict[str, Array]:
     """The last events, oldest first."""
     return {f"recent_{name}": column for name, column in recent.in_order().items()}
 
 
-def load_recent(recent: Recent, labels: int, arrays: Mapping[str, Any]) -> None:
+def load_recent(recent: ScoredWindow, labels: int, arrays: Mapping[str, Any]) -> None:
     """Append saved events to none."""
     events = len(arrays["recent_label"])
     expect(events <= recent.size, "it has more recent events than its window")

@@ -18,9 +18,9 @@ from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.networks.structure_input import read_edges
 from stream_bayes.core.search.family_scores import FamilyScorer
-from stream_bayes.core.search.result import Move, SearchResult
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
+from stream_bayes.core.search.search_result import Move, SearchResult
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadStructure, BadValue
 

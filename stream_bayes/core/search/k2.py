@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.family_scores import FamilyScorer
-from stream_bayes.core.search.result import Move, SearchResult
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import K2, Score, check_score
+from stream_bayes.core.search.search_result import Move, SearchResult
 from stream_bayes.core.values.values import Value, name_order, shown
 from stream_bayes.errors import BadStructure, BadValue
 

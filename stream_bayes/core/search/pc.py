@@ -15,7 +15,7 @@ from stream_bayes.core.networks.equivalence import Edge, EquivalenceClass
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.networks.structure_input import read_edges
 from stream_bayes.core.search.pair_tables import pair_tables
-from stream_bayes.core.search.patterns import Pattern
+from stream_bayes.core.search.pdag import PDAG
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.values.values import Value, name_order, shown
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
@@ -240,8 +240,8 @@ class PC:
         return answer
 
     @staticmethod
-    def _directed(skeleton: _Skeleton, required: NDArray[np.bool_], allowed: NDArray[np.bool_]) -> Pattern:
-        pattern = Pattern(skeleton.joined, allowed)
+    def _directed(skeleton: _Skeleton, required: NDArray[np.bool_], allowed: NDArray[np.bool_]) -> PDAG:
+        pattern = PDAG(skeleton.joined, allowed)
         pattern.point([(a, b) for a, b in np.argwhere(required).tolist()])
         for a, b in np.argwhere(skeleton.joined & allowed & ~allowed.T).tolist():
             if not pattern.point([(a, b)]):
@@ -312,7 +312,7 @@ class _Skeleton:
         return None
 
 
-def _named(pattern: Pattern, names: tuple[Value, ...]) -> EquivalenceClass:
+def _named(pattern: PDAG, names: tuple[Value, ...]) -> EquivalenceClass:
     lines = np.triu(pattern.joined & ~pattern.arrows & ~pattern.arrows.T)
     return EquivalenceClass(
         names,
@@ -321,7 +321,7 @@ def _named(pattern: Pattern, names: tuple[Value, ...]) -> EquivalenceClass:
     )
 
 
-def _collisions(pattern: Pattern) -> list[tuple[int, int, int]]:
+def _collisions(pattern: PDAG) -> list[tuple[int, int, int]]:
     """Where arrows from two vertices that are not joined meet in a third."""
     return [(a, c, b) for a, c, b in pattern.unshielded() if pattern.arrows[a, c] and pattern.arrows[b, c]]
 

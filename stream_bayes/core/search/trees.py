@@ -14,7 +14,7 @@ from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadStructure
 
-__all__ = ["chow_liu_tree", "tree_augmented"]
+__all__ = ["chow_liu_tree", "tan_structure"]
 
 
 def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
@@ -42,7 +42,7 @@ def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
     return _structure(sample, spanning_tree(_information(sample, places), start), places, ())
 
 
-def tree_augmented(sample: Sample, label: Value, root: Value | None = None) -> Structure:
+def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> Structure:
     """Naive Bayes with a tree over the features: of such structures the one that makes the sample most likely.
 
     Every feature has the label as a parent, and all but the root one other feature: the tree joins those that tell most
@@ -60,7 +60,7 @@ def tree_augmented(sample: Sample, label: Value, root: Value | None = None) -> S
     Examples
     --------
     >>> columns = {"rain": [0, 1] * 50, "wet": [0, 1] * 50, "day": [0, 0, 1, 1] * 25}
-    >>> tree_augmented(Sample(columns, {"rain": 2, "wet": 2, "day": 2}), "day")
+    >>> tan_structure(Sample(columns, {"rain": 2, "wet": 2, "day": 2}), "day")
     Structure({'day': (), 'rain': ('day',), 'wet': ('day', 'rain')})
     """
     check_sample(sample)

@@ -16,7 +16,7 @@ import numpy as np
 from river import base
 
 from stream_bayes.core.counts.store import CountStore, StoreContent
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import tagged, untagged

@@ -11,16 +11,16 @@ import numpy as np
 from stream_bayes.core.inference.coded_network import Network
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
-from stream_bayes.core.live_networks.counts import FamilyCounts
-from stream_bayes.core.live_networks.network import CountedNetwork
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.live_networks.counted_network import CountedNetwork
+from stream_bayes.core.live_networks.family_counts import FamilyCounts
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 
-__all__ = ["Answering", "handed_over"]
+__all__ = ["Answering", "as_network"]
 
 X = Mapping[Any, Any]
 UNINFORMED = 0.5  # samples of each value: Jeffreys' prior
@@ -221,7 +221,7 @@ class Answering:
         NoValueKnown
             If no value of a variable is known yet.
         """
-        return handed_over(self._now(), self.network)
+        return as_network(self._now(), self.network)
 
     def _check_variable(self, variable: Any) -> None:
         if variable not in self._structure:
@@ -230,7 +230,7 @@ class Answering:
             )
 
 
-def handed_over(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
+def as_network(network: Network, given: DiscreteNetwork | None = None) -> DiscreteNetwork:
     """A learned network as numbers, with what one given beforehand says besides."""
     for variable in network.structure.variables:
         _check_met(variable, network)

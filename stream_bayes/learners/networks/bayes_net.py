@@ -13,10 +13,10 @@ from river import base
 
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.live_networks.batches import learn_rows
-from stream_bayes.core.live_networks.counts import EVENT, FamilyCounts
+from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.em import ExpectedCounts, StepwiseCounts, WindowCounts
-from stream_bayes.core.live_networks.network import CountedNetwork
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.live_networks.family_counts import EVENT, FamilyCounts
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.checks import expect
@@ -29,7 +29,7 @@ from stream_bayes.learners.classifier.arguments import check_choice, check_count
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
 from stream_bayes.learners.classifier.state import Keeping
 from stream_bayes.learners.networks.answers import Answering
-from stream_bayes.learners.networks.encoding import encoder_of
+from stream_bayes.learners.networks.encoder import encoder_of
 
 __all__ = ["BayesNet"]
 

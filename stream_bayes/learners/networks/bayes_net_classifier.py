@@ -7,9 +7,9 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from stream_bayes.core.encoding._features import read_weight
-from stream_bayes.core.live_networks.class_reading import ClassOfNetwork
+from stream_bayes.core.live_networks.class_reading import ClassReading
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import Value, canonical, shown
@@ -19,7 +19,7 @@ from stream_bayes.learners.classifier.arguments import check_choice
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.classifier.pairs import PairClassifier
-from stream_bayes.learners.networks.answers import handed_over
+from stream_bayes.learners.networks.answers import as_network
 
 __all__ = ["BayesNetClassifier"]
 
@@ -78,7 +78,7 @@ class BayesNetClassifier(PairClassifier):
     ('no', 'no')
     """
 
-    _reading: ClassOfNetwork
+    _reading: ClassReading
     _store: LabelledCounts
 
     def __init__(
@@ -152,7 +152,7 @@ class BayesNetClassifier(PairClassifier):
         return LabelledCounts(encoder, self._structure, self._target, **settings)
 
     def _make_reading(self, store: Any, class_prior: str) -> Reading:
-        return ClassOfNetwork(store, **self._settings(class_prior))
+        return ClassReading(store, **self._settings(class_prior))
 
     @property
     def meets_features(self) -> bool:
@@ -314,7 +314,7 @@ class BayesNetClassifier(PairClassifier):
         >>> model.to_network().tables["rain"].tolist()
         [0.25, 0.75]
         """
-        return handed_over(self._reading.network())
+        return as_network(self._reading.network())
 
     def _value(self, name: Any, value: Any) -> Value:
         known = self._feature(name)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.formats.bif import read_bif
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pyagrum_posteriors.json"

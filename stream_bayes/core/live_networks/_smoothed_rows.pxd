@@ -1,4 +1,4 @@
-cdef class WeighedRows:
+cdef class SmoothedRows:
     cdef public long long[::1] first
     cdef public long long[::1] step
     cdef public double add

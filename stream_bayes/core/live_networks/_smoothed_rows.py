@@ -19,7 +19,7 @@ import numpy as np
 
 
 @cython.cclass
-class WeighedRows:
+class SmoothedRows:
     """The rows of a table.
 
     Parameters

@@ -12,12 +12,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pattern"]
+__all__ = ["PDAG"]
 
 Flags = NDArray[np.bool_]
 
 
-class Pattern:
+class PDAG:
     """A graph over the numbers 0, 1, ... whose edges may lack an arrow.
 
     Parameters
@@ -37,7 +37,7 @@ class Pattern:
     Examples
     --------
     >>> joined = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]], bool)
-    >>> pattern = Pattern(joined, np.ones((4, 4), bool))
+    >>> pattern = PDAG(joined, np.ones((4, 4), bool))
     >>> pattern.point([(0, 2), (1, 2)])
     True
     >>> pattern.complete()

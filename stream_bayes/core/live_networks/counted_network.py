@@ -1,7 +1,6 @@
 """A network whose tables are read from counts: what inference, tables and files take of a learned network.
 
-`_weighed_rows` has the formula. A variable of which no value is known yet has the one label None: it is missing so far,
-and surely.
+`_smoothed_rows` has the formula. A variable that has no known value yet gets the one label None, with probability 1.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference._conditionals import Conditionals
-from stream_bayes.core.live_networks._weighed_rows import WeighedRows
-from stream_bayes.core.live_networks.counts import FamilyCounts
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.live_networks._smoothed_rows import SmoothedRows
+from stream_bayes.core.live_networks.family_counts import FamilyCounts
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded
@@ -99,7 +98,7 @@ class CountedNetwork:
             {v: counts.held_states(v) or (None,) for v in variables}
         )
         self._laid_out = counts.laid_out()
-        self._rows: dict[Value, WeighedRows] = {}
+        self._rows: dict[Value, SmoothedRows] = {}
         self._codes: dict[int, tuple[int, list[int]]] | None = (
             None  # of each slot the variable, and what codes become
         )
@@ -190,7 +189,7 @@ class CountedNetwork:
 
     # -- where the weights stand --------------------------------------------------------------------------------------
 
-    def _read(self, variable: Value) -> tuple[WeighedRows, Numbers]:
+    def _read(self, variable: Value) -> tuple[SmoothedRows, Numbers]:
         """The rows of a variable, and the weights that they point into."""
         held = [self._held[name] for name in (*self.structure.parents(variable), variable)]
         if self.counts.is_whole(variable) and all(map(len, held)):
@@ -208,15 +207,15 @@ class CountedNetwork:
         ]
         return self._weighed(variable, steps), counted.reshape(-1)
 
-    def _weighed(self, variable: Value, places: list[NDArray[Any]]) -> WeighedRows:
+    def _weighed(self, variable: Value, places: list[NDArray[Any]]) -> SmoothedRows:
         """Rows of a table whose axes have their values so far from the beginning."""
         first = np.zeros(1, np.longlong)
         for along in places[:-1]:
             first = np.add.outer(first, along).reshape(-1)
         add = self.strength / (len(places[-1]) if self.spread else 1)
         if self.given is None:
-            return WeighedRows(first, places[-1], add)
-        return WeighedRows(first, places[-1], add, self._known(variable, self.given), self.weight)
+            return SmoothedRows(first, places[-1], add)
+        return SmoothedRows(first, places[-1], add, self._known(variable, self.given), self.weight)
 
     def _met(self, variable: Value, held: list[NDArray[np.intp]]) -> Numbers:
         """The weights of a family of which only the configurations met are held, or no value is known yet."""

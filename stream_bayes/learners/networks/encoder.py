@@ -9,8 +9,8 @@ from stream_bayes.core.counts.cut_points import bin_names
 from stream_bayes.core.encoding._bins import Bins
 from stream_bayes.core.encoding._features import RowEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
-from stream_bayes.core.live_networks.counts import EVENT
-from stream_bayes.core.networks.network import DiscreteNetwork
+from stream_bayes.core.live_networks.family_counts import EVENT
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.inputs import ALL, NONE, WHOLE, is_number
 from stream_bayes.core.values.values import Value, shown
