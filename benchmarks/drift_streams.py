@@ -25,7 +25,7 @@ from river import forest, tree
 from river.datasets import synth
 
 import stream_bayes
-from stream_bayes import AODE, TAN, DriftAdaptive, LiveChoice
+from stream_bayes import AODE, TAN, Binning, DriftAdaptive, LiveChoice
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.learners.classifier.base import most_probable
 from stream_bayes.river_state.catalogue import make_adaptive
@@ -51,12 +51,14 @@ AS_FAST = 100.0  # times as fast as the forest
 
 def tan() -> TAN:
     """One setting for all streams. Cut points are settled early: a candidate has to look for them again."""
-    return TAN(bin_window=500)
+    return TAN(binning=Binning(window=500))
 
 
 LEARNERS: Mapping[str, Callable[[], Any]] = {
     OURS: lambda: DriftAdaptive(tan()),
-    "DriftAdaptive(LiveChoice)": lambda: DriftAdaptive(LiveChoice(readings=("tan", "aode"), bin_window=500)),
+    "DriftAdaptive(LiveChoice)": lambda: DriftAdaptive(
+        LiveChoice(readings=("tan", "aode"), binning=Binning(window=500))
+    ),
     "TAN": tan,
     ADAPTIVE_TREE: lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1),
     FOREST: lambda: forest.ARFClassifier(seed=1),

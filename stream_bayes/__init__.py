@@ -19,6 +19,7 @@ from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.formats.bif import read_bif, write_bif
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.costs import Costs, Thresholds
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
@@ -45,6 +46,7 @@ __all__ = [
     "BayesNet",
     "BayesNetClassifier",
     "BernoulliNB",
+    "Binning",
     "CodedColumns",
     "ComplementNB",
     "Costs",

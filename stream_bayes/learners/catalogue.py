@@ -12,6 +12,7 @@ from typing import Any
 from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.data.schema import Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.state import may_be_within
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
@@ -52,7 +53,7 @@ def make_learner(
     name
         One of `LEARNERS`.
     arguments
-        As its class takes them.
+        As its class takes them. `binning` may be a table of `Binning`'s settings.
     schema
         The schema of the stream, if it has one.
 
@@ -65,6 +66,8 @@ def make_learner(
     --------
     >>> make_learner("aode", {"min_count": 1}).min_count
     1
+    >>> make_learner("tan", {"binning": {"method": "mdl", "window": 500}}).binning
+    Binning(method='mdl', bins=None, after=5, window=500)
     >>> make_learner("aodee")
     Traceback (most recent call last):
         ...
@@ -76,7 +79,11 @@ def make_learner(
     check_arguments(name, given, arguments_of(made))
     if schema is not None:
         given["schema"] = schema
+    binning = given.get("binning")
     with being_made(name, given):
+        if isinstance(binning, Mapping):  # a table of a pipeline file, or JSON on the command line
+            check_arguments("binning", binning, inspect.signature(Binning).parameters)
+            given["binning"] = Binning.from_json(binning)
         return made(**given)
 
 

@@ -14,6 +14,7 @@ from stream_bayes.core.values.values import canonical
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.arguments import check_count
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.pairs import PairClassifier
 
 __all__ = ["KDB"]
@@ -35,7 +36,7 @@ class KDB(PairClassifier):
     window
         With two or more parents: how many of the newest events are kept, to count a feature beside parents that are
         new.
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+    prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
@@ -90,10 +91,7 @@ class KDB(PairClassifier):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -106,9 +104,6 @@ class KDB(PairClassifier):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget

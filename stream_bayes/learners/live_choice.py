@@ -17,6 +17,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.arguments import check_choice, check_number
 from stream_bayes.learners.classifier.base import X
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.one_dependence import check_average
@@ -54,7 +55,7 @@ class LiveChoice(PairClassifier):
         Bayes would; less keeps more of the others, which are wrong about other events.
     min_count
         A value is a super-parent if it holds at least this weight, in fresh samples.
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+    prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
@@ -87,10 +88,7 @@ class LiveChoice(PairClassifier):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -105,9 +103,6 @@ class LiveChoice(PairClassifier):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget

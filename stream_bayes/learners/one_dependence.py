@@ -22,6 +22,7 @@ from stream_bayes.learners.classifier.arguments import (
     check_number,
     warn_of_absent,
 )
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.pairs import SuperParentClassifier
 
 __all__ = ["A2DE", "AODE", "SPODE", "average_reading"]
@@ -99,15 +100,8 @@ class AODE(SuperParentClassifier):
     half_life
         The number of learned events after which a sample weighs half; None never forgets.
     binning
-        How the cut points of numeric features are chosen: `"quantile"`, `"equal-width"`, or `"mdl"`, which looks at the
-        classes. None: numeric features are refused.
-    bins
-        The number of bins of a numeric feature, at most; None: 1.5 times the cube root of the events, from 5 to 20.
-    bin_after
-        Numbers wait until so many events with numbers were learned; then the cuts are set, and what waited is counted.
-    bin_window
-        The cuts are set again, and everything counted anew, at twice as many events, and so on, up to so many. So many
-        events are kept until then.
+        How numeric features get their cut points: `"quantile"`, `"equal-width"`, or `"mdl"`, which looks at the
+        classes; or `Binning(...)` with further settings. None: numeric features are refused.
     schema
         What the features are, and the classes; without one they are met as they come.
     max_values
@@ -147,10 +141,7 @@ class AODE(SuperParentClassifier):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -165,9 +156,6 @@ class AODE(SuperParentClassifier):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget
@@ -212,7 +200,7 @@ class A2DE(SuperParentClassifier):
         pairs is, `AODE` answers, with the same limit.
     subsumption, tolerance
         As in `AODE`.
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values
+    prior, strength, class_prior, half_life, binning, schema, max_values
         As in `AODE`.
     memory_budget
         The most bytes to take, 1 GiB unless told otherwise: the table grows with the cube of the features.
@@ -246,10 +234,7 @@ class A2DE(SuperParentClassifier):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = 2**30,
@@ -262,9 +247,6 @@ class A2DE(SuperParentClassifier):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget
@@ -296,7 +278,7 @@ class SPODE(SuperParentClassifier):
     min_count
         A value is a super-parent if it holds at least this weight, in fresh samples; otherwise, and where the
         super-parent's value is missing, naive Bayes answers.
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+    prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
@@ -328,10 +310,7 @@ class SPODE(SuperParentClassifier):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -344,9 +323,6 @@ class SPODE(SuperParentClassifier):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget

@@ -14,6 +14,7 @@ from stream_bayes.core.values.values import canonical
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_count, check_name, warn_of_absent
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.pairs import PairClassifier
 
 __all__ = ["ODE", "TAN"]
@@ -39,7 +40,7 @@ class ODE(_OneParent):
         `{feature: its parent}`; a feature that is not there, or has None, depends on the class alone. What
         `TAN.parents_` and `KDB.parents_` tell will do. Names that have not come in 1,000 events are warned of
         (`NeverMet`).
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+    prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
@@ -65,10 +66,7 @@ class ODE(_OneParent):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -79,9 +77,6 @@ class ODE(_OneParent):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget
@@ -124,7 +119,7 @@ class TAN(_OneParent):
         Derive the tree again every so many events. None: whenever the order in which its edges were chosen no longer
         holds, which is looked at when there are a tenth more events, and when the events have doubled. `rederive()`
         derives it at once.
-    prior, strength, class_prior, half_life, binning, bins, bin_after, bin_window, schema, max_values, memory_budget
+    prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
@@ -154,10 +149,7 @@ class TAN(_OneParent):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -169,9 +161,6 @@ class TAN(_OneParent):
         self.class_prior = class_prior
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget

@@ -7,6 +7,7 @@ from typing import Any
 
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
@@ -43,7 +44,7 @@ PAIRS: list[dict[str, Any]] = [
     {"max_values": 3},
     {"schema": PAIRED},
     {"schema": CUT},
-    {"bins": 4, "binning": "mdl", "bin_window": 40},
+    {"binning": Binning("mdl", bins=4, window=40)},
     {"binning": None},
 ]
 SOME_PAIRS: list[dict[str, Any]] = [

@@ -19,6 +19,7 @@ from stream_bayes import (
     TAN,
     BayesNet,
     BayesNetClassifier,
+    Binning,
     DriftAdaptive,
     LiveChoice,
     MultinomialNB,
@@ -34,7 +35,7 @@ EXAMPLES = 4 if EVERYTHING else 2
 EVENTS = 48
 GRAPH = {"class": [], "a": ["class"], "b": ["a", "class"], "c": ["a", "b", "class"], 7: ["c", "class"]}
 NETWORK = {name: [one for one in above if one != "class"] for name, above in GRAPH.items() if name != "class"}
-SHORT: dict[str, Any] = {"bin_after": 2, "bin_window": 12}
+SHORT: dict[str, Any] = {"binning": Binning(after=2, window=12)}
 
 Maker = Callable[[int | None], Any]
 MAKERS: dict[str, Maker] = {

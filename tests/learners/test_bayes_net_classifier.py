@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stream_bayes import (
     BayesNet,
     BayesNetClassifier,
+    Binning,
     NaiveBayes,
     Nominal,
     Numeric,
@@ -104,7 +105,7 @@ def test_numbers_are_counted_as_if_the_cuts_had_been_known():
     """Families with numbers among them are filled again each time cuts are set."""
     rng = np.random.default_rng(4)
     structure = {"class": [], "a": ["class"], "size": ["a", "class"], "heat": ["size", "class"], "b": ["a"]}
-    found = BayesNetClassifier(structure, bin_after=5, bin_window=100)
+    found = BayesNetClassifier(structure, binning=Binning(after=5, window=100))
     events = []
     for k in range(150):
         y = "yes" if rng.random() < 0.4 else "no"

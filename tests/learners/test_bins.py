@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stream_bayes
-from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal, Numeric, Schema
+from stream_bayes import AODE, KDB, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.errors import CannotMerge, NotLearned
 from stream_bayes.testing.comparing import changes_nothing, same_bytes
 from tests.learners.teaching import Row, taught
@@ -58,8 +58,8 @@ def tables(model: Any) -> dict[Any, Any]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_number_waits_for_cuts_while_all_else_is_counted(kind):
     rows = weather(1, 19)
-    waiting = taught(kind(bin_after=20), rows)
-    without = taught(kind(bin_after=20), [({"sky": x["sky"]}, y) for x, y in rows])
+    waiting = taught(kind(binning=Binning(after=20)), rows)
+    without = taught(kind(binning=Binning(after=20)), [({"sky": x["sky"]}, y) for x, y in rows])
     assert waiting.cuts_ == {}
     assert waiting.conditional("size") == {"u": {}, "v": {}}
     for x, _ in rows:
@@ -80,7 +80,7 @@ def test_a_number_waits_for_cuts_while_all_else_is_counted(kind):
 def test_once_cut_the_counts_are_as_if_the_cuts_had_always_been_known(
     seed, method, bins, after, window, missing
 ):
-    model: Any = AODE(binning=method, bins=bins, bin_after=after, bin_window=window)
+    model: Any = AODE(binning=Binning(method, bins=bins, after=after, window=window))
     rows = weather(seed, 60, missing)
     for number, row in enumerate(rows, start=1):
         model.learn_one(*row)
@@ -97,7 +97,7 @@ def key_names(key: Any) -> tuple[str, ...]:
 
 
 def test_cuts_are_set_at_so_many_numbers_and_at_each_doubling_within_the_window():
-    model = AODE(bin_after=5, bin_window=45)
+    model = AODE(binning=Binning(after=5, window=45))
     cut_at, before = [], model.cuts_
     for number, (x, y) in enumerate(weather(3, 200), start=1):
         model.learn_one(x, y)
@@ -108,7 +108,7 @@ def test_cuts_are_set_at_so_many_numbers_and_at_each_doubling_within_the_window(
 
 
 def test_a_feature_has_a_schedule_of_its_own_from_its_first_number_on():
-    model = AODE(bin_after=5, bin_window=20)
+    model = AODE(binning=Binning(after=5, window=20))
     cut_at: dict[str, list[int]] = {"size": [], "late": [], "rare": []}
     before = model.cuts_
     source = random.Random(4)
@@ -129,13 +129,13 @@ def test_a_feature_has_a_schedule_of_its_own_from_its_first_number_on():
 def test_a_feature_that_comes_late_is_counted_from_its_first_number_on():
     rows = weather(5, 80)
     rows = [({n: v for n, v in x.items() if n != "heat" or at >= 50}, y) for at, (x, y) in enumerate(rows)]
-    model = taught(AODE(bin_after=5, bin_window=20), rows)
+    model = taught(AODE(binning=Binning(after=5, window=20)), rows)
     assert tables(taught(AODE(schema=declared(model.cuts_)), rows)) == tables(model)
 
 
 def test_there_is_room_for_all_bins_of_features_that_come_one_by_one():
     source = random.Random(16)
-    model: Any = AODE(bin_after=1, bin_window=100)
+    model: Any = AODE(binning=Binning(after=1, window=100))
     rows: list[Row] = []
     for number in range(300):
         names = [f"n{place}" for place in range(1 + number // 30)]
@@ -147,7 +147,7 @@ def test_there_is_room_for_all_bins_of_features_that_come_one_by_one():
 
 
 def test_of_a_feature_that_is_always_the_same_there_is_one_bin_until_it_varies():
-    model: Any = taught(AODE(bin_after=4, bin_window=20), [({"size": 2.5}, "u")] * 4)
+    model: Any = taught(AODE(binning=Binning(after=4, window=20)), [({"size": 2.5}, "u")] * 4)
     assert model.cuts_ == {"size": ()}
     model = taught(model, [({"size": 3.5}, "v")] * 4)
     assert model.cuts_ == {"size": (3.0,)}
@@ -157,7 +157,7 @@ def test_of_a_feature_that_is_always_the_same_there_is_one_bin_until_it_varies()
 def test_the_number_of_bins_grows_with_the_cube_root_of_the_numbers(number, bins):
     source = random.Random(6)
     model = taught(
-        AODE(bin_after=number, bin_window=number),
+        AODE(binning=Binning(after=number, window=number)),
         [({"size": source.random()}, source.choice("uv")) for _ in range(number)],
     )
     assert len(model.cuts_["size"]) + 1 == bins
@@ -165,7 +165,7 @@ def test_the_number_of_bins_grows_with_the_cube_root_of_the_numbers(number, bins
 
 def test_declared_cuts_stay_whatever_comes():
     schema = Schema({"size": Numeric(cuts=[0.0, 2.0]), "heat": Numeric()})
-    model = taught(AODE(schema=schema, bin_after=5), weather(7, 60))
+    model = taught(AODE(schema=schema, binning=Binning(after=5)), weather(7, 60))
     assert model.cuts_["size"] == (0.0, 2.0)
     assert len(model.cuts_["heat"]) > 1
 
@@ -184,7 +184,7 @@ def test_a_number_on_a_cut_is_in_the_bin_above():
 @given(st.integers(0, 10**6), st.data())
 def test_any_event_can_be_taken_back_before_and_after_its_cuts_are_set(seed, data):
     rows = weather(seed, 50, missing=0.2)
-    model: Any = AODE(bin_after=4, bin_window=30)
+    model: Any = AODE(binning=Binning(after=4, window=30))
     held: list[Row] = []
     for row in rows:
         model.learn_one(*row)
@@ -198,7 +198,7 @@ def test_any_event_can_be_taken_back_before_and_after_its_cuts_are_set(seed, dat
 
 
 def test_a_number_that_was_never_learned_is_not_taken_back_while_it_would_wait():
-    model = taught(AODE(bin_after=20), weather(8, 10))
+    model = taught(AODE(binning=Binning(after=20)), weather(8, 10))
     with changes_nothing(model, "unlearning"), pytest.raises(NotLearned, match="no such sample is held"):
         model.unlearn_one({"size": 123.0}, "u")
 
@@ -206,7 +206,7 @@ def test_a_number_that_was_never_learned_is_not_taken_back_while_it_would_wait()
 @pytest.mark.parametrize("half_life", [3.0, 40.0])
 def test_counted_anew_faded_weights_round_differently_and_the_state_still_comes_back(half_life):
     source = random.Random(17)
-    model: Any = AODE(min_count=1, bin_after=3, bin_window=100, half_life=half_life)
+    model: Any = AODE(min_count=1, binning=Binning(after=3, window=100), half_life=half_life)
     for x, y in weather(17, 150):
         model.learn_one(x, y, source.choice([1.0, 0.3, 1.7]))
         twin = AODE.from_state(model.state())
@@ -217,13 +217,15 @@ def test_counted_anew_faded_weights_round_differently_and_the_state_still_comes_
 
 
 def test_learners_with_other_cuts_are_not_merged_and_say_which_and_what_to_do():
-    one, other = (taught(AODE(bin_after=5), weather(seed, 30)) for seed in (9, 10))
+    one, other = (taught(AODE(binning=Binning(after=5)), weather(seed, 30)) for seed in (9, 10))
     with pytest.raises(
         CannotMerge, match=r"feature 'size' has the cut points \[.*\] in one learner and \[.*\]"
     ):
         one.merge(other)
     schema = declared(one.cuts_)
-    same, again = (taught(AODE(schema=schema, bin_after=5), weather(seed, 30)) for seed in (9, 10))
+    same, again = (
+        taught(AODE(schema=schema, binning=Binning(after=5)), weather(seed, 30)) for seed in (9, 10)
+    )
     assert tables(same.merge(again) or same) == tables(
         taught(AODE(schema=schema), weather(9, 30) + weather(10, 30))
     )
@@ -231,7 +233,10 @@ def test_learners_with_other_cuts_are_not_merged_and_say_which_and_what_to_do():
 
 def test_learners_whose_numbers_all_wait_are_merged_and_cut_once_there_are_enough():
     rows = weather(11, 24)
-    one, other = taught(AODE(bin_after=20), rows[:12]), taught(AODE(bin_after=20), rows[12:])
+    one, other = (
+        taught(AODE(binning=Binning(after=20)), rows[:12]),
+        taught(AODE(binning=Binning(after=20)), rows[12:]),
+    )
     one.merge(other)
     assert set(one.cuts_) == {"size", "heat"}
     assert tables(one) == tables(taught(AODE(schema=declared(one.cuts_)), rows))
@@ -241,8 +246,8 @@ def test_a_learner_without_numbers_takes_over_the_cuts_of_the_other_and_its_sche
     rows = weather(12, 60)
     bare = [({"sky": x["sky"]}, y) for x, y in rows[:20]]
     for length in (12, 30):  # within its window, and past it
-        one = taught(AODE(bin_after=5, bin_window=20), bare)
-        other = taught(AODE(bin_after=5, bin_window=20), rows[:length])
+        one = taught(AODE(binning=Binning(after=5, window=20)), bare)
+        other = taught(AODE(binning=Binning(after=5, window=20)), rows[:length])
         one.merge(other)
         assert one.cuts_ == other.cuts_
         one, other = taught(one, rows[length:]), taught(other, rows[length:])
@@ -287,7 +292,7 @@ class Between:
 
 def test_a_number_is_read_between_the_bins_around_it():
     rows = [({"size": x["size"]}, y) for x, y in weather(13, 40)]
-    model: Any = taught(KDB(k=0, bins=4, bin_after=40, bin_window=40), rows)
+    model: Any = taught(KDB(k=0, binning=Binning(bins=4, after=40, window=40)), rows)
     cuts, numbers = model.cuts_["size"], sorted(x["size"] for x, _ in rows)
     below, above = [n for n in numbers if n < cuts[0]], [n for n in numbers if n >= cuts[-1]]
 
@@ -303,7 +308,7 @@ def test_a_number_is_read_between_the_bins_around_it():
 
 
 def test_answers_do_not_leap_at_a_cut():
-    model: Any = taught(AODE(bins=6, bin_after=60, bin_window=60, min_count=1), weather(14, 60))
+    model: Any = taught(AODE(binning=Binning(bins=6, after=60, window=60), min_count=1), weather(14, 60))
     for cut in model.cuts_["size"]:
         below, above = ({"size": at, "heat": 1.0} for at in (math.nextafter(cut, -math.inf), cut))
         assert model.predict_proba_one(below) == pytest.approx(model.predict_proba_one(above), abs=1e-9)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import KDB, TAN
+from stream_bayes import KDB, TAN, Binning
 from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotLearned, NotSupported
 from stream_bayes.testing.comparing import changes_nothing, same_bytes
 from tests.learners.leaning import leaning_events
@@ -164,7 +164,7 @@ def test_faded_events_are_counted_again_with_what_they_weigh_by_now():
 @pytest.mark.parametrize("window", [10_000, 60])
 def test_new_cuts_have_families_counted_anew_from_the_window(window):
     source = random.Random(6)
-    model: Any = KDB(k=2, bin_after=20, bin_window=90, window=window)
+    model: Any = KDB(k=2, binning=Binning(after=20, window=90), window=window)
     stream = []
     for _ in range(130):
         y = source.choice("uv")

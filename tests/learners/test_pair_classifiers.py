@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from stream_bayes import AODE, KDB, ODE, SPODE, TAN, LiveChoice, Nominal, Schema
+from stream_bayes import AODE, KDB, ODE, SPODE, TAN, Binning, LiveChoice, Nominal, Schema
 from stream_bayes.errors import (
     BadLabel,
     BadState,
@@ -238,8 +238,8 @@ def test_values_past_max_values_share_a_code_and_its_pairs(kind):
 @pytest.mark.parametrize("bins", [1001, 2**31, 2**63, 10**30])
 def test_more_bins_than_any_memory_holds_are_refused_and_so_is_a_state_that_asks_for_them(bins):
     with pytest.raises(BadValue, match="at most 1000"):
-        AODE(bins=bins)
-    state = AODE(bins=1000).state()
-    state["parameters"]["bins"] = bins
+        AODE(binning=Binning(bins=bins))
+    state = AODE(binning=Binning(bins=1000)).state()
+    state["parameters"]["binning"]["binning"]["bins"] = bins
     with pytest.raises(BadState, match="at most 1000"):
         AODE.from_state(resealed(state))

@@ -10,6 +10,7 @@ import pytest
 from stream_bayes import (
     BayesNet,
     BayesNetClassifier,
+    Binning,
     Nominal,
     Schema,
     Structure,
@@ -103,7 +104,7 @@ def test_numbers_met_before_or_after_a_structure_was_set_are_counted_once_they_h
         "few": ["class", "a"],
         "late": ["class", "a"],
     }
-    model = BayesNetClassifier(bin_after=8, bin_window=64)
+    model = BayesNetClassifier(binning=Binning(after=8, window=64))
     events = []
 
     def learn(times: int, *numbers: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes import BayesNetClassifier, Numeric, Schema
+from stream_bayes import BayesNetClassifier, Binning, Numeric, Schema
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, BudgetExceeded
 
 STRUCTURE = {"class": [], "a": ["class"], "b": ["class", "a"], "c": ["class"], "size": ["class", "a"]}
@@ -51,7 +51,7 @@ def test_it_is_one_event():
 
 def test_numbers_count_once_their_cuts_are_set_or_others():
     """The shares of an event add up to it, whatever cuts come later."""
-    model = begun(bin_after=3, bin_window=200)
+    model = begun(binning=Binning(after=3, window=200))
     for x, _ in drawn(300, seed=2):
         model.learn_one(x, None)
     again = BayesNetClassifier.from_state(model.state())

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from stream_bayes.core.counts.cut_points import METHODS
 from stream_bayes.core.counts.discretizer import MOST_BINS
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._bins import Bins
@@ -15,15 +14,14 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import canonical
 from stream_bayes.data.schema import Numeric
-from stream_bayes.errors import BadLabel, BadValue, NotSupported
-from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
+from stream_bayes.errors import BadLabel, NotSupported
+from stream_bayes.learners.classifier.arguments import check_choice, check_number
 from stream_bayes.learners.classifier.base import X
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_mean, log_share, log_weight
 from stream_bayes.learners.classifier.named_features import NamedFeatures, row_encoder
 
 __all__ = ["PairClassifier", "SuperParentClassifier"]
-
-LARGEST_BINS = 1000  # so that neither a slip nor a forged state asks for tables beyond any memory
 
 
 class PairClassifier(NamedFeatures):
@@ -36,42 +34,25 @@ class PairClassifier(NamedFeatures):
 
     prior: str
     strength: float
-    binning: str | None
-    bins: int | None
-    bin_after: int
-    bin_window: int
+    binning: str | Binning | None
 
     def _begin(self) -> None:
         check_choice("prior", self.prior, ("laplace", "m-estimate"))
         check_number("strength", self.strength)
-        check_choice("binning", self.binning, (None, *METHODS))
-        if self.bins is not None:
-            check_count("bins", self.bins)
-            if self.bins > LARGEST_BINS:
-                raise BadValue(
-                    f"bins must be at most {LARGEST_BINS}, as every feature has room for all of them, not {self.bins}"
-                )
-        for name in ("bin_after", "bin_window"):
-            check_count(name, getattr(self, name))
         super()._begin()
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
         specs = {} if self.schema is None else self.schema.features
         cuts = {name: spec.cuts for name, spec in specs.items() if isinstance(spec, Numeric) and spec.cuts}
-        bins, binning = None, None
-        if self.binning is not None:
-            most = MOST_BINS if self.bins is None else self.bins
+        bins, settings = None, None
+        binning = Binning.of(self.binning)
+        if binning is not None:
+            most = MOST_BINS if binning.bins is None else binning.bins
             bins = Bins(max([most, *(len(known) + 1 for known in cuts.values())]))
-            binning = {
-                "method": self.binning,
-                "bins": self.bins,
-                "after": self.bin_after,
-                "window": self.bin_window,
-                "declared": cuts,
-            }
+            settings = {**binning.to_json(), "declared": cuts}
         encoder = row_encoder(labels, self.schema, self.max_values, None if bins else "nominal", bins)
         return self._store_of(
-            encoder, half_life=self.half_life, memory_budget=self.memory_budget, binning=binning
+            encoder, half_life=self.half_life, memory_budget=self.memory_budget, binning=settings
         )
 
     def _store_of(self, encoder: Encoder, **settings: Any) -> CountStore:

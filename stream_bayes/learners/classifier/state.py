@@ -22,6 +22,7 @@ from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import tagged, untagged
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, CannotMerge, StreamBayesError
+from stream_bayes.learners.classifier.binning import Binning
 
 __all__ = [
     "FORMAT",
@@ -127,6 +128,8 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
             raise BadState(f"a {kind.__name__} within another learner cannot be saved")
         saved = {name: saved_parameter(argument) for name, argument in value[1].items()}
         return {"learner": [kind.__name__, saved]}
+    if isinstance(value, Binning):
+        return {"binning": value.to_json()}
     if isinstance(value, Schema):
         return {"schema": value.to_json()}
     if isinstance(value, Structure):
@@ -150,6 +153,8 @@ def loaded_parameter(saved: Any) -> Any:
         if name not in _WITHIN:
             raise BadState(f"a learner {name!r} within another is not known")
         return _WITHIN[name](**{key: loaded_parameter(argument) for key, argument in arguments.items()})
+    if set(saved) == {"binning"}:
+        return Binning.from_json(saved["binning"])
     if set(saved) == {"schema"}:
         return Schema.from_json(saved["schema"])
     if set(saved) == {"structure"}:
@@ -220,6 +225,8 @@ class Keeping(base.Base):
                 f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
             )
         mine, theirs = self._get_params(), other._get_params()
+        if "binning" in mine:  # "mdl" is Binning("mdl")
+            mine, theirs = ({**each, "binning": Binning.of(each["binning"])} for each in (mine, theirs))
         for name in mine:
             if name != "memory_budget" and mine[name] != theirs[name]:
                 raise CannotMerge(

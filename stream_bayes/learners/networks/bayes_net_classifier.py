@@ -17,6 +17,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadLabel, BadStructure, BadValue, CountsForgotten, UnknownFeature
 from stream_bayes.learners.classifier.arguments import check_choice
 from stream_bayes.learners.classifier.base import X
+from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.networks.answers import as_network
@@ -53,7 +54,7 @@ class BayesNetClassifier(PairClassifier):
     memory_budget
         The most bytes that the tables may take; growth past it raises `BudgetExceeded` and learns nothing. As many may
         those of exact answers take, 2**28 if not given, which are asked for where a value is missing that counts.
-    prior, strength, half_life, binning, bins, bin_after, bin_window, schema, max_values
+    prior, strength, half_life, binning, schema, max_values
         As in `AODE`. A number is read as the bin it falls into.
 
     Notes
@@ -90,10 +91,7 @@ class BayesNetClassifier(PairClassifier):
         class_prior: Any = "counted",
         unlabelled: str = "refuse",
         half_life: float | None = None,
-        binning: str | None = "quantile",
-        bins: int | None = None,
-        bin_after: int = 5,
-        bin_window: int = 5120,
+        binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
@@ -105,9 +103,6 @@ class BayesNetClassifier(PairClassifier):
         self.unlabelled = unlabelled
         self.half_life = half_life
         self.binning = binning
-        self.bins = bins
-        self.bin_after = bin_after
-        self.bin_window = bin_window
         self.schema = schema
         self.max_values = max_values
         self.memory_budget = memory_budget
