@@ -14,8 +14,9 @@ SOURCES := $(filter %.py,$(KERNELS))
 STALE := $(strip $(if $(SHARED),,shared) $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)),,$(source))) \
 	$(foreach twin,$(filter-out $(SHARED),$(shell find stream_bayes -name '*.so')),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
 # The laws run on every build, and so do worked examples and River's checks. test_build.py shows which one that is.
-LAWS := $(wildcard tests/laws tests/core tests/golden) tests/test_river_checks.py tests/test_build.py
-PYTEST := -m pytest --quiet -n $(WORKERS) --dist=loadgroup
+LAWS := tests/laws tests/core tests/golden tests/learners/test_river_checks.py \
+	tests/streams/files/test_plain_cells.py tests/test_build.py
+PYTEST := -m pytest --quiet -n $(WORKERS)
 
 # Each step below says for itself which build it wants, and which tree it imports.
 unexport PYTHONPATH STREAM_BAYES_PURE STREAM_BAYES_BOUNDS
@@ -46,7 +47,9 @@ test: test-compiled test-pure test-checked  ## run the tests on the compiled bui
 .PHONY: test-compiled
 test-compiled: $(READY)
 	$(call say,test 1 of 3: everything$(comma) on the compiled build)
-	@$(BIN)/python $(PYTEST) --build=compiled
+	@$(BIN)/python $(PYTEST) --build=compiled --ignore=tests/kafka
+	$(call say,test 1 of 3: Kafka$(comma) in one process$(comma) with one broker)
+	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka
 
 .PHONY: test-pure
 test-pure: $(READY)
@@ -57,7 +60,7 @@ test-pure: $(READY)
 .PHONY: test-checked
 test-checked: $(CHECKED)/.ready
 	@find $(CHECKED) -type f ! -name '*.so' ! -name .ready -delete
-	@tar -cf - --exclude='*.so' --exclude=__pycache__ stream_bayes tests pyproject.toml | tar -xf - -C $(CHECKED)
+	@tar -cf - --exclude='*.so' --exclude=__pycache__ stream_bayes tests conftest.py pyproject.toml | tar -xf - -C $(CHECKED)
 	$(call say,test 3 of 3: the same$(comma) with bounds checks compiled in)
 	@cd $(CHECKED) && $(CURDIR)/$(BIN)/python $(PYTEST) --build=checked $(LAWS)
 
@@ -69,7 +72,7 @@ bench: $(READY)  ## measure speed and accuracy, on the compiled build
 .PHONY: soak
 soak: $(READY)  ## run the tests that take long
 	$(call say,soak tests)
-	@$(BIN)/python $(PYTEST) --build=compiled --hypothesis-profile=soak -m soak tests
+	@$(BIN)/python $(PYTEST) --build=compiled --hypothesis-profile=soak -m soak
 
 .PHONY: lint
 lint: $(READY)  ## check style, format and types

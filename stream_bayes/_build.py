@@ -72,8 +72,9 @@ def install_finder() -> None:
 
 def is_kernel(fullname: str) -> bool:
     """Return True for `stream_bayes.folder._name`, however deep: a name with one underscore, in a folder."""
-    package, *folders, name = fullname.split(".")
-    return package == PACKAGE and bool(folders) and name.startswith("_") and not name.startswith("__")
+    parts = fullname.split(".")
+    name = parts[-1]
+    return len(parts) > 2 and parts[0] == PACKAGE and name.startswith("_") and not name.startswith("__")
 
 
 def is_compiled() -> bool:

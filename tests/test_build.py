@@ -82,6 +82,7 @@ def test_the_finder_answers_for_kernels_only() -> None:
     assert finder.find_spec("stream_bayes.core.counts.store", path) is None
     assert finder.find_spec("stream_bayes._build", [str(PACKAGE)]) is None
     assert finder.find_spec("stream_bayes.core._no_such_kernel", path) is None
+    assert finder.find_spec("benchmarks", path) is None
 
 
 def test_the_finder_is_installed_once() -> None:

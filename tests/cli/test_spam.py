@@ -14,7 +14,7 @@ from stream_bayes.learners.costs import Costs
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from tests.cli.test_snapshots import run
-from tests.mail.making import stream
+from tests.mail.messages import stream
 
 MESSAGES = list(stream(120))
 

@@ -25,7 +25,7 @@ from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from stream_bayes.streams.mail.server import SpamServer
 from tests.cli.test_snapshots import run
 from tests.cli.test_spam import MESSAGES, write_boxes
-from tests.mail.making import HAM, SPAM, plain, stream
+from tests.mail.messages import HAM, SPAM, plain, stream
 
 ROOT = Path(__file__).parents[2]
 CERTAIN = {

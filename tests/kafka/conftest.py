@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.kafka.broker import Broker, NoBroker, jars
-from tests.kafka.lab import Lab, Pipeline
 from tests.kafka.security import Security
+from tests.kafka.topics import Lab, Pipeline
 from tests.ports import free_ports
 
 HERE = Path(__file__).parent

@@ -18,7 +18,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from stream_bayes.cli.app import app
-from tests.kafka.lab import Lab, days
+from tests.kafka.topics import Lab, days
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until, within
 from tests.ports import unanswered
 

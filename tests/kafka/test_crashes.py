@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.topics import Lab, Pipeline, days
 from tests.kafka.worker import POINTS
 
 EVENTS = 3000

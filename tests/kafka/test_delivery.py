@@ -21,7 +21,7 @@ from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
+from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 
 QUESTIONS = [{"sky": sky, "wind": wind} for sky in ("grey", "blue", "blué") for wind in (1.0, 3.0, 5.5)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import NaiveBayes
-from tests.kafka.lab import Lab, Pipeline
+from tests.kafka.topics import Lab, Pipeline
 
 LATER = 100.0  # seconds after which a label is too late; the records say themselves when they were made
 SKIES = ("grey", "blue", "blué")

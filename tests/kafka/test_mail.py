@@ -12,8 +12,8 @@ from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.spam import ServedFilter
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
-from tests.kafka.lab import Lab
-from tests.mail.making import stream
+from tests.kafka.topics import Lab
+from tests.mail.messages import stream
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "spam_kafka.toml"
 MAILS = list(stream(60))

@@ -23,7 +23,7 @@ from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transactions import end_in_doubt, hangs
 from tests.kafka.broker import Broker
-from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
+from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
 
 AWAY = 10.0  # seconds

@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes.errors import Fenced
 from stream_bayes.streams.engine.progress import Progress
-from tests.kafka.lab import Pipeline, days
+from tests.kafka.topics import Pipeline, days
 from tests.kafka.waiting import until
 
 

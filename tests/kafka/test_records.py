@@ -12,7 +12,7 @@ import pytest
 from stream_bayes.core.events.event import Partition
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from tests.kafka.lab import Lab, Pipeline, counted, days
+from tests.kafka.topics import Lab, Pipeline, counted, days
 from tests.kafka.waiting import until
 
 POISON = (0, b"bad", b"{not json")

@@ -14,8 +14,8 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from tests.kafka.lab import Lab, days, fenced
 from tests.kafka.security import MECHANISMS, PASSWORD, USER, Security, token
+from tests.kafka.topics import Lab, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
 
 WAYS = ("TLS", *MECHANISMS)

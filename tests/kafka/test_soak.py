@@ -18,7 +18,7 @@ import pytest
 from stream_bayes.streams.kafka.connection import CLIENTS
 from tests.kafka.broker import Broker, cluster_id
 from tests.kafka.conftest import have_jars
-from tests.kafka.lab import Lab, Pipeline, days
+from tests.kafka.topics import Lab, Pipeline, days
 from tests.kafka.waiting import until
 from tests.kafka.worker import POINTS
 from tests.ports import free_ports

@@ -17,7 +17,7 @@ from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.transactions import SOON
-from tests.kafka.lab import Lab, Pipeline, counted, days, fenced
+from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
 from tests.ports import unanswered
 

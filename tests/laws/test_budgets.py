@@ -28,8 +28,8 @@ from stream_bayes import (
 )
 from stream_bayes.errors import BudgetExceeded
 from tests.builds import EVERYTHING
-from tests.core.family_events import cells
-from tests.learners.drifting_streams import again, bytes_of
+from tests.core.live_networks.family_events import cells
+from tests.drift.drifting_streams import again, bytes_of
 
 EXAMPLES = 4 if EVERYTHING else 2
 EVENTS = 48

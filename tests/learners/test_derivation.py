@@ -14,8 +14,8 @@ from stream_bayes import KDB, TAN, NaiveBayes
 from stream_bayes.core.readings.parents import Dependences, SpanningTree
 from stream_bayes.errors import BadState
 from stream_bayes.testing.comparing import same_bytes
-from tests.learners.leaning import Event, leaning_events
-from tests.learners.teaching import taught
+from tests.learners.biased_events import Event, biased_events
+from tests.learners.training import taught
 from tests.oracles.aode import OneDependenceOracle
 from tests.resealing import resealed
 
@@ -61,14 +61,14 @@ def checks(last: int, half_life: float | None = None) -> Times:
 @DERIVED
 @pytest.mark.parametrize("every", [1, 7, 64])
 def test_every_so_many_events_means_at_exactly_those(kind, every, times):
-    taught(kind(every=every), leaning_events(12, 70))
+    taught(kind(every=every), biased_events(12, 70))
     assert times == list(range(every, 71, every))
 
 
 @DERIVED
 def test_deriving_on_call_leaves_the_schedule_alone(kind, times):
     model = kind(every=10)
-    for number, (x, y) in enumerate(leaning_events(13, 45), 1):
+    for number, (x, y) in enumerate(biased_events(13, 45), 1):
         model.learn_one(x, y)
         if number in (3, 25):
             model.rederive()
@@ -78,7 +78,7 @@ def test_deriving_on_call_leaves_the_schedule_alone(kind, times):
 @DERIVED
 def test_before_the_first_ten_events_nothing_is_derived_and_naive_bayes_answers_to_the_bit(kind, times):
     model, plain = kind(), NaiveBayes(prior="m-estimate")
-    for number, (x, y) in enumerate(leaning_events(14, 10), 1):
+    for number, (x, y) in enumerate(biased_events(14, 10), 1):
         assert times == []
         assert model.predict_learn_one(x, y) == plain.predict_learn_one(x, y), number
     assert times == [10]
@@ -86,7 +86,7 @@ def test_before_the_first_ten_events_nothing_is_derived_and_naive_bayes_answers_
 
 @pytest.mark.parametrize("half_life", [None, 5.0, 15.5, 100.0])
 def test_a_k_dependence_is_derived_whenever_there_are_a_tenth_more_events(half_life, times):
-    taught(KDB(half_life=half_life), leaning_events(15, 400))
+    taught(KDB(half_life=half_life), biased_events(15, 400))
     assert times == checks(400, half_life)
 
 
@@ -133,12 +133,12 @@ def test_the_tree_is_looked_at_when_there_are_a_tenth_more_and_derived_when_its_
 
 def test_the_trees_edges_are_looked_at_once_a_half_life_when_counts_fade(times):
     # Every look derives, as no tree has an edge.
-    taught(TAN(half_life=20.0), [({"a": "x"}, y) for _, y in leaning_events(16, 400)])
+    taught(TAN(half_life=20.0), [({"a": "x"}, y) for _, y in biased_events(16, 400)])
     assert times == checks(400, 20.0)
 
 
 def test_predicting_unlearning_time_and_merging_derive_nothing(times):
-    stream = leaning_events(17, 55)
+    stream = biased_events(17, 55)
     model, other = taught(TAN(every=50), stream), taught(TAN(every=50), stream)
     times.clear()
     parents = model.parents_
@@ -155,7 +155,7 @@ def test_predicting_unlearning_time_and_merging_derive_nothing(times):
 
 @DERIVED
 def test_a_batch_derives_at_the_same_events(kind, times):
-    stream = leaning_events(18, 130, names="abcd")
+    stream = biased_events(18, 130, names="abcd")
     one = taught(kind(), stream)
     expected = times.copy()
     xs, ys = [x for x, _ in stream], [y for _, y in stream]
@@ -173,7 +173,7 @@ def test_a_batch_derives_at_the_same_events(kind, times):
 @pytest.mark.parametrize("every", [None, 7])
 @pytest.mark.parametrize("copy", ["state", "pickle"])
 def test_structure_and_schedule_come_back(kind, every, copy, times):
-    stream, more = leaning_events(19, 57, names="abcd"), leaning_events(20, 150, names="abcde")
+    stream, more = biased_events(19, 57, names="abcd"), biased_events(20, 150, names="abcde")
     model = taught(kind(every=every), stream)
     twin = kind.from_state(model.state()) if copy == "state" else pickle.loads(pickle.dumps(model))
     assert twin.parents_ == model.parents_
@@ -189,13 +189,13 @@ def test_structure_and_schedule_come_back(kind, every, copy, times):
 
 @DERIVED
 def test_a_feature_wholly_unlearned_leaves_the_structure_at_the_next_look(kind):
-    stream = leaning_events(21, 100, names="ab")
+    stream = biased_events(21, 100, names="ab")
     model = taught(kind(), stream)
     model.learn_one({"a": "x", "b": "y", "gone": "z"}, "u")
     model.rederive()
     assert "gone" in model.parents_
     model.unlearn_one({"a": "x", "b": "y", "gone": "z"}, "u")
-    for x, y in leaning_events(22, 40, names="ab"):
+    for x, y in biased_events(22, 40, names="ab"):
         model.learn_one({**x, "new": x["a"]}, y)
     assert model.parents_["gone"] is None
     assert "gone" not in model.parents_.values()
@@ -234,7 +234,7 @@ def test_without_features_or_with_one_there_is_nothing_to_derive():
     ids=repr,
 )
 def test_a_structure_that_fits_no_counts_is_bad_state(kind, change):
-    refuse(taught(kind(), leaning_events(23, 30)), change)
+    refuse(taught(kind(), biased_events(23, 30)), change)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_structure_that_fits_no_counts_is_bad_state(kind, change):
     ids=repr,
 )
 def test_a_tree_that_fits_no_counts_is_bad_state(change):
-    refuse(taught(TAN(), leaning_events(24, 30)), change)
+    refuse(taught(TAN(), biased_events(24, 30)), change)
 
 
 def refuse(model: Any, change: dict[str, Any]) -> None:

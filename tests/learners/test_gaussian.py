@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import GaussianNB, NaiveBayes
 from stream_bayes.errors import BadValue
-from tests.learners.teaching import Row, taught
+from tests.learners.training import Row, taught
 
 LEARNERS = pytest.mark.parametrize("kind", [NaiveBayes, GaussianNB])
 MODES = pytest.mark.parametrize("variance", [None, "classes", "features", "both"])

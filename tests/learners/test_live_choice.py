@@ -15,8 +15,8 @@ import stream_bayes
 from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
 from stream_bayes.testing.comparing import changes_nothing, same_bytes
-from tests.learners.leaning import leaning_events
-from tests.learners.teaching import taught
+from tests.learners.biased_events import biased_events
+from tests.learners.training import taught
 from tests.resealing import resealed
 
 ALL = ("nb", "spode", "tan", "kdb", "aode")
@@ -141,7 +141,7 @@ def test_it_answers_as_its_readings_apart_over_many_events(seed):
     apart = Apart(ALL, 40.0, 1.0)
     best, mixture = (LiveChoice(combine=combine, loss_half_life=40.0) for combine in ("best", "mixture"))
     leaders = set()
-    for number, (x, y) in enumerate(leaning_events(seed, 240, names="abcde")):
+    for number, (x, y) in enumerate(biased_events(seed, 240, names="abcde")):
         if number > 120:
             x["b"] = x["a"]
             y = "uv"[(x["a"] == "x") != (x["c"] == "x")] if source.random() < 0.9 else y
@@ -163,7 +163,7 @@ def best_before(model: LiveChoice, apart: Apart) -> str:
 def test_a_mixture_loses_at_most_the_logarithm_of_their_number_by_its_rate_more_than_the_best(rate, seed):
     model = LiveChoice(loss_half_life=None, rate=rate)
     lost = 0.0
-    for number, (x, y) in enumerate(leaning_events(seed, 300, names="abcd")):
+    for number, (x, y) in enumerate(biased_events(seed, 300, names="abcd")):
         if number % 2:
             x["d"] = x["a"]
         answer = model.predict_learn_one(x, y)
@@ -182,7 +182,7 @@ def test_the_loss_of_a_class_never_met_is_that_of_a_probability_of_1e_12():
 
 
 def test_without_a_half_life_losses_are_sums_and_with_one_they_fade():
-    stream = leaning_events(1, 80)
+    stream = biased_events(1, 80)
     summed, faded = LiveChoice(("nb",), loss_half_life=None), LiveChoice(("nb",), loss_half_life=10.0)
     plain, each = NaiveBayes(prior="m-estimate"), []
     for x, y in stream:
@@ -203,7 +203,7 @@ def test_without_a_half_life_losses_are_sums_and_with_one_they_fade():
 def test_of_equal_readings_the_first_leads():
     for readings in (("tan", "nb", "kdb"), ("kdb", "tan", "nb"), ("nb", "tan")):
         model = LiveChoice(readings)
-        for x, y in leaning_events(2, 9):  # before the first structure all three are naive Bayes
+        for x, y in biased_events(2, 9):  # before the first structure all three are naive Bayes
             model.learn_one(x, y)
         assert len(set(model.losses_.values())) == 1
         assert model.leader_ == (readings[0], 0)
@@ -230,13 +230,13 @@ def test_the_leader_follows_a_stream_that_changes_and_says_since_when():
 
 
 def test_a_sample_without_weight_a_prediction_and_time_leave_losses_alone():
-    model = taught(LiveChoice(loss_half_life=5.0), leaning_events(4, 30))
+    model = taught(LiveChoice(loss_half_life=5.0), biased_events(4, 30))
     losses, leader = model.losses_, model.leader_
     model.learn_one({"a": "x", "new": "y"}, "new class", 0.0)
     model.predict_learn_one({"a": "x"}, "u", 0.0)
     model.predict_proba_one({"a": "x", "b": "z"})
     model.advance(50)
-    model.unlearn_one(*leaning_events(4, 30)[0])
+    model.unlearn_one(*biased_events(4, 30)[0])
     assert model.losses_ == losses
     assert model.leader_ == leader
 
@@ -245,7 +245,7 @@ def test_a_sample_without_weight_a_prediction_and_time_leave_losses_alone():
 @pytest.mark.parametrize("combine", ["best", "mixture"])
 def test_a_choice_of_one_is_that_reading(name, combine):
     model, apart = LiveChoice((name,), combine), Apart((name,), 500.0, 1.0)
-    for x, y in leaning_events(5, 60, names="abcd"):
+    for x, y in biased_events(5, 60, names="abcd"):
         assert model.predict_learn_one(x, y) == pytest.approx(apart.answers(x)[name], abs=1e-15)
         apart.learn(x, y, 1.0)
     assert model.leader_ == (name, 0)
@@ -256,7 +256,7 @@ def test_a_choice_of_one_is_that_reading(name, combine):
 
 @pytest.mark.parametrize("readings", [ALL, ("aode", "spode"), ("spode", "nb"), ("tan",)])
 def test_each_event_is_counted_once(readings):
-    stream = leaning_events(6, 40)
+    stream = biased_events(6, 40)
     model, counts = LiveChoice(readings), AODE()
     for number, (x, y) in enumerate(stream):
         if number % 2:
@@ -272,7 +272,7 @@ def test_each_event_is_counted_once(readings):
 @pytest.mark.parametrize("combine", ["best", "mixture"])
 @pytest.mark.parametrize("names", ["abc", "abcd"])
 def test_learning_and_predicting_many_is_as_one_by_one_to_the_bit(combine, names):
-    stream = leaning_events(7, 120, classes="uvw")
+    stream = biased_events(7, 120, classes="uvw")
     for number, (x, _) in enumerate(stream):
         if names == "abcd" and number % 4:
             x["d"] = x["a"]
@@ -289,8 +289,8 @@ def test_learning_and_predicting_many_is_as_one_by_one_to_the_bit(combine, names
 
 
 def test_merging_keeps_the_counts_and_starts_the_losses_anew():
-    one, other = taught(LiveChoice(), leaning_events(8, 60)), taught(LiveChoice(), leaning_events(9, 70))
-    counts = AODE() + taught(taught(AODE(), leaning_events(8, 60)), leaning_events(9, 70))
+    one, other = taught(LiveChoice(), biased_events(8, 60)), taught(LiveChoice(), biased_events(9, 70))
+    counts = AODE() + taught(taught(AODE(), biased_events(8, 60)), biased_events(9, 70))
     assert any(one.losses_.values())
     losses = other.losses_
     merged = one + other
@@ -298,7 +298,7 @@ def test_merging_keeps_the_counts_and_starts_the_losses_anew():
     assert set(merged.losses_.values()) == {0.0}
     assert merged.leader_ == ("nb", merged.clock)
     assert other.losses_ == losses
-    merged.learn_one(*leaning_events(10, 1)[0])
+    merged.learn_one(*biased_events(10, 1)[0])
     assert all(merged.losses_.values())
 
 
@@ -312,7 +312,7 @@ def test_choices_among_other_readings_do_not_merge():
 @pytest.mark.parametrize("combine", ["best", "mixture"])
 @pytest.mark.parametrize("copy", ["state", "pickle"])
 def test_losses_leader_and_structures_come_back(combine, copy):
-    stream, more = leaning_events(11, 77, names="abcd"), leaning_events(12, 90, names="abcde")
+    stream, more = biased_events(11, 77, names="abcd"), biased_events(12, 90, names="abcde")
     model = taught(LiveChoice(combine=combine, loss_half_life=20.0), stream)
     twin = LiveChoice.from_state(model.state()) if copy == "state" else pickle.loads(pickle.dumps(model))
     assert twin.losses_ == model.losses_
@@ -325,7 +325,7 @@ def test_losses_leader_and_structures_come_back(combine, copy):
 
 def test_rederive_lets_every_reading_derive_what_it_derives():
     model = LiveChoice(("tan", "kdb"))
-    stream = leaning_events(13, 9)
+    stream = biased_events(13, 9)
     taught(model, stream)
     x = {"a": "x", "b": "z", "c": "y"}
     plain = taught(NaiveBayes(prior="m-estimate"), stream)
@@ -370,7 +370,7 @@ def test_a_choice_that_is_none_is_refused(arguments, words):
 
 
 def test_readings_can_be_given_as_a_list_and_come_back():
-    model = taught(LiveChoice(["nb", "tan"]), leaning_events(14, 20))  # type: ignore[arg-type]  # what a user may write
+    model = taught(LiveChoice(["nb", "tan"]), biased_events(14, 20))  # type: ignore[arg-type]  # what a user may write
     twin = LiveChoice.from_state(model.state())
     assert twin.losses_ == model.losses_
     assert pickle.loads(pickle.dumps(model)).leader_ == model.leader_
@@ -395,7 +395,7 @@ def test_readings_can_be_given_as_a_list_and_come_back():
     ids=repr,
 )
 def test_a_choice_that_fits_no_readings_is_bad_state(change):
-    state = taught(LiveChoice(("nb", "tan", "spode")), leaning_events(15, 20)).state()
+    state = taught(LiveChoice(("nb", "tan", "spode")), biased_events(15, 20)).state()
     state["reading"] = state["reading"] | change
     with pytest.raises(BadState):
         LiveChoice.from_state(resealed(state))

@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes import GaussianNB, NaiveBayes, Schema
 from stream_bayes.errors import BadLabel, NotSupported, UnknownFeature
-from tests.learners.teaching import Row, taught
+from tests.learners.training import Row, taught
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0, 3.0])

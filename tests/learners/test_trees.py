@@ -13,8 +13,8 @@ import pytest
 from stream_bayes import KDB, ODE, TAN, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.testing.comparing import same_bytes
-from tests.learners.leaning import Event, leaning_events
-from tests.learners.teaching import taught
+from tests.learners.biased_events import Event, biased_events
+from tests.learners.training import taught
 from tests.oracles.aode import OneDependenceOracle
 from tests.oracles.random_trees import random_tree, tree_events, undirected
 
@@ -52,7 +52,7 @@ def test_given_parents_are_taken_as_soon_as_their_features_are_met():
 
 
 def test_given_parents_are_found_again_after_merging():
-    empty, full = ODE(parents={"b": "a"}), taught(ODE(parents={"b": "a"}), leaning_events(1, 30))
+    empty, full = ODE(parents={"b": "a"}), taught(ODE(parents={"b": "a"}), biased_events(1, 30))
     assert empty.parents_ == {}
     merged = empty + full
     assert merged.parents_ == {"a": None, "b": "a", "c": None}
@@ -63,12 +63,12 @@ def test_given_parents_are_found_again_after_merging():
 @pytest.mark.parametrize("parents", [None, {}, {"a": None, "b": None}])
 def test_without_parents_it_is_naive_bayes_to_the_bit(parents):
     model, plain = ODE(parents=parents), NaiveBayes(prior="m-estimate")
-    for x, y in leaning_events(2, 40):
+    for x, y in biased_events(2, 40):
         assert model.predict_learn_one(x, y) == plain.predict_learn_one(x, y)
 
 
 def test_a_derived_structure_given_as_ones_own_answers_to_the_bit():
-    stream = leaning_events(3, 60, names="abcd")
+    stream = biased_events(3, 60, names="abcd")
     tan = taught(TAN(), stream)
     tan.rederive()
     model = taught(ODE(parents=tan.parents_), stream)
@@ -133,7 +133,7 @@ def test_the_tree_behind_samples_is_got_back_and_led_away_from_its_root(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_edges_come_strongest_first_and_no_other_tree_tells_more(seed):
-    stream = leaning_events(seed, 90, names="abcde")
+    stream = biased_events(seed, 90, names="abcde")
     for number, (x, _) in enumerate(stream):
         if number % 3 == 0:
             del x["abcde"[number % 5]]
@@ -158,7 +158,7 @@ def spans(edges: tuple[frozenset[str], ...], names: str) -> bool:
 
 
 def test_a_root_that_is_not_met_yet_leaves_the_first_by_name():
-    stream = leaning_events(7, 40)
+    stream = biased_events(7, 40)
     model = taught(TAN(root="late"), stream)
     model.rederive()
     assert model.parents_["a"] is None
@@ -169,7 +169,7 @@ def test_a_root_that_is_not_met_yet_leaves_the_first_by_name():
 
 
 def test_the_root_decides_directions_and_not_edges():
-    stream = leaning_events(8, 60, names="abcde")
+    stream = biased_events(8, 60, names="abcde")
     models = [taught(TAN(root=root), stream) for root in "abcde"]
     for model in models:
         model.rederive()
@@ -188,7 +188,7 @@ def test_a_root_that_the_schema_does_not_declare_is_refused(root):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_class(seed):
-    stream = leaning_events(seed, 80, names="abcde", classes="uvw")
+    stream = biased_events(seed, 80, names="abcde", classes="uvw")
     oracle = known(stream)
     model = taught(KDB(), stream)
     model.rederive()
@@ -201,7 +201,7 @@ def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_clas
 
 def test_with_k_0_no_feature_has_a_parent_and_naive_bayes_answers_to_the_bit():
     model, plain = KDB(k=0), NaiveBayes(prior="m-estimate")
-    for x, y in leaning_events(9, 60):
+    for x, y in biased_events(9, 60):
         assert model.predict_learn_one(x, y) == plain.predict_learn_one(x, y)
     assert model.parents_ == {"a": None, "b": None, "c": None}
 
@@ -221,7 +221,7 @@ def test_any_order_and_any_shards_give_the_same_structure(kind, seed):
     source = random.Random(seed)
     names: list[Any] = ["a", "größe", True, b"a", ("a", 1)]
     stream: list[Event] = []
-    for x, y in leaning_events(seed, 60, names="vwxyz"):
+    for x, y in biased_events(seed, 60, names="vwxyz"):
         renamed = dict(zip(names, x.values(), strict=True))
         stream.append(({n: v for n, v in renamed.items() if source.random() < 0.9}, y))
     model = taught(kind(), stream)
@@ -229,8 +229,8 @@ def test_any_order_and_any_shards_give_the_same_structure(kind, seed):
     for x, y in shuffled(source, stream):
         shards[source.randrange(3)].learn_one(x, y)
     merged = shards[0] + shards[1] + shards[2]
-    detour = taught(taught(kind(), leaning_events(seed + 50, 30)), shuffled(source, stream))
-    for x, y in leaning_events(seed + 50, 30):
+    detour = taught(taught(kind(), biased_events(seed + 50, 30)), shuffled(source, stream))
+    for x, y in biased_events(seed + 50, 30):
         detour.unlearn_one(x, y)
     for one in (model, merged, detour):
         one.rederive()
@@ -264,7 +264,7 @@ def test_features_that_tell_nothing_hang_on_the_first_by_name(kind):
 @DERIVED
 def test_a_structure_is_derived_from_a_state_alone(kind):
     # No event is kept: what a loaded model derives it derives from counts.
-    stream = leaning_events(11, 300, names="abcde")
+    stream = biased_events(11, 300, names="abcde")
     model = taught(kind(every=1000), stream)
     assert set(model.parents_.values()) == {None}
     twin = kind.from_state(model.state())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.learners.leaning import Event
+from tests.learners.biased_events import Event
 
 Tree = dict[str, str | None]
 

@@ -1,0 +1,118 @@
+"""Whatever comes: bounded time and memory, never an exception."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_bayes.mail import EmailTokens, SpamFilter
+from stream_bayes.mail.text.parsing import fast_parser_is_installed
+from tests.mail.messages import headers, nested, plain
+
+PARSERS = ["standard", *(["fast"] if fast_parser_is_installed() else [])]
+MEGABYTE = 2**20
+
+
+def typed(kind: str, body: bytes) -> bytes:
+    return headers(more=f"Content-Type: {kind}\n").encode() + b"\n" + body
+
+
+CASES = {
+    "empty": b"",
+    "one byte": b"\0",
+    "50 MB of words": b"Subject: long\n\n" + b"word " * 10_000_000,
+    "50,000 nested parts": nested(50_000),
+    "a header of 1 MB": b"Subject: " + b"long " * 200_000 + b"\n\nbody",
+    "a Content-Type of 14 KB": b"Content-Type: text/plain" + b"; x=(((" * 2_000 + b"\n\nbody",
+    "a name of 1 MB": b"N" * MEGABYTE + b": value\n\nbody",
+    "100,000 headers": b"A: b\n" * 100_000 + b"\nbody",
+    "100,000 encoded words": b"Subject: " + b"=?utf-8?q?a?= " * 100_000 + b"\n\nbody",
+    "NULs": plain("nul") + b"\0" * MEGABYTE,
+    "high bytes": b"\xff" * MEGABYTE,
+    "open tags": typed("text/html", b"<" * MEGABYTE),
+    "open comments": typed("text/html", b"<!--" * 200_000),
+    "nested tags": typed("text/html", b"<div>" * 200_000),
+    "attributes": typed("text/html", b"<a" + b" b=c" * 200_000 + b">"),
+    "entities": typed("text/html", b"&#" * 400_000),
+    "addresses": plain("http://" * 100_000),
+    "dots": plain("a." * 400_000),
+    "ats": plain("a@" * 400_000),
+    "addresses in From": plain("x", sender="a@b.example, " * 50_000 + "a@b.example"),
+    "one long word": plain("x" * MEGABYTE),
+    "one long wide word": plain("中" * 300_000),
+    "soft line ends": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
+    + b"\n"
+    + b"=\n" * 400_000,
+    "equal signs": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
+    + b"\n"
+    + b"=" * MEGABYTE,
+    "blanks": headers(more="Content-Transfer-Encoding: quoted-printable\n").encode()
+    + b"\n"
+    + b" " * MEGABYTE
+    + b"x",
+    "base64 of nothing": headers(more="Content-Transfer-Encoding: base64\n").encode()
+    + b"\n"
+    + b"=" * MEGABYTE,
+}
+
+
+@cache
+def read(name: str, parser: str) -> tuple[dict[str, int], float]:
+    """The tokens of a case, and how long they took: read once for all tests."""
+    tokens = EmailTokens(parser=parser)
+    start = time.process_time()
+    bag = tokens.transform_one(CASES[name])
+    return bag, time.process_time() - start
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize("name", CASES)
+def test_time_and_memory_are_bounded(name: str, parser: str) -> None:
+    bag, seconds = read(name, parser)
+    assert seconds < 10.0  # measured at up to 0.5: what looks again and again takes minutes
+    assert len(bag) < 6_000
+    assert max(map(len, bag), default=0) < 700  # an address may be long
+
+
+@pytest.mark.parametrize("name", ["50 MB of words", "50,000 nested parts", "high bytes", "nested tags"])
+def test_no_message_takes_more_than_a_few_times_what_is_read_of_it(name: str) -> None:
+    tokens = EmailTokens(parser="standard")
+    tokens.transform_one(plain("warm"))
+    tracemalloc.start()
+    tokens.transform_one(CASES[name])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30 * MEGABYTE
+
+
+def test_the_parsers_agree_on_the_worst() -> None:
+    bags = [{name: read(name, parser)[0] for name in CASES} for parser in PARSERS]
+    assert bags[0] == bags[-1]
+
+
+@given(st.binary(max_size=500))
+def test_no_bytes_make_it_raise(raw: bytes) -> None:
+    bag = EmailTokens().transform_one(raw)
+    assert all(type(token) is str and count >= 1 for token, count in bag.items())
+
+
+@given(st.text(max_size=500))
+def test_no_text_makes_it_raise(text: str) -> None:
+    EmailTokens(pairs=True).transform_one(text)
+
+
+def test_the_filter_learns_and_judges_the_worst() -> None:
+    model = SpamFilter()
+    for number, raw in enumerate(CASES.values()):
+        model.score_one(raw)
+        model.learn_one(raw, "spam" if number % 2 else "ham")
+    restored = SpamFilter.from_state(model.state())
+    for name in CASES:
+        bag, _ = read(name, PARSERS[-1])
+        assert 0.0 < model.predict_proba_one(bag)["spam"] < 1.0
+        assert restored.score_one(bag) == model.score_one(bag)

@@ -1,0 +1,128 @@
+"""The image cannot be built here, nor the services started; what their files rely on can be looked at."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+from compose_pydantic import ComposeSpecification
+from pydantic import ValidationError
+
+from stream_bayes.cli.app import app
+from stream_bayes.streams.pipelines.config import load_config
+from stream_bayes.streams.pipelines.pipeline import build
+
+ROOT = Path(__file__).parents[2]
+DOCKER = ROOT / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+VERSIONS = dict(
+    line.split("=", 1)
+    for line in (DOCKER / ".env").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+OURS = ("worker", "producer")
+
+
+def test_the_image_has_a_python_that_the_package_runs_on() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    least = re.fullmatch(r">=\s*3\.(\d+)", project["requires-python"])
+    taken = re.search(r"^ARG PYTHON=3\.(\d+)$", DOCKERFILE, re.MULTILINE)
+    assert least is not None
+    assert taken is not None
+    assert int(taken[1]) >= int(least[1])
+
+
+def test_the_image_holds_a_wheel_and_not_the_compiler_that_made_it() -> None:
+    first, second = re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
+    assert "gcc" in first and "pip wheel" in first
+    assert "COPY --from=build /wheels" in second and "--no-index" in second
+    assert "gcc" not in second and "COPY stream_bayes" not in second
+
+
+def test_everything_that_is_copied_from_the_project_is_there() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+    assert copied
+    for name in " ".join(copied).split():
+        assert (ROOT / name).exists(), name
+
+
+def test_the_image_does_not_run_as_root() -> None:
+    assert re.search(r"^USER (?!root)\w+$", DOCKERFILE, re.MULTILINE)
+    assert DOCKERFILE.index("USER ") < DOCKERFILE.index("CMD ")
+
+
+def test_every_version_is_in_one_place_and_kafka_is_the_one_that_is_tested() -> None:
+    (tested,) = re.findall(
+        r"<kafka\.version>(.+)</kafka\.version>", (ROOT / "tests/kafka/pom.xml").read_text("utf-8")
+    )
+    assert VERSIONS["KAFKA"] == tested
+    images = {service["image"] for service in SERVICES.values() if "image" in service}
+    assert images == {"apache/kafka:${KAFKA}", "prom/prometheus:${PROMETHEUS}"}
+
+
+def test_the_compose_file_is_of_the_schema_of_such_files() -> None:
+    ComposeSpecification.model_validate(COMPOSE)
+    misspelled = COMPOSE | {"services": SERVICES | {"worker": SERVICES["worker"] | {"comand": []}}}
+    with pytest.raises(ValidationError, match="comand"):  # so it does look
+        ComposeSpecification.model_validate(misspelled)
+
+
+def test_services_depend_on_services_and_use_volumes_that_there_are() -> None:
+    for name, service in SERVICES.items():
+        assert ("image" in service) != ("build" in service), name
+        for needed, how in service.get("depends_on", {}).items():
+            condition = how["condition"]
+            assert needed in SERVICES
+            assert condition != "service_healthy" or "healthcheck" in SERVICES[needed]
+        for volume in service.get("volumes", ()):
+            held = volume.split(":")[0]
+            assert (DOCKER / held).exists() if held.startswith(".") else held in COMPOSE["volumes"], volume
+
+
+def test_the_image_is_built_from_the_file_that_is_there() -> None:
+    for name in OURS:
+        build_from = SERVICES[name]["build"]
+        assert (DOCKER / build_from["context"] / build_from["dockerfile"]).samefile(DOCKER / "Dockerfile")
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_the_commands_are_ones_that_the_program_knows(service: str) -> None:
+    program, verb, *arguments = SERVICES[service]["command"]
+    assert program == "stream-bayes"
+    group: Any = typer.main.get_command(app)
+    command = group.commands[verb]
+    command.make_context(verb, list(arguments))  # it parses them, and does nothing
+
+
+def test_the_topics_that_are_made_are_those_of_the_pipeline() -> None:
+    config = load_config(DOCKER / "weather.toml")
+    engine = build(config, DOCKER)
+    parts = (config.source, config.predictions, config.dead_letters)
+    (made,) = re.findall(r"for topic in (.+); do", SERVICES["topics"]["command"][0])
+    assert made.split() == [part.topic for part in parts if part is not None and part.kind == "kafka"]
+    assert engine.delivery == "exactly once"
+    assert config.source.kind == "kafka"
+    assert SERVICES["producer"]["command"][4] == config.source.topic
+
+
+def test_state_outlives_the_container_where_its_user_may_write() -> None:
+    snapshots = load_config(DOCKER / "weather.toml").snapshots
+    assert snapshots is not None
+    mounted = [volume.split(":")[1] for volume in SERVICES["worker"]["volumes"]]
+    assert str(snapshots.directory) in mounted
+    after = DOCKERFILE[DOCKERFILE.index("USER ") :]
+    assert f"RUN mkdir {snapshots.directory.name}" in after  # so the volume begins with this owner
+
+
+def test_prometheus_asks_where_the_worker_answers() -> None:
+    ops = load_config(DOCKER / "weather.toml").ops
+    scraped = yaml.safe_load((DOCKER / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
+    assert ops is not None and ops.host == "0.0.0.0"
+    assert scraped[0]["static_configs"][0]["targets"] == [f"worker:{ops.port}"]

@@ -1,0 +1,70 @@
+"""What the README, the docs and the examples show runs as it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    )
+]
+
+
+def run(code: list[str]) -> str:
+    done = subprocess.run(  # a process of its own, as a reader would run it
+        [sys.executable, "-W", "error", *code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_block_of_python_in_the_docs_runs(block: str) -> None:
+    assert run(["-c", block])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_an_example_runs_and_says_something(path: Path) -> None:
+    assert run([str(path)])
+
+
+def test_the_readme_has_a_block_to_run() -> None:
+    assert any(str(block.id).startswith("README") for block in BLOCKS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_the_docs_link_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_the_files_that_the_docs_name_are_there() -> None:
+    named = re.findall(
+        r"`((?:core|learners|testing|streams)/[\w/]*(?:\.py)?)`",
+        (ROOT / "docs/architecture.md").read_text("utf-8"),
+    )
+    assert named
+    assert [name for name in named if not (ROOT / "stream_bayes" / name).exists()] == []
+
+
+def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> None:
+    told = run([str(ROOT / "examples/drift.py")])
+    right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", told, re.M)}
+    assert right["adaptive"] > right["static"] + 5.0
+    assert told.count("adopted") >= 2

@@ -1,0 +1,420 @@
+"""The laws of the house: who may import whom, and what may touch the world outside.
+
+Each folder is a room. A file imports from the rooms listed above its own and from its own room, where no cycle is
+allowed. So each room can be understood, tested and replaced without the rooms built on it. The imports are read from
+the source: lazy ones, those under TYPE_CHECKING and the `cimport`s of a `.pxd` count too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "stream_bayes"
+
+# Top to bottom: each room imports from the rooms above it. A room is a folder, or a file beside the folders.
+ROOMS = """
+_build
+errors
+by_name
+core.values
+core.encoding
+core.counts
+core.readings
+core.networks
+core.inference
+core.live_networks
+core.search
+core.measures
+core.events
+data
+learners.classifier
+learners.networks
+learners
+drift
+formats
+mail.text
+mail.filter
+snapshots
+river_state
+streams.contracts
+streams.records
+streams.files
+streams.evaluation
+streams.models
+streams.engine
+streams.mail
+streams.kafka
+streams.pipelines
+streams.service
+streams
+networks
+plots
+testing
+cli
+""".split()
+
+# These gather or start what the others hold; nothing may import them.
+FRONTS = ("", "__main__", "demo", "mail", "testing.__main__")
+
+# What `core` may import: things that compute, and cannot touch a file, a socket, a clock or a thread.
+CORE_IMPORTS = {
+    *(
+        "__future__",
+        "abc",
+        "array",
+        "base64",
+        "binascii",
+        "bisect",
+        "cmath",
+        "collections",
+        "contextlib",
+        "copy",
+    ),
+    *(
+        "dataclasses",
+        "decimal",
+        "enum",
+        "fractions",
+        "functools",
+        "hashlib",
+        "heapq",
+        "itertools",
+        "json",
+        "math",
+    ),
+    *("numbers", "operator", "re", "statistics", "string", "struct", "types", "typing", "typing_extensions"),
+    *("unicodedata", "weakref", "zlib"),
+    *("cython", "msgspec", "numpy", "scipy"),
+    "networkx",  # graphs in memory, where a caller asks for one; nothing else of it is used
+}
+CORE_C_IMPORTS = {"libc.float", "libc.math", "libc.stdint", "libc.stdlib", "libc.string", "cython", "cpython"}
+CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
+
+# Only these rooms touch files, sockets, clocks and threads.
+OUTSIDE = ("streams", "formats", "plots", "cli", "testing", "_build", "demo")
+EFFECTS = {
+    *(
+        "asyncio",
+        "concurrent",
+        "fcntl",
+        "glob",
+        "http",
+        "logging",
+        "mmap",
+        "multiprocessing",
+        "os",
+        "pathlib",
+    ),
+    *(
+        "random",
+        "sched",
+        "select",
+        "selectors",
+        "shutil",
+        "signal",
+        "socket",
+        "ssl",
+        "subprocess",
+        "tempfile",
+    ),
+    *("threading", "time", "urllib"),
+}
+
+PURE = ("urllib.parse",)  # takes texts apart, and opens nothing
+
+CIMPORT = re.compile(
+    r"^\s*(?:from\s+(?P<origin>[\w.]+)\s+)?cimport\s+(?:\((?P<listed>[^)]*)\)|(?P<names>[^(\n].*))$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Import:
+    """`import origin`, or `from origin import name`."""
+
+    line: int
+    origin: str
+    name: str = ""
+
+
+def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Import]:
+    """Yield every import in a module's text, wherever it stands; relative ones made absolute."""
+    here = ["stream_bayes", *filter(None, module.split("."))]
+    package = here if is_package else here[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(node.lineno, without_cimports(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*start, *filter(None, [node.module])])
+            for alias in node.names:
+                yield Import(node.lineno, without_cimports(origin), alias.name)
+
+
+def cimports_of(source: str) -> Iterator[Import]:
+    """Yield every cimport of a `.pxd`, which is not Python and so has no syntax tree."""
+    for match in CIMPORT.finditer(source):
+        line = source.count("\n", 0, match.end()) + 1
+        names = re.sub(r"#.*", "", match["listed"] or match["names"]).split(",")
+        for name in filter(None, (name.split(" as ")[0].strip() for name in names)):
+            yield Import(line, match["origin"], name) if match["origin"] else Import(line, name)
+
+
+def without_cimports(origin: str) -> str:
+    """Name what pure Python mode imports from C as a `.pxd` would name it."""
+    return origin.removeprefix("cython.cimports.")
+
+
+def room_of(module: str) -> str | None:
+    """Return the room of a module: its folder, or the module itself where a file is a room; None for a front."""
+    if module in FRONTS:
+        return None
+    room = module if module in ROOMS else module.rpartition(".")[0]
+    return room if room in ROOMS else None
+
+
+def is_module(name: str) -> bool:
+    path = PACKAGE.joinpath(*name.split(".")) if name else PACKAGE
+    return path.is_dir() or any(path.with_suffix(suffix).exists() for suffix in (".py", ".pxd"))
+
+
+def target_of(imported: Import) -> str | None:
+    """Return the module of this package that an import means; None when it is another package's."""
+    if imported.origin.partition(".")[0] != "stream_bayes":
+        return None
+    origin = imported.origin.partition(".")[2]
+    inside = ".".join(filter(None, [origin, imported.name]))
+    return inside if is_module(inside) else origin
+
+
+def offence(module: str, imported: Import) -> str | None:
+    """Say how one import breaks the law; None when it does not."""
+    target = target_of(imported)
+    if target is None:
+        return offence_against_purity(module, imported)
+    own, other = room_of(module), room_of(target)
+    if own is None or target == module:  # a front gathers from everywhere
+        return None
+    if other is None or (PACKAGE.joinpath(*target.split(".")).is_dir() and target != module):
+        return (
+            f"imports stream_bayes{'.' * bool(target)}{target}, a front or no module; "
+            "import the module that defines the name"
+        )
+    if ROOMS.index(other) > ROOMS.index(own):
+        return f"imports stream_bayes.{target} from the room {other}, which is built on {own}"
+    return None
+
+
+def offence_against_purity(module: str, imported: Import) -> str | None:
+    origin = imported.origin
+    root = origin.partition(".")[0]
+    if module.partition(".")[0] == "core":
+        if root in CORE_IMPORTS or any(origin == c or origin.startswith(f"{c}.") for c in CORE_C_IMPORTS):
+            return None
+        if root in ("libc", "posix"):
+            return f"imports {origin} from C; core only computes"
+        return f"imports {origin}; core is pure: no files, sockets, clocks, threads, logging or randomness"
+    if root in EFFECTS and origin not in PURE and module.partition(".")[0] not in OUTSIDE:
+        return f"imports {origin}; only {', '.join(OUTSIDE)} touch files, sockets and clocks"
+    return None
+
+
+def impure_names(source: str) -> Iterator[tuple[int, str]]:
+    """Yield what needs no import to be impure: a builtin that reads or writes, numpy's global generator."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and node.id in CORE_BUILTINS:
+            yield node.lineno, f"uses {node.id}()"
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "random"
+            and isinstance(node.value.value, ast.Name)
+            and node.value.value.id in ("np", "numpy")
+            and node.attr not in ("Generator", "BitGenerator")  # as types; the caller passes `rng`
+        ):
+            yield node.lineno, f"uses numpy.random.{node.attr}; the caller passes rng"
+
+
+def imports_in(path: Path) -> list[Import]:
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".pxd":
+        return list(cimports_of(source))
+    return list(imports_of(source, name_of(path), is_package=path.stem == "__init__"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if path.stem == "__init__" else parts)
+
+
+def offences(source: str, module: str, *, is_package: bool = False, is_pxd: bool = False) -> list[str]:
+    """Check one file's text; return what is wrong with it, a line each."""
+    if not is_package and module not in FRONTS and room_of(module) is None:
+        return [f"stream_bayes.{module} is in no room: move it, or give its folder a line in ROOMS"]
+    found = list(cimports_of(source)) if is_pxd else list(imports_of(source, module, is_package=is_package))
+    # A package's front gathers from its own modules, so it is checked for purity only.
+    check = offence_against_purity if is_package else offence
+    complaints = {(i.line, complaint) for i in found if (complaint := check(module, i))}
+    if module.partition(".")[0] == "core" and not is_pxd:
+        complaints.update(impure_names(source))
+    return [f"stream_bayes.{module}, line {line}: {complaint}" for line, complaint in sorted(complaints)]
+
+
+def cycle_in(imports: Mapping[str, set[str]]) -> list[str]:
+    """Return the modules of a cycle; empty where there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def files_of_the_package() -> list[Path]:
+    return sorted(path for suffix in ("py", "pxd") for path in PACKAGE.rglob(f"*.{suffix}"))
+
+
+@pytest.mark.parametrize("path", files_of_the_package(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_from_its_own_room_and_those_above(path: Path) -> None:
+    found = offences(
+        path.read_text(encoding="utf-8"),
+        name_of(path),
+        is_package=path.stem == "__init__",
+        is_pxd=path.suffix == ".pxd",
+    )
+    assert not found, "\n".join(found)
+
+
+def test_every_room_exists() -> None:
+    assert [room for room in ROOMS if not is_module(room)] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_room_holds_a_cycle(room: str) -> None:
+    graph: dict[str, set[str]] = {}
+    for path in files_of_the_package():
+        module = name_of(path)
+        if path.stem != "__init__" and room_of(module) == room:
+            targets = {target_of(imported) for imported in imports_in(path)}
+            graph.setdefault(module, set()).update(
+                target for target in targets if target and target != module and room_of(target) == room
+            )
+    assert cycle_in(graph) == []
+
+
+def test_a_cycle_is_found() -> None:
+    assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})
+
+
+STORE = "core.counts.store from the room core.counts, which is built on core.values"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("core.values.values", "from stream_bayes.core.counts.store import CountStore", STORE),
+        ("core.values.values", "from stream_bayes.core.counts import store", STORE),
+        ("core.values.values", "import stream_bayes.core.counts.store as store", STORE),
+        ("core.values.values", "from ..counts.store import CountStore", STORE),
+        ("core.values.values", "from ..counts import store", STORE),
+        (
+            "core.values.values",
+            "from ...learners.text import MultinomialNB",
+            "imports stream_bayes.learners.text",
+        ),
+        (
+            "core.values.values",
+            "def f():\n    import stream_bayes.data.schema",
+            "line 2: imports stream_bayes.data.schema",
+        ),
+        (
+            "core.values.values",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from stream_bayes.data import schema",
+            "line 3: imports stream_bayes.data.schema",
+        ),
+        (
+            "core.encoding._features",
+            "from cython.cimports.stream_bayes.core.readings._reading import Reading",
+            "core.readings._reading from the room core.readings",
+        ),
+        ("data.schema", "import stream_bayes", "front"),
+        ("data.schema", "from stream_bayes import compiled", "front"),
+        ("data.schema", "from stream_bayes.learners import NaiveBayes", "front"),
+        ("data.schema", "from stream_bayes import demo", "front"),
+        ("learners.no_such_room.file", "x = 1", "in no room"),
+        ("helpers", "x = 1", "in no room"),
+        ("core.counts.store", "import os.path", "imports os.path; core is pure"),
+        ("core.counts.store", "def f():\n    from time import time", "imports time; core is pure"),
+        ("core.counts.store", "import logging", "imports logging; core is pure"),
+        ("core.counts.store", "import river", "imports river; core is pure"),
+        ("core.counts.store", "x = open('y')", "uses open()"),
+        ("core.counts.store", "import numpy as np\nx = np.random.rand()", "numpy.random.rand"),
+        (
+            "core.readings._reading",
+            "from cython.cimports.libc.stdio import printf",
+            "imports libc.stdio from C",
+        ),
+        ("learners.text", "import threading", "only streams"),
+        ("snapshots.snapshot", "from pathlib import Path", "only streams"),
+    ],
+)
+def test_the_law_finds_an_import_that_breaks_it(module: str, source: str, complaint: str) -> None:
+    found = offences(source, module)
+    assert len(found) == 1
+    assert complaint in found[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("from stream_bayes.core.readings._reading cimport Reading", "core.readings._reading from the room"),
+        ("from stream_bayes.core.readings cimport _reading", "core.readings._reading from the room"),
+        ("cimport stream_bayes.core.readings._reading as k  # why", "core.readings._reading from the room"),
+        (
+            "from stream_bayes.core.readings cimport (_reading,  # why\n)",
+            "core.readings._reading from the room",
+        ),
+        ("from libc.stdio cimport printf", "imports libc.stdio from C"),
+    ],
+)
+def test_the_law_finds_a_cimport_that_breaks_it(source: str, complaint: str) -> None:
+    found = offences(f"cimport cython\n{source}\n", "core.encoding._features", is_pxd=True)
+    assert len(found) == 1
+    assert complaint in found[0]
+    assert f"line {source.count(chr(10)) + 2}" in found[0]
+
+
+def test_the_front_of_core_is_pure_too() -> None:
+    assert offences("import socket", "core", is_package=True)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        (
+            "core.counts.store",
+            "from stream_bayes.core.encoding import _rows\nfrom stream_bayes.errors import BadState",
+        ),
+        ("core.readings._reading", "import cython\nfrom cython.cimports.libc.math import log"),
+        ("core.readings._aode", "from cython.cimports.stream_bayes.core.readings._reading import Reading"),
+        ("core.search.sample", "import numpy as np\ndef f(rng: np.random.Generator): ..."),
+        ("learners.text", "from stream_bayes.learners.classifier.base import BayesClassifier\nimport river"),
+        ("mail.filter.filter", "from stream_bayes.mail.text.tokens import tokens"),
+        ("streams.files.source", "import os, time\nfrom stream_bayes.streams.contracts.source import Source"),
+        ("demo", "import time\nfrom stream_bayes import NaiveBayes"),
+        ("snapshots.snapshot", "from stream_bayes._build import VERSION"),
+    ],
+)
+def test_the_law_lets_honest_imports_pass(module: str, source: str) -> None:
+    assert offences(source, module) == []
+
+
+def test_the_front_of_a_package_may_gather_from_it() -> None:
+    assert offences("from stream_bayes.learners.text import MultinomialNB", "learners", is_package=True) == []

@@ -1,0 +1,336 @@
+"""Every event counts once: whatever stops a run, the next one ends in state and results as if nothing had been."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes import TAN, NaiveBayes
+from stream_bayes.core.events.event import BadRecord, Event
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.errors import BadSnapshot, NotOwner, SourceError
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.contracts.sink import DeadLetter, Result
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.saving import Schedule
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_sink import CSVSink
+from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.served import served
+from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
+from tests.streams.engine.test_step import bytes_of, days, held, label, taken
+from tests.streams.lists import STREAM, ListSink, ListSource
+
+EVENTS = 230
+
+
+def stream() -> list[Record]:
+    """Samples with labels, and a few records that cannot be decoded."""
+    return [
+        BadRecord("not_json", "expected an object", b"[", position=event.position)
+        if event.position % 50 == 7
+        else event
+        for event in days(EVENTS)
+    ]
+
+
+class Pipeline:
+    """A pipeline whose parts are made anew at each start; what lasts is the directory and the two lists."""
+
+    def __init__(self, directory: Path, records: Sequence[Record] | None = None, **settings: Any) -> None:
+        self.directory = directory
+        self.records = stream() if records is None else records
+        self.settings: dict[str, Any] = {"schedule": Schedule(every_events=40), "batch": 16} | settings
+        self.predictions: list[Result] = []
+        self.letters: list[Result] = []
+        self.pending = False
+
+    def store(self) -> SnapshotStore:
+        """Where snapshots are kept. Nothing is really synced: no power is cut here, and it takes most of the time."""
+        return SnapshotStore(self.directory, file_system=FaultyFileSystem())
+
+    def engine(self, store: SnapshotStore | None = None, fail_at: int | None = None) -> Engine:
+        return Engine(
+            Step(served(NaiveBayes()), pending=Pending(wait_for=30) if self.pending else None),
+            ListSource(self.records),
+            predictions=ListSink("predictions", self.predictions, fail_at),
+            dead_letters=ListSink("dead_letters", self.letters),
+            store=self.store() if store is None else store,
+            **self.settings,
+        )
+
+
+@cache
+def undisturbed(events: int = EVENTS) -> tuple[bytes, list[Result], list[Result]]:
+    step = taken(stream()[:events], name="model")
+    return bytes_of(step), list(step.outputs), list(step.letters)
+
+
+def kept(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Result]]:
+    found = SnapshotStore(pipeline.directory).latest()
+    assert found is not None
+    step = Step(served(NaiveBayes()))
+    step.load({name: state for name, state in found.snapshot.sections.items() if name != "settings"})
+    assert found.snapshot.positions == {STREAM: len(pipeline.records)}
+    return bytes_of(step), pipeline.predictions, pipeline.letters
+
+
+def test_a_run_leaves_what_the_step_alone_would(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    progress = pipeline.engine().run()
+    assert (progress.taken, progress.in_this_run, progress.replayed) == (EVENTS, EVENTS, 0)
+    assert kept(pipeline) == undisturbed()
+
+
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_the_size_of_batches_leaves_no_trace(tmp_path: Path, batch: int) -> None:
+    pipeline = Pipeline(tmp_path, batch=batch)
+    pipeline.engine().run()
+    assert kept(pipeline) == undisturbed()
+
+
+@pytest.mark.parametrize("first", [0, 1, 39, 40, 41, 229, 230])
+def test_a_run_that_was_told_to_stop_is_gone_on_with(tmp_path: Path, first: int) -> None:
+    pipeline = Pipeline(tmp_path)
+    assert pipeline.engine().run(most=first).taken == first
+    progress = pipeline.engine().run()
+    assert (progress.taken, progress.in_this_run) == (EVENTS, EVENTS - first)
+    assert kept(pipeline) == undisturbed()
+
+
+def test_stop_ends_the_run_after_its_batch_with_a_snapshot(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    engine = pipeline.engine()
+    engine.watch(lambda progress: engine.stop() if progress.taken >= 100 else None)
+    assert engine.run().taken == 112
+    found = SnapshotStore(tmp_path).latest()
+    assert found is not None and found.snapshot.positions == {STREAM: 112}
+
+
+def test_the_first_snapshot_is_empty_and_comes_before_the_first_commit(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    pipeline.engine().run(most=0)
+    found = SnapshotStore(tmp_path).latest()
+    assert found is not None
+    assert (found.snapshot.clock, found.snapshot.positions) == (0, {STREAM: 0})
+    assert found.snapshot.outputs == {"predictions": 0, "dead_letters": 0}
+
+
+def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    # How many operations there are depends on how often the writer is still busy when a snapshot is due.
+    events = 60
+    for number in count(1):
+        pipeline = Pipeline(tmp_path / str(number), stream()[:events], schedule=Schedule(every_events=25))
+        files = FaultyFileSystem(crash_at=number)
+        try:
+            pipeline.engine(SnapshotStore(pipeline.directory, file_system=files)).run()
+        except Crash:
+            pipeline.engine().run()
+            assert kept(pipeline) == undisturbed(events), f"after a crash at {files.operations[-1]}"
+        else:
+            break
+    assert number > 60
+
+
+@pytest.mark.parametrize("survives", [Survives.SYNCED, Survives.NAMES])
+def test_a_power_cut_at_any_operation_on_state_and_outputs_leaves_no_trace(
+    tmp_path: Path, survives: Survives
+) -> None:
+    def left(directory: Path, files: FileSystem) -> list[bytes]:
+        store = SnapshotStore(directory / "state", file_system=files)
+        engine = Engine(
+            Step(served(NaiveBayes())),
+            ListSource(stream()[:40]),
+            predictions=JSONLinesSink(directory / "answers", file_system=files),
+            dead_letters=CSVSink(directory / "dead", DeadLetter, file_system=files),
+            store=store,
+            schedule=Schedule(every_events=10**6),  # at the end, so that nothing is written beside the stream
+            batch=16,
+        )
+        engine.run()
+        found = store.latest()
+        assert found is not None
+        outputs = [(directory / name).read_bytes() for name in ("answers", "dead")]
+        return [found.snapshot.to_bytes(), *outputs]
+
+    expected = left(tmp_path / "whole", FileSystem())
+    for number in count(1):
+        files = FaultyFileSystem(crash_at=number, survives=survives)
+        try:
+            left(tmp_path / str(number), files)
+        except Crash:
+            where = f"after a crash at {files.operations[-1]}, operation {number}"
+            assert left(tmp_path / str(number), FaultyFileSystem()) == expected, where
+        else:
+            break
+    assert number > 30
+
+
+def test_a_sink_that_raises_stops_the_run_and_the_next_one_repeats_nothing(tmp_path: Path) -> None:
+    for number in range(1, EVENTS // 16 + 2):
+        pipeline = Pipeline(tmp_path / str(number))
+        with pytest.raises(OSError, match="the disk is full"):
+            pipeline.engine(fail_at=number).run()
+        pipeline.engine().run()
+        assert kept(pipeline) == undisturbed()
+
+
+def test_held_samples_survive_a_restart(tmp_path: Path) -> None:
+    events = list(days(120))
+    records = [*map(held, events), *map(label, events)]
+    records = [
+        Event(r.x, r.y, r.key, None, n, kind=r.kind)
+        for n, r in enumerate(sorted(records, key=lambda r: r.position))
+    ]
+    pipeline = Pipeline(tmp_path, records)
+    pipeline.pending = True
+    for _ in range(9):
+        pipeline.engine().run(most=31)
+    found = SnapshotStore(tmp_path).latest()
+    whole = taken(records, name="model", pending=Pending(wait_for=30))
+    assert found is not None
+    sections = {name: state for name, state in found.snapshot.sections.items() if name != "settings"}
+    assert Snapshot(learner="NaiveBayes", sections=sections).to_bytes() == bytes_of(whole)
+    assert pipeline.predictions == whole.outputs
+
+
+@pytest.mark.parametrize(
+    ("position", "said"),
+    [(19, "repeats positions: 20 was to come next, and 19"), (21, "skips positions: 20 was .* 21")],
+)
+def test_a_source_that_repeats_or_skips_a_position_stops_the_run(
+    tmp_path: Path, position: int, said: str
+) -> None:
+    records = [*days(20), Event({"sky": "grey"}, "rain", position=position)]
+    pipeline = Pipeline(tmp_path, records)
+    with pytest.raises(SourceError, match=said):
+        pipeline.engine().run()
+    found = SnapshotStore(tmp_path).latest()
+    assert found is not None and found.snapshot.clock <= 20
+
+
+def test_a_source_may_say_that_it_leaves_positions_out(tmp_path: Path) -> None:
+    records = [Event({"sky": "grey"}, "rain", position=n) for n in (0, 1, 5, 6, 9)]
+    engine = Engine(
+        Step(served(NaiveBayes())), ListSource(records, may_skip=True), store=SnapshotStore(tmp_path)
+    )
+    assert engine.run().taken == 5
+    assert engine.positions == {STREAM: 10}
+
+
+def test_other_settings_do_not_go_on_from_a_snapshot(tmp_path: Path) -> None:
+    Pipeline(tmp_path).engine().run(most=50)
+    other = Engine(Step(served(TAN())), ListSource(stream()), store=SnapshotStore(tmp_path))
+    with pytest.raises(BadSnapshot, match=r"model\.learner was 'NaiveBayes', is 'TAN'"):
+        other.run()
+
+
+def test_a_run_whose_directory_was_taken_over_ends_without_touching_it(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    engine = pipeline.engine()
+
+    def take_over(progress: Any) -> None:
+        if progress.taken >= 100 and not successor._epoch:
+            successor.take_over()
+
+    successor = SnapshotStore(tmp_path)
+    engine.watch(take_over)
+    with pytest.raises(NotOwner):
+        engine.run()
+    newest = SnapshotStore(tmp_path).latest()
+    assert newest is not None and newest.snapshot.clock <= 112
+
+
+def test_results_are_promised_once_where_source_and_sinks_are_of_one_medium() -> None:
+    source, sink = ListSource([]), ListSink("predictions")
+    assert Engine(Step(served(NaiveBayes())), source, predictions=sink).delivery == "exactly once"
+    sink.medium = "outside"
+    assert Engine(Step(served(NaiveBayes())), source, predictions=sink).delivery == "at least once"
+    sink.medium = "none"
+    assert Engine(Step(served(NaiveBayes())), source, predictions=sink).delivery == "exactly once"
+
+
+def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> None:
+    files = FaultyFileSystem()
+    healthy: list[bool] = []
+
+    def told(progress: Progress) -> None:
+        while sum(engine.snapshots) < progress.taken:  # the first one, and one after each event before this
+            time.sleep(0.001)
+        healthy.append(engine.healthy)
+        files.refusal = errno.ENOSPC if progress.taken < 5 else None
+
+    engine = Engine(
+        Step(served(NaiveBayes())),
+        ListSource(days(7)),
+        store=SnapshotStore(tmp_path, file_system=files),
+        schedule=Schedule(every_events=1),
+        batch=1,
+    )
+    engine.watch(told)
+    engine.run()
+    assert healthy == [True, True, True, False, False, True, True]
+    assert not engine.healthy  # it has ended
+
+
+@pytest.mark.parametrize(
+    ("medium", "said", "level"), [("local", "exactly once", "INFO"), ("outside", "at least once", "WARNING")]
+)
+def test_a_start_says_how_often_each_result_comes(
+    caplog: pytest.LogCaptureFixture, medium: str, said: str, level: str
+) -> None:
+    source, sink = ListSource([]), ListSink("predictions")
+    source.medium, sink.medium = "local", medium
+    with caplog.at_level("INFO", "stream_bayes"):
+        Engine(Step(served(NaiveBayes())), source, predictions=sink).run()
+    first = caplog.records[0]
+    assert (first.getMessage(), first.levelname) == (
+        f"starts after 0 records; each result comes {said}",
+        level,
+    )
+
+
+def test_a_silent_source_is_asked_again_and_can_be_stopped() -> None:
+    waits: list[float] = []
+
+    class Silent(ListSource):
+        def poll(self, limit: int) -> list[Record]:
+            return []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            engine.stop()
+
+    engine = Engine(Step(served(NaiveBayes())), Silent([]), sleep=sleep)
+    assert engine.run().taken == 0
+    assert len(waits) == 3
+
+
+def test_rebuild_begins_anew_whatever_is_kept(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    pipeline.engine().run(most=100)
+    assert pipeline.engine().run(rebuild=True).in_this_run == EVENTS
+    assert kept(pipeline) == undisturbed()
+
+
+def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path / "state")
+    assert pipeline.engine().look()["snapshot"] is None
+    assert not pipeline.directory.exists()
+    pipeline.engine().run(most=100)
+    before = {path: path.read_bytes() for path in pipeline.directory.iterdir()}
+    told = pipeline.engine().look()
+    assert (told["records"], told["positions"], told["delivery"]) == (100, {"stream[0]": 100}, "exactly once")
+    assert {path: path.read_bytes() for path in pipeline.directory.iterdir()} == before

@@ -1,0 +1,97 @@
+"""What spreadsheets, other systems and power cuts leave in CSV files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from stream_bayes import Schema
+from stream_bayes.core.events.event import BadRecord, Partition
+from stream_bayes.data import features
+from stream_bayes.errors import SourceError
+from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.records.fields import Fields
+from tests.streams.files.reading import whole
+
+
+def told(path: Path, content: bytes, block_bytes: int = 2**15) -> list[str | None]:
+    """Of each record of the file why it is bad; None if it is not."""
+    path.write_bytes(content)
+    source = CSVSource(path, Fields(target="rain"), block_bytes=block_bytes)
+    try:
+        return [record.detail if isinstance(record, BadRecord) else None for record in whole(source)]
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize("block_bytes", [10, 2**15])
+@pytest.mark.parametrize("cell", [b"gr\0ey", b'"gr\0ey"', b"\0", b'"gr\n\0ey"'])
+def test_a_row_with_a_byte_of_0_is_bad_and_no_other(tmp_path: Path, cell: bytes, block_bytes: int) -> None:
+    content = b"sky,rain\n" + b"grey,yes\n" * 3 + cell + b",yes\n" + b"blue,no\n" * 3
+    details = told(tmp_path / "days.csv", content, block_bytes)
+    assert [detail is None for detail in details] == [True] * 3 + [False] + [True] * 3
+    assert details[3] == (
+        "expected text, got a byte that is 0; if the file is in UTF-16: iconv -f utf-16 -t utf-8"
+    )
+
+
+def test_a_hole_of_zeros_costs_the_record_that_it_stands_in(tmp_path: Path) -> None:
+    content = b"sky,rain\ngrey,yes\n" + b"\0" * 5000 + b"grey,yes\nblue,no\n"
+    assert [detail is None for detail in told(tmp_path / "days.csv", content)] == [True, False, True]
+
+
+@pytest.mark.parametrize("ahead", [b"", b"1,2,3\n"], ids=["all rows are sound", "a row is ragged"])
+@pytest.mark.parametrize("quote", [b"", b'"'], ids=["plain", "quoted"])
+def test_a_cell_beyond_the_limit_is_bad_whatever_stands_around_it(
+    tmp_path: Path, ahead: bytes, quote: bytes
+) -> None:
+    longest = csv.field_size_limit()
+    rows = [quote + b"x" * size + quote + b",no\n" for size in (longest, longest + 1)]
+    content = b"sky,rain\n" + ahead + b"grey,yes\n".join([b"", *rows, b""])
+    for block_bytes in (2**10, 2**20):
+        details = told(tmp_path / "days.csv", content, block_bytes)[bool(ahead) :]
+        assert details == [
+            *[None] * 3,
+            f"expected a row of CSV: a cell of it is longer than {longest:,} characters",
+            None,
+        ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("sky,rain\ngrey,yes\n".encode("utf-16"), "in UTF-16: iconv -f utf-16 -t utf-8"),
+        ("sky,rain\ngrey,yes\n".encode("utf-16-be"), "in UTF-16: iconv -f utf-16 -t utf-8"),
+        ("größe,rain\n1,yes\n".encode("latin-1"), "in Latin-1: iconv -f latin1 -t utf-8"),
+        (b"sky,rain\rgrey,yes\r", r"all lines of the file end so: tr '\\r' '\\n'"),
+    ],
+)
+def test_a_file_that_another_program_wrote_is_refused_with_what_to_do(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(SourceError, match=f"columns' names cannot be read: .*{message}"):
+        told(tmp_path / "days.csv", content)
+
+
+class Counted(str):
+    """A name that counts how often any was compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return super().__eq__(other)
+
+
+def test_thousands_of_columns_are_not_each_looked_for_among_all() -> None:
+    names = [Counted(f"c{number}") for number in range(2000)]
+    schema = Schema({str(name): features.Nominal() for name in names})
+    Counted.compared = 0
+    columns = Columns(names, Fields(required=names[:100]), schema)
+    assert Counted.compared < 50 * len(names)
+    (event,) = columns.events(["x"] * len(names), [0], [10], Partition("days"))
+    assert len(event.x) == len(names)

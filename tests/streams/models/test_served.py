@@ -1,0 +1,139 @@
+"""Whatever the model is, the engine can ask it the same; a pipeline of River is saved whole, or refused by its step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from river import compose, feature_extraction, linear_model, preprocessing
+
+from stream_bayes import Costs, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.errors import BadValue, CannotSave
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.river import ServedRiver
+from stream_bayes.streams.models.served import served
+from tests.streams.engine.test_step import bytes_of
+from tests.streams.lists import ListSink, ListSource
+
+
+def scaled() -> compose.Pipeline:
+    return preprocessing.StandardScaler() | GaussianNB()
+
+
+def heights(count: int) -> list[Event]:
+    return [
+        Event({"height": 1.5 + 0.4 * (n % 2) + 0.01 * (n % 7)}, ("short", "tall")[n % 2], position=n)
+        for n in range(count)
+    ]
+
+
+def test_a_pipeline_answers_and_learns_as_river_does() -> None:
+    model, mine = scaled(), served(scaled())
+    for event in heights(40):
+        assert mine.answer_and_learn(event.x, event.y, 1.0) == model.predict_proba_one(dict(event.x))
+        model.learn_one(dict(event.x), event.y)
+
+
+@pytest.mark.parametrize("first", [0, 1, 33, 60])
+def test_a_pipeline_goes_on_from_its_snapshot(tmp_path: Path, first: int) -> None:
+    def engine() -> Engine:
+        step = Step(served(scaled()))
+        return Engine(step, ListSource(heights(60)), predictions=sink(), store=SnapshotStore(tmp_path))
+
+    lasting: list[object] = []
+
+    def sink() -> ListSink:
+        return ListSink("predictions", lasting)  # type: ignore[arg-type]  # results, to the sink
+
+    engine().run(most=first)
+    last = engine()
+    last.run()
+    whole = Step(served(scaled()))
+    whole.take(heights(60))
+    assert bytes_of(last.step) == bytes_of(whole)
+    assert lasting == whole.outputs
+
+
+def test_a_step_that_no_snapshot_can_hold_is_named_at_the_start(tmp_path: Path) -> None:
+    model = compose.FuncTransformer(lambda x: x) | GaussianNB()
+    engine = Engine(Step(served(model)), ListSource(heights(5)), store=SnapshotStore(tmp_path))
+    with pytest.raises(CannotSave, match="FuncTransformer holds a function"):
+        engine.run()
+    assert engine.step.taken == 0
+    assert Engine(Step(served(model)), ListSource(heights(5))).run().taken == 5
+
+
+def test_a_correction_takes_back_what_the_last_step_saw() -> None:
+    events = heights(30)
+    step = Step(served(scaled()), pending=Pending())
+    step.take([Event(e.x, e.y, key=e.position, position=e.position) for e in events])
+    step.take([Event({}, "tall", key=4, position=30, kind=Kind.CORRECTION)])
+    assert step.dead == {}
+    # The pipeline by hand, with what its last step saw of the corrected sample.
+    model = scaled()
+    seen = []
+    for event in events:
+        model.learn_one(dict(event.x), event.y)
+        seen.append(model.transform_one(dict(event.x)))
+    last = model["GaussianNB"]
+    last.learn_one(seen[4], "tall")
+    last.unlearn_one(seen[4], "short")
+    assert step.model.answer({"height": 1.7}) == pytest.approx(
+        model.predict_proba_one({"height": 1.7}), abs=1e-12
+    )
+
+
+def test_what_cannot_take_back_says_so_in_the_dead_letter() -> None:
+    step = Step(served(preprocessing.StandardScaler() | linear_model.LogisticRegression()), pending=Pending())
+    step.take(
+        [Event({"height": 1.0}, True, key="a"), Event({}, False, key="a", position=1, kind=Kind.CORRECTION)]
+    )
+    assert [letter.detail for letter in step.letters] == [
+        "LogisticRegression cannot take back what it has learned"
+    ]
+
+
+def test_a_weight_that_the_classifier_would_ignore_is_refused() -> None:
+    class Unweighted(linear_model.ALMAClassifier):
+        pass
+
+    step = Step(served(Unweighted()))
+    step.take([Event({"height": 1.0}, True, weight=2.0)])
+    assert "takes no weights" in step.letters[0].detail
+
+
+def test_what_rivers_classifiers_raise_is_a_dead_letter() -> None:
+    step = Step(served(preprocessing.StandardScaler() | GaussianNB()))
+    step.take([Event({"height": "tall"}, "tall")])
+    assert step.letters[0].reason == "refused"
+    assert step.outputs == []
+
+
+def test_words_are_counted_before_they_are_learned() -> None:
+    model = feature_extraction.BagOfWords(on="text") | MultinomialNB()
+    step = Step(served(model))
+    step.take([Event({"text": "cheap offer"}, "spam"), Event({"text": "lunch today"}, "ham", position=1)])
+    step.take([Event({"text": "an offer"}, position=2)])
+    assert step.outputs[-1].prediction == "spam"
+
+
+def test_a_decision_rule_may_stand_around_a_pipeline() -> None:
+    rule = Costs.false_positive(9, unsure=0.5, positive="tall", negative="short")
+    model = served(DecidingClassifier(scaled(), rule))
+    assert isinstance(model, ServedRiver)
+    assert model.decide({"tall": 0.6, "short": 0.4}) == rule.decide({"tall": 0.6, "short": 0.4})
+
+
+@pytest.mark.parametrize("model", [preprocessing.StandardScaler(), object(), linear_model.LinearRegression()])
+def test_what_is_no_classifier_is_refused(model: object) -> None:
+    with pytest.raises(BadValue, match="expected a classifier"):
+        served(model)
+
+
+def test_arguments_are_compared_when_a_state_is_loaded() -> None:
+    assert served(NaiveBayes()).settings() != served(NaiveBayes(strength=2.0)).settings()
+    assert served(scaled()).settings() == served(scaled()).settings()
