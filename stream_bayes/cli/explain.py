@@ -16,7 +16,7 @@ from stream_bayes.cli.snapshots import Key, store_of
 from stream_bayes.errors import BadValue, NoSnapshot, NotSupported
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.river_state.drift_logs import present_state
+from stream_bayes.river_state.drift_logs import answering_state
 from stream_bayes.streams.pipelines.pipeline import read_snapshot
 
 __all__ = ["explain"]
@@ -93,7 +93,7 @@ def _model(path: Path, key_env: str | None) -> BayesClassifier:
         held = read_snapshot(path)
     classes = {made.__name__: made for made in LEARNERS.values()}
     state = held.sections["model"]
-    present = present_state(state)
+    present = answering_state(state)
     name = held.learner if present is None else str(present["learner"])
     if name not in classes:
         raise NotSupported(

@@ -1,7 +1,7 @@
 r"""What an attribute may hold, how that is written as JSON, and how it is checked when it is read.
 
-    ByName(REAL)     {"names": "height\nweight", "held": [1.75, 70.2]}      names as `packed` writes them
-    Window(REAL)     [1.0, 2.5]
+    DictOf(REAL)     {"names": "height\nweight", "held": [1.75, 70.2]}      names as `packed` writes them
+    DequeOf(REAL)     [1.0, 2.5]
     SETS             {"names": "colour", "held": [["blue", "red"]]}          in the order of the values
 
 Nothing that comes from a state is ever put where River would not have put it: every number is in its range, every
@@ -21,7 +21,7 @@ import numpy as np
 from stream_bayes.core.values.payloads import plain, tagged_payload, untagged_payload
 from stream_bayes.core.values.values import JSONValue, name_order, packed, shown, tagged, unpacked, untagged
 from stream_bayes.errors import BadState, BadValue
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.location import Location
 
 __all__ = [
     "COUNT",
@@ -34,88 +34,88 @@ __all__ = [
     "SETS",
     "TEXTS",
     "WEIGHT",
-    "ByName",
-    "Kind",
+    "DequeOf",
+    "DictOf",
     "Leaf",
-    "Listed",
-    "Optional",
-    "OrderedByName",
-    "Window",
+    "ListOf",
+    "OrNone",
+    "SortedDictOf",
+    "ValueCodec",
     "key_order",
-    "within",
+    "number_between",
 ]
 
 MOST = 2**62  # of anything that is counted
 SAFE = 2**53  # whole numbers up to here stand for themselves as JSON
 
 
-class Kind(ABC):
+class ValueCodec(ABC):
     """What an attribute holds."""
 
     @abstractmethod
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         """What is held as JSON that shares nothing with it."""
 
     @abstractmethod
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
         """What was held; `made` is what a fresh object holds there, and may be filled and returned."""
 
-    def saved_many(self, held: Iterable[tuple[Any, Any]], place: Place) -> list[JSONValue]:
+    def encode_many(self, held: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
         """What is held under each of many names."""
-        return [self.saved(value, place.at(shown(name))) for name, value in held]
+        return [self.encode(value, location.at(shown(name))) for name, value in held]
 
-    def loaded_many(
-        self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, place: Place
+    def decode_many(
+        self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, location: Location
     ) -> list[Any]:
         """What was held under each of many names; `make` makes what is there before anything is learned."""
         return [
-            self.loaded(item, make() if make else None, place.at(shown(name)))
+            self.decode(item, make() if make else None, location.at(shown(name)))
             for item, name in zip(saved, names, strict=True)
         ]
 
 
 @dataclass(frozen=True)
-class Leaf(Kind):
+class Leaf(ValueCodec):
     """A payload that is of a type, in a range: whatever `fits`."""
 
     expected: str
     fits: Callable[[Any], bool]
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         try:
             value = plain(held)
         except BadValue as error:
-            raise place.cannot(f"no snapshot can hold what is here: {error}") from error
+            raise location.cannot_save(f"no snapshot can hold what is here: {error}") from error
         # A smaller float would come back as one that computes with more digits.
         if not self.fits(value) or (isinstance(held, np.floating) and not isinstance(held, float)):
-            raise place.cannot(
+            raise location.cannot_save(
                 f"expected {self.expected}, got {type(held).__name__}: {shown(held)}; "
                 "convert or leave it out before it reaches this step"
             )
         return tagged_payload(value)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
         try:
             value = untagged_payload(saved)
         except BadState as error:
-            raise place.wrong(self.expected, saved) from error
+            raise location.altered(self.expected, saved) from error
         if not self.fits(value):
-            raise place.wrong(self.expected, value)
+            raise location.altered(self.expected, value)
         return value
 
-    def saved_many(self, held: Iterable[tuple[Any, Any]], place: Place) -> list[JSONValue]:
+    def encode_many(self, held: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
         pairs = list(held)
         values = [value for _, value in pairs]
         if _stand_for_themselves(values) and all(map(self.fits, values)):
             return values
-        return super().saved_many(pairs, place)
+        return super().encode_many(pairs, location)
 
-    def loaded_many(
-        self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, place: Place
+    def decode_many(
+        self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, location: Location
     ) -> list[Any]:
         if len(saved) == len(names) and _stand_for_themselves(saved) and all(map(self.fits, saved)):
             return saved
-        return super().loaded_many(saved, names, make, place)
+        return super().decode_many(saved, names, make, location)
 
 
 def _stand_for_themselves(values: list[Any]) -> bool:
@@ -136,7 +136,7 @@ def _is_finite(value: object) -> bool:
     return _is_number(value) and math.isfinite(value)  # type: ignore[arg-type]  # it is a number
 
 
-def within(least: float, most: float) -> Leaf:
+def number_between(least: float, most: float) -> Leaf:
     """A number from one to another; infinite where these are."""
     return Leaf(
         f"a number from {least} to {most}", lambda value: _is_number(value) and least <= value <= most
@@ -152,134 +152,134 @@ PLAIN = Leaf("a plain value", lambda _: True)
 
 
 @dataclass(frozen=True)
-class Optional(Kind):
+class OrNone(ValueCodec):
     """None, or something of a kind."""
 
-    kind: Kind
+    kind: ValueCodec
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return None if held is None else self.kind.saved(held, place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return None if held is None else self.kind.encode(held, location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        return None if saved is None else self.kind.loaded(saved, made, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        return None if saved is None else self.kind.decode(saved, made, location)
 
 
 @dataclass(frozen=True)
-class ByName(Kind):
+class DictOf(ValueCodec):
     """A dict, in its order, whose keys are names of features, labels or anything else that is a value, or None."""
 
-    kind: Kind
+    kind: ValueCodec
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        chosen = self.chosen(held, place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        chosen = self.chosen(held, location)
         names = [name for name, _ in chosen]
-        return {"names": _saved_names(names, place), "held": self.kind.saved_many(chosen, place)}
+        return {"names": _saved_names(names, location), "held": self.kind.encode_many(chosen, location)}
 
-    def chosen(self, held: Mapping[Any, Any], place: Place) -> list[tuple[Any, Any]]:
+    def chosen(self, held: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
         """What is written, in the order in which it is."""
         return list(held.items())
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        written, held = place.fields(saved, "names", "held")
-        names = _loaded_names(written, place)
-        if len(place.items(held)) != len(names):
-            raise place.wrong(f"something for each of {len(names)} names", held)
-        loaded = self.kind.loaded_many(held, names, getattr(made, "default_factory", None), place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        written, held = location.fields(saved, "names", "held")
+        names = _loaded_names(written, location)
+        if len(location.items(held)) != len(names):
+            raise location.altered(f"something for each of {len(names)} names", held)
+        loaded = self.kind.decode_many(held, names, getattr(made, "default_factory", None), location)
         made.clear()
         for name, value in zip(names, loaded, strict=True):
             made[name] = value  # a Counter's update would add
         return made
 
 
-class OrderedByName(ByName):
+class SortedDictOf(DictOf):
     """A dict whose order means nothing and may have come from a set: written in the order of the names.
 
     Zeros are left out: reading a defaultdict puts them there, and looking at a metric must not change its state.
     """
 
-    def chosen(self, held: Mapping[Any, Any], place: Place) -> list[tuple[Any, Any]]:
+    def chosen(self, held: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
         return sorted(
             ((name, value) for name, value in held.items() if value),
-            key=lambda item: key_order(item[0], place),
+            key=lambda item: key_order(item[0], location),
         )
 
 
-def key_order(name: object, place: Place) -> tuple[int, Any]:
+def key_order(name: object, location: Location) -> tuple[int, Any]:
     """`name_order`, with None first."""
     if name is None:
         return 0, 0
     try:
         return 1, name_order(name)
     except BadValue as error:
-        raise place.cannot(f"a name cannot be saved: {error}") from error
+        raise location.cannot_save(f"a name cannot be saved: {error}") from error
 
 
-def _saved_names(names: list[Any], place: Place) -> JSONValue:
+def _saved_names(names: list[Any], location: Location) -> JSONValue:
     try:
         if None in names:
             return [None if name is None else tagged(name) for name in names]
         return packed(names)
     except BadValue as error:
-        raise place.cannot(f"a name cannot be saved: {error}") from error
+        raise location.cannot_save(f"a name cannot be saved: {error}") from error
 
 
-def _loaded_names(saved: object, place: Place) -> list[Any]:
+def _loaded_names(saved: object, location: Location) -> list[Any]:
     try:
         if isinstance(saved, list) and None in saved:
             names: list[Any] = [None if name is None else untagged(name) for name in saved]
         else:
             names = list(unpacked(saved))
     except BadState as error:
-        raise place.wrong("names", saved) from error
-    if len(set(names)) < len(names) or _saved_names(names, place) != saved:
-        raise place.wrong("names that differ, as they are written", saved)
+        raise location.altered("names", saved) from error
+    if len(set(names)) < len(names) or _saved_names(names, location) != saved:
+        raise location.altered("names that differ, as they are written", saved)
     return names
 
 
-class _Set(Kind):
+class _Set(ValueCodec):
     """A set of values, or of None: written in the order of `name_order`, whatever order it has in memory."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        ordered = sorted(held, key=lambda value: key_order(value, place))
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        ordered = sorted(held, key=lambda value: key_order(value, location))
         return [None if value is None else tagged(value) for value in ordered]
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
         try:
-            values = [None if value is None else untagged(value) for value in place.items(saved)]
+            values = [None if value is None else untagged(value) for value in location.items(saved)]
         except BadState as error:
-            raise place.wrong("values", saved) from error
+            raise location.altered("values", saved) from error
         if len(set(values)) < len(values):
-            raise place.wrong("values that differ", saved)
+            raise location.altered("values that differ", saved)
         return set(values)
 
 
-class _Mapping(Kind):
+class _Mapping(ValueCodec):
     """A plain dict of payloads by name: what is made anew where a defaultdict holds dicts."""
 
-    def __init__(self, kind: Kind) -> None:
-        self.inner = ByName(kind)
+    def __init__(self, kind: ValueCodec) -> None:
+        self.inner = DictOf(kind)
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return self.inner.saved(held, place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return self.inner.encode(held, location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        return self.inner.loaded(saved, {}, place)
-
-
-SETS = ByName(_Set())
-MAPPINGS = ByName(_Mapping(Leaf("a whole number", lambda value: type(value) is int and abs(value) < MOST)))
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        return self.inner.decode(saved, {}, location)
 
 
-class _Texts(Kind):
+SETS = DictOf(_Set())
+MAPPINGS = DictOf(_Mapping(Leaf("a whole number", lambda value: type(value) is int and abs(value) < MOST)))
+
+
+class _Texts(ValueCodec):
     """The keys of a dict that maps texts to 0, in their order."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return _saved_names(list(held), place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return _saved_names(list(held), location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        names = _loaded_names(saved, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        names = _loaded_names(saved, location)
         if not {str}.issuperset(map(type, names)):
-            raise place.wrong("texts", saved)
+            raise location.altered("texts", saved)
         return dict.fromkeys(names, 0)
 
 
@@ -287,59 +287,59 @@ TEXTS = _Texts()
 
 
 @dataclass(frozen=True)
-class Window(Kind):
+class DequeOf(ValueCodec):
     """The latest of something: a deque, never longer than a fresh object's may become."""
 
-    kind: Kind
+    kind: ValueCodec
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return self.kind.saved_many(enumerate(held), place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return self.kind.encode_many(enumerate(held), location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        if made.maxlen is not None and len(place.items(saved)) > made.maxlen:
-            raise place.wrong(f"at most {made.maxlen} of something", f"{len(saved)}")
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        if made.maxlen is not None and len(location.items(saved)) > made.maxlen:
+            raise location.altered(f"at most {made.maxlen} of something", f"{len(saved)}")
         made.clear()
-        made.extend(self.kind.loaded_many(place.items(saved), range(len(saved)), None, place))
+        made.extend(self.kind.decode_many(location.items(saved), range(len(saved)), None, location))
         return made
 
 
 @dataclass(frozen=True)
-class Listed(Kind):
+class ListOf(ValueCodec):
     """A list that grows."""
 
-    kind: Kind
+    kind: ValueCodec
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return self.kind.saved_many(enumerate(held), place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return self.kind.encode_many(enumerate(held), location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        return list(self.kind.loaded_many(place.items(saved), range(len(saved)), None, place))
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        return list(self.kind.decode_many(location.items(saved), range(len(saved)), None, location))
 
 
-class _Generator(Kind):
+class _Generator(ValueCodec):
     """A generator of random numbers of Python's `random`: a version, 624 words and where it is among them."""
 
     WORDS = 624
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         version, words, normal = held.getstate()
         if version != 3:
-            raise place.cannot(
+            raise location.cannot_save(
                 f"this Python's random numbers have version {version}, which is not known here"
             )
         return [*words, None if normal is None else float(normal).hex()]
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        *words, normal = place.items(saved) or [None]
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        *words, normal = location.items(saved) or [None]
         fit = len(words) == self.WORDS + 1 and all(type(word) is int and 0 <= word < 2**32 for word in words)
         if not fit or words[-1] > self.WORDS or not any(words[:-1]):
-            raise place.wrong("the words of a generator of random numbers", saved)
+            raise location.altered("the words of a generator of random numbers", saved)
         try:
             left = None if normal is None else float.fromhex(normal)
         except (TypeError, ValueError, OverflowError):
             left = math.nan
         if left is not None and not math.isfinite(left):
-            raise place.wrong("a normal number that was left over, or none", normal)
+            raise location.altered("a normal number that was left over, or none", normal)
         made.setstate((3, tuple(words), left))
         return made
 

@@ -33,8 +33,8 @@ from typing import Any
 from river._river_rust import drift, stats
 
 from stream_bayes.core.values.values import JSONValue
-from stream_bayes.river_state.codecs import FLAG, REAL, Kind, Leaf, Listed, within
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.codecs import FLAG, REAL, Leaf, ListOf, ValueCodec, number_between
+from stream_bayes.river_state.location import Location
 
 __all__ = [
     "ADAPTIVE_WINDOW",
@@ -50,10 +50,10 @@ __all__ = [
 ]
 
 MARKERS = 5  # of a quantile
-NUMBERS = {"real": REAL, "flag": FLAG, "height": within(-math.inf, math.inf)}
+NUMBERS = {"real": REAL, "flag": FLAG, "height": number_between(-math.inf, math.inf)}
 
 
-class _Fixed(Kind):
+class _FixedLayout(ValueCodec):
     """An object whose bytes have one layout.
 
     Parameters
@@ -86,29 +86,31 @@ class _Fixed(Kind):
         make, expected = self.fresh
         return bool(make().__getstate__() == self.form.pack(*expected))
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         if not self.is_known:
-            raise unknown_layout(held, place)
+            raise unknown_layout(held, location)
         numbers = self.form.unpack(held.__getstate__())
         if not self.fits(numbers):
-            raise place.cannot("it holds a number that is none (NaN), and River cannot go on from there")
+            raise location.cannot_save(
+                "it holds a number that is none (NaN), and River cannot go on from there"
+            )
         return [
-            _kind(role).saved(number, place)
+            _kind(role).encode(number, location)
             for role, number in zip(self.roles, numbers, strict=True)
             if role != "same"
         ]
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
         numbers = list(self.form.unpack(made.__getstate__()))
         free = [index for index, role in enumerate(self.roles) if role != "same"]
-        if len(place.items(saved)) != len(free):
-            raise place.wrong(f"{len(free)} numbers", saved)
+        if len(location.items(saved)) != len(free):
+            raise location.altered(f"{len(free)} numbers", saved)
         for index, item in zip(free, saved, strict=True):
-            numbers[index] = _kind(self.roles[index]).loaded(item, None, place)
+            numbers[index] = _kind(self.roles[index]).decode(item, None, location)
             if self.roles[index] == "real" and type(numbers[index]) is not float:
-                raise place.wrong("floats", saved)
+                raise location.altered("floats", saved)
         if not self.fits(numbers):
-            raise place.wrong("numbers that fit together", saved)
+            raise location.altered("numbers that fit together", saved)
         made.__setstate__(self.form.pack(*numbers))
         return made
 
@@ -117,9 +119,9 @@ def _kind(role: str) -> Leaf:
     return NUMBERS[role]
 
 
-def unknown_layout(held: object, place: Place) -> Exception:
+def unknown_layout(held: object, location: Location) -> Exception:
     """That this River's compiled objects are not those whose bytes are known here."""
-    return place.cannot(
+    return location.cannot_save(
         f"this version of River keeps its {type(held).__name__} in a form that is not known here; "
         "use the River version this package asks for"
     )
@@ -146,36 +148,40 @@ def _fresh_quantile(q: float) -> tuple[float, ...]:
 NUMBERS["used"] = Leaf("how many heights there are", lambda used: type(used) is int and 0 <= used <= MARKERS)
 
 EW_ROLES = "real same same flag"
-EW_MEAN = _Fixed("<ddd?d", f"{EW_ROLES} same", (lambda: stats.RsEWMean(0.3), (0.0, 0.3, 0.7, False, 0.3)))
-EW_VAR = _Fixed(
+EW_MEAN = _FixedLayout(
+    "<ddd?d", f"{EW_ROLES} same", (lambda: stats.RsEWMean(0.3), (0.0, 0.3, 0.7, False, 0.3))
+)
+EW_VAR = _FixedLayout(
     "<ddd?ddd?dd",
     f"{EW_ROLES} {EW_ROLES} same same",
     (lambda: stats.RsEWVar(0.3), (0.0, 0.3, 0.7, False, 0.0, 0.3, 0.7, False, 0.3, 0.3)),
 )
 QUANTILE_ROLES = " ".join(["same"] * 6 + ["real"] * 15 + ["used", "flag"])
-QUANTILE = _Fixed(
+QUANTILE = _FixedLayout(
     "<21dB?", QUANTILE_ROLES, (lambda: stats.RsQuantile(0.3), _fresh_quantile(0.3)), _quantile_fits
 )
-IQR = _Fixed(
+IQR = _FixedLayout(
     "<21dB?21dB?2d",
     f"{QUANTILE_ROLES} {QUANTILE_ROLES} same same",
     (lambda: stats.RsIQR(0.3, 0.6), (*_fresh_quantile(0.3), *_fresh_quantile(0.6), 0.3, 0.6)),
     lambda numbers: _quantile_fits(numbers[:23]) and _quantile_fits(numbers[23:46]),
 )
 LARGEST = 1.7976931348623157e308
-PEAK_TO_PEAK = _Fixed("<2d", "real real", (stats.RsPeakToPeak, (LARGEST, -LARGEST)))
+PEAK_TO_PEAK = _FixedLayout("<2d", "real real", (stats.RsPeakToPeak, (LARGEST, -LARGEST)))
 MOMENTS = " ".join(["real"] * 7)
-KURTOSIS = _Fixed("<?7d?", f"same {MOMENTS} same", (lambda: stats.RsKurtosis(True), (True, *[0.0] * 7, True)))
-SKEW = _Fixed("<7d??", f"{MOMENTS} same same", (lambda: stats.RsSkew(True), (*[0.0] * 7, True, True)))
+KURTOSIS = _FixedLayout(
+    "<?7d?", f"same {MOMENTS} same", (lambda: stats.RsKurtosis(True), (True, *[0.0] * 7, True))
+)
+SKEW = _FixedLayout("<7d??", f"{MOMENTS} same same", (lambda: stats.RsSkew(True), (*[0.0] * 7, True, True)))
 
 
-class _SortedWindow(Kind):
+class _SortedWindow(ValueCodec):
     """A rolling quantile or IQR: the window in the order of arrival, given to a fresh object once more.
 
     The bytes begin with two vectors, the numbers sorted and in the order of arrival.
     """
 
-    NUMBERS = Listed(Leaf("a number that is no NaN", lambda x: type(x) is float and not math.isnan(x)))
+    NUMBERS = ListOf(Leaf("a number that is no NaN", lambda x: type(x) is float and not math.isnan(x)))
 
     @cached_property
     def is_known(self) -> bool:
@@ -185,32 +191,32 @@ class _SortedWindow(Kind):
         begin = struct.pack("<Q3dQ3d", 3, 1.0, 2.0, 3.0, 3, 1.0, 3.0, 2.0)
         return bool(probe.__getstate__().startswith(begin))
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         if not self.is_known:
-            raise unknown_layout(held, place)
+            raise unknown_layout(held, location)
         kept = held.__getstate__()
         (length,) = struct.unpack_from("<Q", kept)
-        return self.NUMBERS.saved(struct.unpack_from(f"<{length}d", kept, 16 + 8 * length), place)
+        return self.NUMBERS.encode(struct.unpack_from(f"<{length}d", kept, 16 + 8 * length), location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        numbers = self.NUMBERS.loaded(saved, None, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        numbers = self.NUMBERS.decode(saved, None, location)
         parameters = made.__getnewargs__()
         if len(numbers) > parameters[-1]:
-            raise place.wrong(f"at most {parameters[-1]} numbers", f"{len(numbers)}")
+            raise location.altered(f"at most {parameters[-1]} numbers", f"{len(numbers)}")
         fresh = type(made)(*parameters)
         for number in numbers:
             fresh.update(number)
         return fresh
 
 
-class _Curve(Kind):
+class _Curve(ValueCodec):
     """The window of a rolling ROC or PR curve: a label and a score each, given to a fresh object once more.
 
     The bytes: positive label, window size, positives, next number | length | score, and its number with the label as
     highest bit, of each.
     """
 
-    PAIRS = Listed(REAL)
+    PAIRS = ListOf(REAL)
     HEAD = struct.Struct("<iQQQQ")
     ENTRY = struct.Struct("<dQ")
 
@@ -221,23 +227,23 @@ class _Curve(Kind):
         begin = self.HEAD.pack(1, 3, 1, 2, 2) + self.ENTRY.pack(0.25, 1 << 63) + self.ENTRY.pack(0.5, 1)
         return bool(probe.__getstate__().startswith(begin))
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         if not self.is_known:
-            raise unknown_layout(held, place)
+            raise unknown_layout(held, location)
         kept = held.__getstate__()
         length = self.HEAD.unpack_from(kept)[-1]
         entries = self.ENTRY.iter_unpack(kept[self.HEAD.size : self.HEAD.size + length * self.ENTRY.size])
         scores, numbered = zip(*entries, strict=True) if length else ((), ())
-        return [[number >> 63 for number in numbered], self.PAIRS.saved(scores, place)]
+        return [[number >> 63 for number in numbered], self.PAIRS.encode(scores, location)]
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        if len(place.items(saved)) != 2:
-            raise place.wrong("labels and scores", saved)
-        labels, scores = place.items(saved[0]), self.PAIRS.loaded(saved[1], None, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        if len(location.items(saved)) != 2:
+            raise location.altered("labels and scores", saved)
+        labels, scores = location.items(saved[0]), self.PAIRS.decode(saved[1], None, location)
         positive, size = made.__getnewargs__()
         fit = len(labels) == len(scores) <= size and {float}.issuperset(map(type, scores))
         if not fit or not all(type(label) is int and label in (0, 1) for label in labels):
-            raise place.wrong(f"at most {size} labels, each 0 or 1, and as many scores", saved)
+            raise location.altered(f"at most {size} labels, each 0 or 1, and as many scores", saved)
         fresh = type(made)(positive, size)
         negative = 1 if positive == 0 else 0
         fresh.update_many([positive if label else negative for label in labels], scores)
@@ -248,7 +254,7 @@ SORTED_WINDOW = _SortedWindow()
 CURVE = _Curve()
 
 
-class _AdaptiveWindow(Kind):
+class _AdaptiveWindow(ValueCodec):
     """ADWIN's window: exponentially larger buckets, of which each holds a total and a variance.
 
     What is kept of it: four sums, four counters, and a list a size of bucket: [[total, variance], ...].
@@ -258,8 +264,8 @@ class _AdaptiveWindow(Kind):
     PARAMETERS = struct.Struct("<diQii")
     MOST_SIZES = 53  # a window of 2^53 numbers: its width is counted in a float
 
-    SUMS = Listed(Leaf("a finite float", lambda x: type(x) is float and math.isfinite(x)))
-    COUNTERS = Listed(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
+    SUMS = ListOf(Leaf("a finite float", lambda x: type(x) is float and math.isfinite(x)))
+    COUNTERS = ListOf(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
 
     @cached_property
     def is_known(self) -> bool:
@@ -271,9 +277,9 @@ class _AdaptiveWindow(Kind):
         lists = _bucket_bytes(1, []) + _bucket_bytes(1, [(6.0, 8.0)])
         return bool(probe.__getstate__() == begin + lists + self.PARAMETERS.pack(*parameters))
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         if not self.is_known:
-            raise unknown_layout(held, place)
+            raise unknown_layout(held, location)
         kept = held.__getstate__()
         _, _, most, _, _, *sums_and_counters, sizes = self.HEAD.unpack_from(kept)
         bucket = struct.Struct(f"<QQQ{most + 1}dQ{most + 1}d")
@@ -281,17 +287,17 @@ class _AdaptiveWindow(Kind):
         for start in range(self.HEAD.size, self.HEAD.size + sizes * bucket.size, bucket.size):
             _, used, _, *numbers = bucket.unpack_from(kept, start)
             totals, variances = numbers[:used], numbers[most + 2 : most + 2 + used]
-            at = place.at("buckets")
-            lists.append([self.SUMS.saved(totals, at), self.SUMS.saved(variances, at)])
+            at = location.at("buckets")
+            lists.append([self.SUMS.encode(totals, at), self.SUMS.encode(variances, at)])
         sums, counters = sums_and_counters[:4], sums_and_counters[4:]
-        return [self.SUMS.saved(sums, place), self.COUNTERS.saved(counters, place), lists]
+        return [self.SUMS.encode(sums, location), self.COUNTERS.encode(counters, location), lists]
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        if len(place.items(saved)) != 3:
-            raise place.wrong("sums, counters and buckets", saved)
-        sums = self.SUMS.loaded(saved[0], None, place)
-        counters = self.COUNTERS.loaded(saved[1], None, place)
-        lists = [self._loaded_list(one, place.at("buckets")) for one in place.items(saved[2])]
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        if len(location.items(saved)) != 3:
+            raise location.altered("sums, counters and buckets", saved)
+        sums = self.SUMS.decode(saved[0], None, location)
+        counters = self.COUNTERS.decode(saved[1], None, location)
+        lists = [self._loaded_list(one, location.at("buckets")) for one in location.items(saved[2])]
         parameters = made.__getnewargs__()
         delta, clock, most, least, grace = parameters
         width = sum(len(buckets) << size for size, buckets in enumerate(lists[: self.MOST_SIZES]))
@@ -304,18 +310,18 @@ class _AdaptiveWindow(Kind):
             or (len(lists) > 1 and most > 1 and not all(lists))
             or sums[2] != width
         ):
-            raise place.wrong("buckets that make up the window", saved)
+            raise location.altered("buckets that make up the window", saved)
         head = self.HEAD.pack(delta, clock, most, float(least), float(grace), *sums, *counters, len(lists))
         body = b"".join(_bucket_bytes(most, buckets) for buckets in lists)
         made.__setstate__(head + body + self.PARAMETERS.pack(*parameters))
         return made
 
-    def _loaded_list(self, saved: Any, place: Place) -> list[tuple[float, float]]:
-        if len(place.items(saved)) != 2:
-            raise place.wrong("totals and variances", saved)
-        totals, variances = (self.SUMS.loaded(numbers, None, place) for numbers in saved)
+    def _loaded_list(self, saved: Any, location: Location) -> list[tuple[float, float]]:
+        if len(location.items(saved)) != 2:
+            raise location.altered("totals and variances", saved)
+        totals, variances = (self.SUMS.decode(numbers, None, location) for numbers in saved)
         if len(totals) != len(variances):
-            raise place.wrong("a variance for each total", saved)
+            raise location.altered("a variance for each total", saved)
         return list(zip(totals, variances, strict=True))
 
 

@@ -15,29 +15,29 @@ from stream_bayes.river_state.codecs import (
     FINITE,
     FLAG,
     GENERATOR,
-    Kind,
-    Optional,
-    Window,
-    within,
+    DequeOf,
+    OrNone,
+    ValueCodec,
+    number_between,
 )
 from stream_bayes.river_state.compiled_objects import ADAPTIVE_WINDOW
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.parameters import compare_parameters
 from stream_bayes.river_state.registry import (
     OBJECT,
-    Codec,
+    ObjectCodec,
     configuration_of,
+    decode_object,
+    encode_object,
     register,
-    restored_object,
-    saved_object,
+    register_codec,
     unseeded,
-    use,
 )
 
 __all__: list[str] = []
 
-UNIT = within(0, 1)
-ANY = within(-math.inf, math.inf)
+UNIT = number_between(0, 1)
+ANY = number_between(-math.inf, math.inf)
 DRIFT = {"_drift_detected": FLAG}
 WARNING = {**DRIFT, "_warning_detected": FLAG}
 
@@ -59,7 +59,7 @@ register(
 
 register(
     drift.KSWIN,
-    {"p_value": UNIT, "n": COUNT, "window": Window(FINITE), "_rng": GENERATOR, **DRIFT},
+    {"p_value": UNIT, "n": COUNT, "window": DequeOf(FINITE), "_rng": GENERATOR, **DRIFT},
     parameters={"window": None},
     refused=unseeded,
 )
@@ -78,9 +78,9 @@ register(
     binary.DDM,
     {
         "_p": OBJECT,
-        "_p_min": Optional(UNIT),
-        "_s_min": Optional(UNIT),
-        "_ps_min": within(0, math.inf),
+        "_p_min": OrNone(UNIT),
+        "_s_min": OrNone(UNIT),
+        "_ps_min": number_between(0, math.inf),
         **WARNING,
     },
     fits=_ddm_fits,
@@ -117,10 +117,15 @@ def _fhddm_fits(held: Any) -> bool:
     return math.isclose(held.n_one, sum(held._sliding_window), abs_tol=1e-6)
 
 
-def _fhddm(held: Any) -> dict[str, Kind]:
-    holds: dict[str, Kind] = {"_sliding_window": Window(UNIT), "n_one": FINITE, "_u_max": UNIT, **DRIFT}
+def _fhddm(held: Any) -> dict[str, ValueCodec]:
+    holds: dict[str, ValueCodec] = {
+        "_sliding_window": DequeOf(UNIT),
+        "n_one": FINITE,
+        "_u_max": UNIT,
+        **DRIFT,
+    }
     if held.short_window_size is not None:
-        holds |= {"_short_window": Window(UNIT), "_u_short_max": UNIT}
+        holds |= {"_short_window": DequeOf(UNIT), "_u_short_max": UNIT}
     return {**holds, "_warning_detected": FLAG}
 
 
@@ -154,36 +159,36 @@ register(
 # -- models that are replaced -----------------------------------------------------------------------------------------
 
 
-class _Retraining(Codec):
+class _Retraining(ObjectCodec):
     """A classifier that is replaced when a detector says so: what is known of both, and of the detector."""
 
     PARTS = ("model", "drift_detector", "bkg_model")
 
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
-        return self._written(held, place, saved_object)
+    def encode(self, held: Any, location: Location) -> dict[str, Any]:
+        return self._written(held, location, encode_object)
 
-    def configured(self, held: Any, place: Place) -> dict[str, Any]:
-        return self._written(held, place, configuration_of)
+    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
+        return self._written(held, location, configuration_of)
 
     def _written(
-        self, held: Any, place: Place, write: Callable[[Any, Place], dict[str, Any]]
+        self, held: Any, location: Location, write: Callable[[Any, Location], dict[str, Any]]
     ) -> dict[str, Any]:
-        parts = {name: write(getattr(held, name), place.at(name)) for name in self._names(held)}
+        parts = {name: write(getattr(held, name), location.at(name)) for name in self._names(held)}
         return {"train_in_background": held.train_in_background, **parts}
 
     def _names(self, held: Any) -> tuple[str, ...]:
         return self.PARTS if held.train_in_background else self.PARTS[:2]
 
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
         flag = "train_in_background"
-        compare_parameters({flag: made.train_in_background}, {flag: saved.get(flag)}, place)
-        _, *parts = place.fields(saved, flag, *self._names(made))
+        compare_parameters({flag: made.train_in_background}, {flag: saved.get(flag)}, location)
+        _, *parts = location.fields(saved, flag, *self._names(made))
         for name, part in zip(self._names(made), parts, strict=True):
-            setattr(made, name, restored_object(getattr(made, name), part, place.at(name)))
+            setattr(made, name, decode_object(getattr(made, name), part, location.at(name)))
         return made
 
     def parts(self, held: Any) -> Iterator[Any]:
         return (getattr(held, name) for name in self._names(held))
 
 
-use(drift.DriftRetrainingClassifier, _Retraining())
+register_codec(drift.DriftRetrainingClassifier, _Retraining())

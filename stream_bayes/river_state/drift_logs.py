@@ -7,14 +7,14 @@ from typing import Any
 
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.river_state.codecs import PLAIN, Listed
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.codecs import PLAIN, ListOf
+from stream_bayes.river_state.location import Location
 
-__all__ = ["drift_logs", "present_state"]
+__all__ = ["answering_state", "drift_logs"]
 
 
 def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """The entries of each log in what `pipeline_state` returned; none where nothing follows drift.
+    """The entries of each log in what `model_state` returned; none where nothing follows drift.
 
     Those of work that was timed also say how many `seconds` it took.
 
@@ -26,16 +26,16 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.river_state.pipelines import pipeline_state
-    >>> drift_logs(pipeline_state(DriftAdaptive(NaiveBayes()))), drift_logs(NaiveBayes().state())
+    >>> from stream_bayes.river_state.model_state import model_state
+    >>> drift_logs(model_state(DriftAdaptive(NaiveBayes()))), drift_logs(NaiveBayes().state())
     ([[]], [])
     """
     with refusing_bad_state():
         return [_entries(held["log"]) for held in _adaptive(state.get("model"))]
 
 
-def present_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The state of the learner that answers, in what `pipeline_state` returned of a `DriftAdaptive`; None of others.
+def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The state of the learner that answers, in what `model_state` returned of a `DriftAdaptive`; None of others.
 
     Raises
     ------
@@ -45,8 +45,8 @@ def present_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.river_state.pipelines import pipeline_state
-    >>> state = present_state(pipeline_state(DriftAdaptive(NaiveBayes())))
+    >>> from stream_bayes.river_state.model_state import model_state
+    >>> state = answering_state(model_state(DriftAdaptive(NaiveBayes())))
     >>> NaiveBayes.from_state(state).clock
     0
     """
@@ -76,8 +76,8 @@ def _adaptive(part: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _entries(saved: Any) -> list[dict[str, Any]]:
-    entries = [dict(entry) for entry in Listed(PLAIN).loaded(saved["entries"], None, Place())]
-    seconds = dict(Listed(PLAIN).loaded(saved["seconds"], None, Place()))
+    entries = [dict(entry) for entry in ListOf(PLAIN).decode(saved["entries"], None, Location())]
+    seconds = dict(ListOf(PLAIN).decode(saved["seconds"], None, Location()))
     return [
         {**entry, "seconds": seconds[entry["number"]]} if entry["number"] in seconds else entry
         for entry in entries

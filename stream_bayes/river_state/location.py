@@ -12,22 +12,22 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, CannotSave
 from stream_bayes.learners.classifier.state import Content
 
-__all__ = ["MOST_WITHIN", "Place"]
+__all__ = ["MAX_DEPTH", "Location"]
 
-MOST_WITHIN = (
+MAX_DEPTH = (
     16  # objects within objects: each takes up to five of the levels that `sections` leaves around payloads
 )
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Where in a model something stands.
 
     Examples
     --------
-    >>> print(Place().step("StandardScaler").at("means"))
+    >>> print(Location().step("StandardScaler").at("means"))
     step 'StandardScaler', means
-    >>> Place().step("StandardScaler").at("means").wrong("a number", "five")
+    >>> Location().step("StandardScaler").at("means").altered("a number", "five")
     BadState("step 'StandardScaler', means: the state was altered: expected a number, got 'five'")
     """
 
@@ -41,36 +41,36 @@ class Place:
     def __str__(self) -> str:
         return ", ".join(self.names) or "the model"
 
-    def at(self, name: str) -> Place:
+    def at(self, name: str) -> Location:
         """What stands here under a name."""
         return replace(self, names=(*self.names, name))
 
-    def step(self, name: object) -> Place:
+    def step(self, name: object) -> Location:
         """A step of a pipeline, or another part that has a name of its own."""
         return self.at(f"step {shown(name)}")
 
-    def inside(self) -> Place:
+    def inside(self) -> Location:
         """The same, within one more object."""
-        if self.depth == MOST_WITHIN:
-            raise CannotSave(f"{self}: more than {MOST_WITHIN} objects stand within one another; nest fewer")
+        if self.depth == MAX_DEPTH:
+            raise CannotSave(f"{self}: more than {MAX_DEPTH} objects stand within one another; nest fewer")
         return replace(self, depth=self.depth + 1)
 
-    def cannot(self, why: str) -> CannotSave:
+    def cannot_save(self, why: str) -> CannotSave:
         """That no snapshot can hold what stands here."""
         return CannotSave(f"{self}: {why}")
 
-    def wrong(self, expected: str, got: object) -> BadState:
+    def altered(self, expected: str, got: object) -> BadState:
         """That a state holds something here that was never saved."""
         return BadState(f"{self}: the state was altered: expected {expected}, got {shown(got)}")
 
     def fields(self, saved: object, *names: str) -> list[Any]:
         """What a JSON object holds under exactly these names."""
         if not isinstance(saved, Mapping) or saved.keys() != set(names):
-            raise self.wrong(f"an object with {', '.join(names)}", saved)
+            raise self.altered(f"an object with {', '.join(names)}", saved)
         return [saved[name] for name in names]
 
     def items(self, saved: object) -> list[Any]:
         """What a JSON array holds."""
         if not isinstance(saved, list):
-            raise self.wrong("an array", saved)
+            raise self.altered("an array", saved)
         return saved

@@ -1,7 +1,7 @@
 """What River's metrics hold: most of them a confusion matrix, some a mean.
 
 A metric that goes through the labels goes through a set of them, so the last bits of its value depend on hashes, and
-differ from one process to the next. `settle` makes them go through the labels in the order of their names.
+differ from one process to the next. `fix_order` makes them go through the labels in the order of their names.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 from river import metrics
 
 from stream_bayes.core.values.values import JSONValue, name_order
-from stream_bayes.river_state.codecs import REAL, Kind, Leaf, Listed, OrderedByName
+from stream_bayes.river_state.codecs import REAL, Leaf, ListOf, SortedDictOf, ValueCodec
 from stream_bayes.river_state.compiled_objects import CURVE
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.registry import (
     OBJECT,
     OBJECTS,
-    Codec,
+    ObjectCodec,
     configuration_of,
+    decode_object,
+    encode_object,
     register,
-    restored_object,
-    saved_object,
-    use,
-    use_as,
+    register_alias,
+    register_codec,
 )
 
 __all__ = ["OrderedConfusionMatrix"]
@@ -58,21 +58,21 @@ def _label_order(label: Any) -> tuple[int, Any]:
     return (0, 0) if label is None else (1, name_order(label))
 
 
-class _Cells(Kind):
+class _Cells(ValueCodec):
     """A row for each true label with cells that are not 0."""
 
-    ROW = OrderedByName(REAL)
+    ROW = SortedDictOf(REAL)
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         rows = {label: row for label, row in held.items() if any(row.values())}
-        return OrderedByName(self.ROW).saved(rows, place)
+        return SortedDictOf(self.ROW).encode(rows, location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        return OrderedByName(self.ROW).loaded(saved, made, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        return SortedDictOf(self.ROW).decode(saved, made, location)
 
 
 CELLS = _Cells()
-SUMS = OrderedByName(REAL)
+SUMS = SortedDictOf(REAL)
 MATRIX = {
     "data": CELLS,
     "sum_row": SUMS,
@@ -84,7 +84,7 @@ MATRIX = {
 
 
 def _order_classes(matrix: Any) -> None:
-    # In place, and so for every metric that shares it. The class adds nothing that an object would have to hold.
+    # In location, and so for every metric that shares it. The class adds nothing that an object would have to hold.
     matrix.__class__ = OrderedConfusionMatrix
 
 
@@ -93,9 +93,9 @@ register(
     MATRIX,
     derived=["_init_classes"],
     parameters={"classes": lambda held: held._init_classes},
-    settle=_order_classes,
+    fix_order=_order_classes,
 )
-use_as(OrderedConfusionMatrix, metrics.ConfusionMatrix)
+register_alias(OrderedConfusionMatrix, metrics.ConfusionMatrix)
 
 # Parts of these share the matrix, which is a parameter.
 OF_ALL_LABELS: tuple[type, ...] = (
@@ -135,38 +135,38 @@ for kind in (*OF_A_MEAN, *OF_NUMBERS):
     register(kind, {"_mean": OBJECT})
 
 register(metrics.ROCAUC, {"cms": OBJECTS}, derived=["thresholds", "_requires_labels"])
-LABELS = Listed(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
+LABELS = ListOf(Leaf("a whole number of 32 bits", lambda n: type(n) is int and -(2**31) <= n < 2**31))
 ROLLING_CURVES: tuple[type, ...] = (metrics.RollingROCAUC, metrics.RollingPRAUC)
 for kind in ROLLING_CURVES:
     register(
         kind,
-        {"_metric": CURVE, "_buf_labels": LABELS, "_buf_scores": Listed(REAL)},
+        {"_metric": CURVE, "_buf_labels": LABELS, "_buf_scores": ListOf(REAL)},
         fits=lambda held: len(held._buf_labels) == len(held._buf_scores),
     )
 
 
-class _Collection(Codec):
+class _Collection(ObjectCodec):
     """Several metrics, in their order: {"metrics": [{...}, {...}], "str_sep": ", "}."""
 
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
+    def encode(self, held: Any, location: Location) -> dict[str, Any]:
         return {
-            "metrics": [saved_object(one, at) for one, at in _placed(held, place)],
+            "metrics": [encode_object(one, at) for one, at in _located(held, location)],
             "str_sep": held.str_sep,
         }
 
-    def configured(self, held: Any, place: Place) -> dict[str, Any]:
+    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
         return {
-            "metrics": [configuration_of(one, at) for one, at in _placed(held, place)],
+            "metrics": [configuration_of(one, at) for one, at in _located(held, location)],
             "str_sep": held.str_sep,
         }
 
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        listed, _ = place.fields(saved, "metrics", "str_sep")
-        if len(place.items(listed)) != len(made.data):
-            raise place.wrong(f"{len(made.data)} metrics", listed)
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
+        listed, _ = location.fields(saved, "metrics", "str_sep")
+        if len(location.items(listed)) != len(made.data):
+            raise location.altered(f"{len(made.data)} metrics", listed)
         made.data = [
-            restored_object(one, item, at)
-            for (one, at), item in zip(_placed(made, place), listed, strict=True)
+            decode_object(one, item, at)
+            for (one, at), item in zip(_located(made, location), listed, strict=True)
         ]
         return made
 
@@ -174,8 +174,8 @@ class _Collection(Codec):
         return iter(held.data)
 
 
-def _placed(held: Any, place: Place) -> Iterator[tuple[Any, Place]]:
-    return ((one, place.at(f"metric {number}")) for number, one in enumerate(held.data, start=1))
+def _located(held: Any, location: Location) -> Iterator[tuple[Any, Location]]:
+    return ((one, location.at(f"metric {number}")) for number, one in enumerate(held.data, start=1))
 
 
-use(metrics.base.Metrics, _Collection())
+register_codec(metrics.base.Metrics, _Collection())

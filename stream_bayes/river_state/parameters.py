@@ -22,27 +22,27 @@ from stream_bayes.core.values.payloads import plain, tagged_payload
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadValue, OtherConfiguration
 from stream_bayes.river_state.codecs import key_order
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.location import Location
 
-__all__ = ["ObjectWriter", "compare_parameters", "objects_within", "restore_parameter", "written_parameter"]
+__all__ = ["ObjectWriter", "compare_parameters", "decode_parameter", "encode_parameter", "objects_in"]
 
 TYPES: dict[type, str] = {
     kind: kind.__name__ for kind in (bool, int, float, str, bytes, list, tuple, dict, set)
 }
 TYPES[numbers.Number] = "Number"
 
-ObjectWriter = Callable[[Any, Place], JSONValue]  # raises for what is no object of a known class
+ObjectWriter = Callable[[Any, Location], JSONValue]  # raises for what is no object of a known class
 IsObject = Callable[[Any], bool]
 
 
-def written_parameter(value: Any, place: Place, is_object: IsObject, write: ObjectWriter) -> JSONValue:
+def encode_parameter(value: Any, location: Location, is_object: IsObject, write: ObjectWriter) -> JSONValue:
     """A parameter as JSON; objects of known classes as `write` writes them."""
 
     def written(part: Any) -> JSONValue:
-        return written_parameter(part, place, is_object, write)
+        return encode_parameter(part, location, is_object, write)
 
     if is_object(value):
-        return {"object": write(value, place.inside())}
+        return {"object": write(value, location.inside())}
     if isinstance(value, type) and value in TYPES:
         return {"type": TYPES[value]}
     if isinstance(value, timedelta):
@@ -50,7 +50,7 @@ def written_parameter(value: Any, place: Place, is_object: IsObject, write: Obje
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         return {"pattern": [value.pattern, int(value.flags)]}
     if isinstance(value, (set, frozenset)):
-        return {"set": [written(item) for item in sorted(value, key=lambda item: key_order(item, place))]}
+        return {"set": [written(item) for item in sorted(value, key=lambda item: key_order(item, location))]}
     if isinstance(value, Mapping):
         return {"dict": [[written(key), written(item)] for key, item in value.items()]}
     if isinstance(value, (list, tuple)):
@@ -58,14 +58,18 @@ def written_parameter(value: Any, place: Place, is_object: IsObject, write: Obje
     try:
         return tagged_payload(plain(value))
     except BadValue as error:
-        raise place.cannot(
+        raise location.cannot_save(
             f"its value is {shown(value)}, and a snapshot never holds code or what only code could make; "
             "write what it does as a class of its own, and register that"
         ) from error
 
 
-def restore_parameter(
-    made: Any, saved: object, place: Place, is_object: IsObject, restore: Callable[[Any, Any, Place], Any]
+def decode_parameter(
+    made: Any,
+    saved: object,
+    location: Location,
+    is_object: IsObject,
+    restore: Callable[[Any, Any, Location], Any],
 ) -> None:
     """Compare a parameter with what was saved, and give the objects in it what they held.
 
@@ -75,51 +79,52 @@ def restore_parameter(
         If it was another.
     """
     if is_object(made):
-        (held,) = place.fields(saved, "object")
-        restore(made, held, place.inside())
+        (held,) = location.fields(saved, "object")
+        restore(made, held, location.inside())
         return
     if isinstance(made, (list, tuple)):
-        (items,) = place.fields(saved, "tuple" if isinstance(made, tuple) else "list")
-        _same_length(len(made), len(place.items(items)), place)
+        (items,) = location.fields(saved, "tuple" if isinstance(made, tuple) else "list")
+        _same_length(len(made), len(location.items(items)), location)
         for part, item in zip(made, items, strict=True):
-            restore_parameter(part, item, place, is_object, restore)
+            decode_parameter(part, item, location, is_object, restore)
         return
-    written = written_parameter(made, place, is_object, _no_object)
+    written = encode_parameter(made, location, is_object, _no_object)
     if written != saved:
         raise OtherConfiguration(
-            f"{place}: the snapshot was taken with {shown(saved)}, the model is configured with {shown(written)}; "
+            f"{location}: the snapshot was taken with {shown(saved)}, the model is configured with {shown(written)}; "
             "use the former configuration, or begin anew without the snapshot"
         )
 
 
-def objects_within(value: Any, is_object: IsObject) -> Iterator[Any]:
+def objects_in(value: Any, is_object: IsObject) -> Iterator[Any]:
     """The objects that a parameter consists of."""
     if is_object(value):
         yield value
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from objects_within(part, is_object)
+            yield from objects_in(part, is_object)
 
 
-def _same_length(made: int, saved: int, place: Place) -> None:
+def _same_length(made: int, saved: int, location: Location) -> None:
     if made != saved:
         raise OtherConfiguration(
-            f"{place}: the snapshot was taken with {saved} of these, the model is configured with {made}; "
+            f"{location}: the snapshot was taken with {saved} of these, the model is configured with {made}; "
             "use the former configuration, or begin anew without the snapshot"
         )
 
 
-def _no_object(value: Any, place: Place) -> JSONValue:
-    raise place.cannot(f"a {type(value).__name__} cannot stand in a set or a dict of parameters")
+def _no_object(value: Any, location: Location) -> JSONValue:
+    raise location.cannot_save(f"a {type(value).__name__} cannot stand in a set or a dict of parameters")
 
 
-def compare_parameters(made: dict[str, Any], saved: Any, place: Place) -> None:
+def compare_parameters(made: dict[str, Any], saved: Any, location: Location) -> None:
     """Raise `OtherConfiguration` where written parameters differ from those that were saved."""
     if not isinstance(saved, Mapping):
-        raise place.wrong("parameters", saved)
+        raise location.altered("parameters", saved)
     for name in sorted(made.keys() | saved.keys()):
         if name not in made or name not in saved or made[name] != saved[name]:
             raise OtherConfiguration(
-                f"{place.at(name)}: the snapshot was taken with {shown(saved.get(name))}, the model is configured with "
-                f"{shown(made.get(name))}; use the former configuration, or begin anew without the snapshot"
+                f"{location.at(name)}: the snapshot was taken with {shown(saved.get(name))}, "
+                f"the model is configured with {shown(made.get(name))}; "
+                "use the former configuration, or begin anew without the snapshot"
             )

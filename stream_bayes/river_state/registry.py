@@ -19,99 +19,99 @@ from typing import Any
 
 from stream_bayes.core.values.values import JSONValue, shown
 from stream_bayes.errors import BadValue, OtherConfiguration
-from stream_bayes.river_state.codecs import Kind, Listed
-from stream_bayes.river_state.location import Place
-from stream_bayes.river_state.parameters import objects_within, restore_parameter, written_parameter
+from stream_bayes.river_state.codecs import ListOf, ValueCodec
+from stream_bayes.river_state.location import Location
+from stream_bayes.river_state.parameters import decode_parameter, encode_parameter, objects_in
 
 __all__ = [
     "OBJECT",
     "OBJECTS",
     "Attributes",
-    "Codec",
+    "ObjectCodec",
     "codec_of",
     "configuration_of",
+    "decode_object",
+    "encode_object",
     "is_known",
+    "load_on_demand",
     "register",
+    "register_alias",
+    "register_base",
+    "register_codec",
     "registered",
-    "restored_object",
-    "saved_object",
-    "told_by",
     "unseeded",
-    "use",
-    "use_as",
-    "use_for_derived",
 ]
 
-Holds = Mapping[str, Kind]
+Holds = Mapping[str, ValueCodec]
 
 
-class Codec(ABC):
+class ObjectCodec(ABC):
     """What the objects of one class hold, and how to give it back."""
 
     @abstractmethod
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
+    def encode(self, held: Any, location: Location) -> dict[str, Any]:
         """The state of an object, without its class."""
 
     @abstractmethod
-    def configured(self, held: Any, place: Place) -> dict[str, Any]:
+    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
         """What an object was made with, without its class."""
 
     @abstractmethod
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        """An object of the same configuration with this state: the one that was made, or one in its place."""
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
+        """An object of the same configuration with this state: the one that was made, or one in its location."""
 
     def parts(self, held: Any) -> Iterator[Any]:
         """The objects within."""
         return iter(())
 
-    def settle(self, held: Any) -> None:  # noqa: B027  # most have nothing to settle
+    def fix_order(self, held: Any) -> None:  # noqa: B027  # most have nothing to fix_order
         """Make an order that River leaves to a set, and so to hashes, the order of the names."""
 
 
-_CODECS: dict[type, Codec] = {}
-_BASES: list[tuple[type, Codec]] = []  # for everything that is derived from a class
+_CODECS: dict[type, ObjectCodec] = {}
+_BASES: list[tuple[type, ObjectCodec]] = []  # for everything that is derived from a class
 _NAMES: dict[type, str] = {}  # where a class goes by another's
-_TOLD_BY: dict[
+_ON_DEMAND: dict[
     str, str
 ] = {}  # packages whose classes no codec was looked for, and the module with their codecs
 
 
-def told_by(module: str, *packages: str) -> None:
+def load_on_demand(module: str, *packages: str) -> None:
     """Import a module, which registers the classes of some packages, once a codec is looked for in one of these.
 
     Whoever has no object of such a class then does without the package, too: some of River's load for a second.
     """
-    _TOLD_BY.update(dict.fromkeys(packages, module))
+    _ON_DEMAND.update(dict.fromkeys(packages, module))
 
 
-def _learn_of(*packages: str) -> None:
+def _load_codecs_of(*packages: str) -> None:
     for package in packages:
-        if package in _TOLD_BY:
+        if package in _ON_DEMAND:
             import_module(
-                _TOLD_BY[package]
+                _ON_DEMAND[package]
             )  # harmless where it is being imported, or another thread has done it
-            _TOLD_BY.pop(package, None)
+            _ON_DEMAND.pop(package, None)
 
 
 def _package_of(kind: type) -> str:
     return ".".join(kind.__module__.split(".")[:2])
 
 
-def use(kind: type, codec: Codec) -> None:
+def register_codec(kind: type, codec: ObjectCodec) -> None:
     """Let a codec speak for a class, and for no class derived from it, which may hold more."""
     if _package_of(kind).partition(".")[0] not in ("river", "stream_bayes"):
-        _learn_of(*_TOLD_BY)  # its name might be that of any
+        _load_codecs_of(*_ON_DEMAND)  # its name might be that of any
     if any(known.__name__ == kind.__name__ for known in _CODECS):
         raise BadValue(f"a class named {kind.__name__} is registered already; names tell classes apart")
     _CODECS[kind] = codec
 
 
-def use_for_derived(base: type, codec: Codec) -> None:
+def register_base(base: type, codec: ObjectCodec) -> None:
     """Let a codec speak for every class derived from one."""
     _BASES.append((base, codec))
 
 
-def use_as(kind: type, other: type) -> None:
+def register_alias(kind: type, other: type) -> None:
     """Let the codec of another class speak for one that holds the same, and call it by that class's name."""
     _CODECS[kind] = _CODECS[other]
     _NAMES[kind] = other.__name__
@@ -119,12 +119,12 @@ def use_as(kind: type, other: type) -> None:
 
 def registered() -> list[type]:
     """Every class with a codec of its own, by name."""
-    _learn_of(*_TOLD_BY)
+    _load_codecs_of(*_ON_DEMAND)
     return sorted(_CODECS, key=lambda kind: kind.__name__)
 
 
-def _find(held: object) -> Codec | None:
-    _learn_of(_package_of(type(held)))
+def _find(held: object) -> ObjectCodec | None:
+    _load_codecs_of(_package_of(type(held)))
     codec = _CODECS.get(type(held))
     return codec or next((codec for base, codec in _BASES if isinstance(held, base)), None)
 
@@ -138,65 +138,65 @@ def is_known(held: object) -> bool:
     return _find(held) is not None
 
 
-def codec_of(held: object, place: Place) -> Codec:
+def codec_of(held: object, location: Location) -> ObjectCodec:
     """The codec for an object; `CannotSave` without one."""
     codec = _find(held)
     if codec is None:
         kind = type(held)
-        raise place.cannot(
+        raise location.cannot_save(
             f"no snapshot can hold the state of a {kind.__module__}.{kind.__qualname__}: nothing is known of what it "
             "holds; use another class there, register what its objects hold, or run without snapshots"
         )
     return codec
 
 
-def saved_object(held: Any, place: Place) -> dict[str, Any]:
+def encode_object(held: Any, location: Location) -> dict[str, Any]:
     """The state of an object, with the name of its class."""
-    return {"class": _name_of(held), **codec_of(held, place).saved(held, place.inside())}
+    return {"class": _name_of(held), **codec_of(held, location).encode(held, location.inside())}
 
 
-def configuration_of(held: Any, place: Place) -> dict[str, Any]:
+def configuration_of(held: Any, location: Location) -> dict[str, Any]:
     """What an object was made with, with the name of its class."""
-    return {"class": _name_of(held), **codec_of(held, place).configured(held, place.inside())}
+    return {"class": _name_of(held), **codec_of(held, location).configuration(held, location.inside())}
 
 
-def restored_object(made: Any, saved: Any, place: Place) -> Any:
+def decode_object(made: Any, saved: Any, location: Location) -> Any:
     """An object that was made from the same configuration, with this state."""
-    codec = codec_of(made, place)
+    codec = codec_of(made, location)
     if not isinstance(saved, Mapping) or not isinstance(saved.get("class"), str):
-        raise place.wrong("the state of an object", saved)
+        raise location.altered("the state of an object", saved)
     if saved["class"] != _name_of(made):
         raise OtherConfiguration(
-            f"{place}: the snapshot was taken with a {shown(saved['class'])}, the model has a {_name_of(made)} "
+            f"{location}: the snapshot was taken with a {shown(saved['class'])}, the model has a {_name_of(made)} "
             "there; use the former configuration, or begin anew without the snapshot"
         )
-    return codec.restored(made, {key: saved[key] for key in saved if key != "class"}, place.inside())
+    return codec.decode(made, {key: saved[key] for key in saved if key != "class"}, location.inside())
 
 
-class _Object(Kind):
+class _Object(ValueCodec):
     """Another object, which fresh ones make for themselves."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return saved_object(held, place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return encode_object(held, location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        return restored_object(made, saved, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        return decode_object(made, saved, location)
 
 
-class _Objects(Listed):
+class _Objects(ListOf):
     """A list of as many objects as a fresh one makes."""
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        if len(place.items(saved)) != len(made):
-            raise place.wrong(f"{len(made)} objects", saved)
-        return [self.kind.loaded(item, one, place) for item, one in zip(saved, made, strict=True)]
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        if len(location.items(saved)) != len(made):
+            raise location.altered(f"{len(made)} objects", saved)
+        return [self.kind.decode(item, one, location) for item, one in zip(saved, made, strict=True)]
 
 
 OBJECT = _Object()
 OBJECTS = _Objects(OBJECT)
 
 
-class Attributes(Codec):
+class Attributes(ObjectCodec):
     """The codec of a class whose objects keep what they learn in attributes, and their parameters too.
 
     Parameters
@@ -211,8 +211,8 @@ class Attributes(Codec):
         How to read a parameter that is not kept under its own name; None for one that is not kept at all.
     fits
         Whether the attributes can stand together.
-    settle
-        See `Codec.settle`.
+    fix_order
+        See `ObjectCodec.fix_order`.
     refused
         Why an object cannot be saved, if it cannot.
     """
@@ -225,7 +225,7 @@ class Attributes(Codec):
         derived: Iterable[str] = (),
         parameters: Mapping[str, Callable[[Any], Any] | None] | None = None,
         fits: Callable[[Any], bool] = lambda _: True,
-        settle: Callable[[Any], None] = lambda _: None,
+        fix_order: Callable[[Any], None] = lambda _: None,
         refused: Callable[[Any], str | None] = lambda _: None,
     ) -> None:
         own = inspect.signature(kind).parameters
@@ -234,61 +234,63 @@ class Attributes(Codec):
         self.known = {*own, *derived}
         self.holds = holds if callable(holds) else lambda _: holds or {}
         self.fits = fits
-        self._settle = settle
+        self._fix_order = fix_order
         self.refused = refused
 
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
+    def encode(self, held: Any, location: Location) -> dict[str, Any]:
         holds = self.holds(held)
-        self._check_attributes(held, holds, place)
+        self._check_attributes(held, holds, location)
         why = self.refused(held)
         if why is not None:
-            raise place.cannot(why)
+            raise location.cannot_save(why)
         return {
-            "parameters": self._parameters(held, place, saved_object),
-            "holds": {name: kind.saved(vars(held)[name], place.at(name)) for name, kind in holds.items()},
+            "parameters": self._parameters(held, location, encode_object),
+            "holds": {name: kind.encode(vars(held)[name], location.at(name)) for name, kind in holds.items()},
         }
 
-    def configured(self, held: Any, place: Place) -> dict[str, Any]:
-        return {"parameters": self._parameters(held, place, configuration_of)}
+    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
+        return {"parameters": self._parameters(held, location, configuration_of)}
 
-    def _parameters(self, held: Any, place: Place, write: Callable[[Any, Place], Any]) -> dict[str, Any]:
+    def _parameters(
+        self, held: Any, location: Location, write: Callable[[Any, Location], Any]
+    ) -> dict[str, Any]:
         return {
-            name: written_parameter(read(held), place.at(name), is_known, write)
+            name: encode_parameter(read(held), location.at(name), is_known, write)
             for name, read in self.readers.items()
         }
 
-    def _check_attributes(self, held: Any, holds: Holds, place: Place) -> None:
+    def _check_attributes(self, held: Any, holds: Holds, location: Location) -> None:
         unknown = vars(held).keys() - self.known - holds.keys()
         missing = holds.keys() - vars(held).keys()
         if unknown or missing:
-            raise place.cannot(
+            raise location.cannot_save(
                 f"a {type(held).__name__} of this version of River has not the attributes that are known here: "
                 f"{', '.join(sorted(unknown | missing))}; use the River version this package asks for"
             )
 
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        parameters, held = place.fields(saved, "parameters", "holds")
-        values = place.fields(parameters, *self.readers)
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
+        parameters, held = location.fields(saved, "parameters", "holds")
+        values = location.fields(parameters, *self.readers)
         for (name, read), value in zip(self.readers.items(), values, strict=True):
-            restore_parameter(read(made), value, place.at(name), is_known, restored_object)
+            decode_parameter(read(made), value, location.at(name), is_known, decode_object)
         holds = self.holds(made)
-        for (name, kind), value in zip(holds.items(), place.fields(held, *holds), strict=True):
-            setattr(made, name, kind.loaded(value, vars(made)[name], place.at(name)))
+        for (name, kind), value in zip(holds.items(), location.fields(held, *holds), strict=True):
+            setattr(made, name, kind.decode(value, vars(made)[name], location.at(name)))
         if not self.fits(made):
-            raise place.wrong("parts that fit together", held)
+            raise location.altered("parts that fit together", held)
         return made
 
     def parts(self, held: Any) -> Iterator[Any]:
         for read in self.readers.values():
-            yield from objects_within(read(held), is_known)
+            yield from objects_in(read(held), is_known)
         for name, kind in self.holds(held).items():
             if kind is OBJECT:
                 yield vars(held)[name]
             elif kind is OBJECTS:
                 yield from vars(held)[name]
 
-    def settle(self, held: Any) -> None:
-        self._settle(held)
+    def fix_order(self, held: Any) -> None:
+        self._fix_order(held)
 
 
 def _attribute(name: str) -> Callable[[Any], Any]:
@@ -314,7 +316,7 @@ def register(kind: type, holds: Holds | Callable[[Any], Holds] | None = None, **
     ...     def transform_one(self, x):
     ...         return {name: 2 * value for name, value in x.items()}
     >>> register(Doubler)
-    >>> saved_object(Doubler(), Place())
+    >>> encode_object(Doubler(), Location())
     {'class': 'Doubler', 'parameters': {}, 'holds': {}}
     """
-    use(kind, Attributes(kind, holds, **others))
+    register_codec(kind, Attributes(kind, holds, **others))

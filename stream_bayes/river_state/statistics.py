@@ -17,12 +17,12 @@ from stream_bayes.river_state.codecs import (
     PLAIN,
     REAL,
     WEIGHT,
-    ByName,
-    Kind,
+    DequeOf,
+    DictOf,
     Leaf,
-    Listed,
-    OrderedByName,
-    Window,
+    ListOf,
+    SortedDictOf,
+    ValueCodec,
 )
 from stream_bayes.river_state.compiled_objects import (
     EW_MEAN,
@@ -34,13 +34,13 @@ from stream_bayes.river_state.compiled_objects import (
     SKEW,
     SORTED_WINDOW,
 )
-from stream_bayes.river_state.location import Place
+from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.registry import OBJECT, register
 
 __all__: list[str] = []
 
 COMPARABLE = Leaf("a number that is no NaN", lambda x: REAL.fits(x) and x == x)
-TALLIES = ByName(Leaf("a whole number from 1", lambda n: COUNT.fits(n) and n >= 1))
+TALLIES = DictOf(Leaf("a whole number from 1", lambda n: COUNT.fits(n) and n >= 1))
 
 register(stats.Count, {"n": COUNT})
 register(stats.Mean, {"n": WEIGHT, "_mean": REAL})
@@ -59,8 +59,8 @@ register(stats.Max, {"max": REAL})
 register(stats.AbsMax, {"abs_max": REAL})
 register(stats.PeakToPeak, {"_ptp": PEAK_TO_PEAK, "_is_updated": FLAG})
 register(stats.Mode, {"counts": TALLIES})
-register(stats.Entropy, {"entropy": REAL, "n": COUNT, "counter": OrderedByName(COUNT)})
-register(stats.Shift, {"buffer": Window(PLAIN)})
+register(stats.Entropy, {"entropy": REAL, "n": COUNT, "counter": SortedDictOf(COUNT)})
+register(stats.Shift, {"buffer": DequeOf(PLAIN)})
 register(stats.EWMean, {"_ewmean": EW_MEAN})
 register(stats.EWVar, {"_ewvar": EW_VAR})
 register(stats.Kurtosis, {"_kurtosis": KURTOSIS})
@@ -69,7 +69,7 @@ register(stats.Quantile, {"_quantile": QUANTILE, "_is_updated": FLAG})
 register(stats.IQR, {"_iqr": IQR, "_is_updated": FLAG})
 
 SIZED = {"window_size": lambda held: held.window_size}
-register(stats.RollingMode, {"window": Window(PLAIN), "counts": TALLIES}, parameters=SIZED)
+register(stats.RollingMode, {"window": DequeOf(PLAIN), "counts": TALLIES}, parameters=SIZED)
 register(stats.RollingMin, {"window": OBJECT}, parameters=SIZED)
 register(stats.RollingMax, {"window": OBJECT}, parameters=SIZED)
 register(stats.RollingAbsMax, {"window": OBJECT}, parameters=SIZED)
@@ -87,7 +87,7 @@ register(stats.Link)  # two statistics, both parameters
 # Sorted, and in the order of arrival. Equal numbers may be of different types in the two, so neither says all.
 register(
     utils.SortedWindow,
-    {"data": Listed(COMPARABLE), "unsorted_window": Window(COMPARABLE)},
+    {"data": ListOf(COMPARABLE), "unsorted_window": DequeOf(COMPARABLE)},
     parameters={"size": lambda held: held.size},
     fits=lambda held: held.data == sorted(held.unsorted_window),
 )
@@ -118,23 +118,23 @@ def _takes(held: Any, entries: Iterable[Any]) -> bool:
     return True
 
 
-class _Moment(Kind):
+class _Moment(ValueCodec):
     """A date and time without a zone: River's windows of time compare with one."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         if type(held) is not datetime or held.tzinfo is not None:
-            raise place.cannot(
+            raise location.cannot_save(
                 f"expected a datetime without a zone, got {type(held).__name__}: {shown(held)}"
             )
         return held.isoformat()
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
         try:
             moment = datetime.fromisoformat(saved)
         except (TypeError, ValueError) as error:
-            raise place.wrong("a date and time", saved) from error
+            raise location.altered("a date and time", saved) from error
         if moment.tzinfo is not None or moment.isoformat() != saved:
-            raise place.wrong("a date and time as it is written", saved)
+            raise location.altered("a date and time as it is written", saved)
         return moment
 
 
@@ -143,14 +143,14 @@ OF_A_CLASS = {"cls": None, "kwargs": None, "obj": lambda held: held.obj}  # the 
 
 register(
     utils.Rolling,
-    {"window": Window(ARGUMENTS)},
+    {"window": DequeOf(ARGUMENTS)},
     derived=["obj", "_window_size"],
     parameters={**OF_A_CLASS, "window_size": lambda held: held.window_size},
     fits=lambda held: _takes(held.obj, held.window),
 )
 register(
     utils.TimeRolling,
-    {"_timestamps": Listed(MOMENT), "_datum": Listed(ARGUMENTS), "_latest": MOMENT},
+    {"_timestamps": ListOf(MOMENT), "_datum": ListOf(ARGUMENTS), "_latest": MOMENT},
     derived=["obj"],
     parameters=OF_A_CLASS,
     fits=lambda held: (

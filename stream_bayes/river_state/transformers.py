@@ -13,23 +13,23 @@ from stream_bayes.river_state.codecs import (
     REAL,
     SETS,
     TEXTS,
-    ByName,
-    Kind,
-    OrderedByName,
+    DictOf,
+    SortedDictOf,
+    ValueCodec,
 )
 from stream_bayes.river_state.registry import OBJECT, register, unseeded
 
 __all__: list[str] = []
 
-BY_NAME = ByName(REAL)
-OBJECT_BY_NAME = ByName(OBJECT)
+BY_NAME = DictOf(REAL)
+OBJECT_BY_NAME = DictOf(OBJECT)
 
 # -- scaling ----------------------------------------------------------------------------------------------------------
 
 
-def _scaler(held: Any) -> dict[str, Kind]:
+def _scaler(held: Any) -> dict[str, ValueCodec]:
     kind = BY_NAME if held.window_size is None else OBJECT_BY_NAME
-    return {"counts": ByName(COUNT), "means": kind, "vars": kind}
+    return {"counts": DictOf(COUNT), "means": kind, "vars": kind}
 
 
 register(preprocessing.StandardScaler, _scaler)
@@ -62,14 +62,14 @@ register(
     lambda held: {"values": SETS, "_zero_dict": TEXTS} if held.categories is None else {},
     derived=["values", "_zero_dict"],
     fits=_is_whole,
-    settle=_order_zeros,
+    fix_order=_order_zeros,
 )
 register(
     preprocessing.OrdinalEncoder,
     lambda held: {"values": MAPPINGS} if held.categories is None else {},
     derived=["values", "_reserved_category_codes"],
 )
-register(preprocessing.PreviousImputer, {"_latest": ByName(PLAIN)})
+register(preprocessing.PreviousImputer, {"_latest": DictOf(PLAIN)})
 register(preprocessing.StatImputer, derived=["stats"])  # the statistics are its parameters
 register(
     preprocessing.FeatureHasher,
@@ -83,7 +83,7 @@ register(feature_extraction.BagOfWords, derived=["processing_steps"])
 # Terms are counted out of a set: their order is that of hashes, and means nothing.
 register(
     feature_extraction.TFIDF,
-    {"dfs": OrderedByName(COUNT), "n": COUNT},
+    {"dfs": SortedDictOf(COUNT), "n": COUNT},
     derived=["processing_steps"],
 )
 register(feature_extraction.PolynomialExtender)

@@ -11,6 +11,6 @@ Examples
 """
 
 from stream_bayes.testing.laws import LAWS, Law, check_law, check_learner, laws_of
-from stream_bayes.testing.listing import learners
+from stream_bayes.testing.public_learners import learners
 
 __all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of", "learners"]

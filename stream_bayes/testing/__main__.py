@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from stream_bayes import compiled
 from stream_bayes.testing.laws import check_law, laws_of
-from stream_bayes.testing.listing import learners
+from stream_bayes.testing.public_learners import learners
 
 
 def main(once: bool) -> int:

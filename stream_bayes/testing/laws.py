@@ -10,22 +10,27 @@ from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.classifier.base import BayesClassifier, Promise
 from stream_bayes.learners.sliding_window import SlidingWindow
-from stream_bayes.testing.answering import (
-    answers_are_probabilities,
-    explanations_add_up,
-    many_are_one_by_one,
-    missing_is_missing,
-    predicting_changes_nothing,
-)
-from stream_bayes.testing.forgetting import a_window_holds_the_newest_events
-from stream_bayes.testing.grouping import (
+from stream_bayes.testing.laws_of_counts import (
     batches_of_coded_columns,
     counts_form_a_group,
     fading_has_its_closed_form,
     fractions_form_a_group,
     shards_share_a_clock,
 )
-from stream_bayes.testing.keeping import (
+from stream_bayes.testing.laws_of_errors import (
+    altered_states_are_refused,
+    bad_input_changes_nothing,
+    numbers_never_learned_are_not_unlearned,
+    strangers_are_not_merged,
+)
+from stream_bayes.testing.laws_of_predictions import (
+    answers_are_probabilities,
+    explanations_add_up,
+    many_are_one_by_one,
+    missing_is_missing,
+    predicting_changes_nothing,
+)
+from stream_bayes.testing.laws_of_states import (
     a_budget_holds,
     labels_keep_their_types,
     replay_gives_the_same_bytes,
@@ -34,13 +39,8 @@ from stream_bayes.testing.keeping import (
     values_keep_their_types,
     what_a_budget_refuses_outlives_loading,
 )
-from stream_bayes.testing.refusing import (
-    altered_states_are_refused,
-    bad_input_changes_nothing,
-    numbers_never_learned_are_not_unlearned,
-    strangers_are_not_merged,
-)
-from stream_bayes.testing.streams import Streams
+from stream_bayes.testing.laws_of_windows import a_window_holds_the_newest_events
+from stream_bayes.testing.sample_streams import Streams
 
 __all__ = ["LAWS", "Law", "check_law", "check_learner", "laws_of"]
 

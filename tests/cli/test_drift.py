@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes import DriftAdaptive, NaiveBayes, plots
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.river_state.pipelines import pipeline_state
+from stream_bayes.river_state.model_state import model_state
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.cli.test_snapshots import run
@@ -87,7 +87,7 @@ def test_the_log_in_a_sealed_snapshot_is_shown_to_who_has_the_key(
     model.log.add("drift", 5)
     sealed = SnapshotStore(tmp_path / "state", key=b"o" * 16)
     sealed.take_over()
-    sealed.save(Snapshot(learner="DriftAdaptive", sections={"model": pipeline_state(model)}))
+    sealed.save(Snapshot(learner="DriftAdaptive", sections={"model": model_state(model)}))
     monkeypatch.setenv("OURS", "o" * 16)
     monkeypatch.setenv("THEIRS", "t" * 16)
     for source in (tmp_path / "state", *(tmp_path / "state").glob("*.zip")):

@@ -8,7 +8,7 @@ from typing import Any
 
 from stream_bayes import DiscreteNetwork, DriftAdaptive
 from stream_bayes.learners.half_life_choice import log_loss
-from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
+from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
 
 __all__ = ["TARGET", "Scripted", "Stream", "again", "bytes_of", "concepts", "drifting", "losses", "told"]
@@ -43,7 +43,7 @@ def told(model: DriftAdaptive) -> list[str]:
 
 def bytes_of(model: DriftAdaptive) -> str:
     """All of a model's state."""
-    state = pipeline_state(model)
+    state = model_state(model)
     arrays = {
         name: (array.dtype.str, array.shape, array.tobytes()) for name, array in state.pop("arrays").items()
     }
@@ -52,9 +52,9 @@ def bytes_of(model: DriftAdaptive) -> str:
 
 def again(model: DriftAdaptive, make: Callable[[], DriftAdaptive]) -> DriftAdaptive:
     """One that goes on from the state of another, by way of JSON."""
-    state = pipeline_state(model)
+    state = model_state(model)
     arrays = state.pop("arrays")
-    restored: DriftAdaptive = restore_pipeline(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
+    restored: DriftAdaptive = restore_model(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
     return restored
 
 

@@ -29,7 +29,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.detectors import since_change
 from stream_bayes.errors import BadLabel, BadValue, CannotSave, OtherConfiguration
 from stream_bayes.learners.half_life_choice import log_loss
-from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
+from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.streams.models.served import served
 from stream_bayes.testing.concepts import (
     drawn_network,
@@ -278,11 +278,11 @@ def test_a_detector_without_a_codec_runs_and_cannot_be_saved() -> None:
     model = DriftAdaptive(NaiveBayes(), Scripted((10,)))
     model.learn_one({"a": "x"}, "yes")
     with pytest.raises(CannotSave, match="Scripted"):
-        pipeline_state(model)
+        model_state(model)
 
 
 def test_a_state_of_another_configuration_is_refused() -> None:
-    state = pipeline_state(DriftAdaptive(NaiveBayes(), drift.ADWIN()))
+    state = model_state(DriftAdaptive(NaiveBayes(), drift.ADWIN()))
     for other in (
         DriftAdaptive(NaiveBayes(), drift.ADWIN(), judge_after=11),
         DriftAdaptive(NaiveBayes(), drift.ADWIN(delta=0.01)),
@@ -290,18 +290,18 @@ def test_a_state_of_another_configuration_is_refused() -> None:
         DriftAdaptive(TAN(), drift.ADWIN()),
     ):
         with pytest.raises(OtherConfiguration):
-            restore_pipeline(other, state)
+            restore_model(other, state)
 
 
 def test_a_refused_sample_changes_nothing() -> None:
     model = DriftAdaptive(NaiveBayes())
     for x, y in flipping(50, 20):
         model.learn_one(x, y)
-    before = repr(pipeline_state(model))
+    before = repr(model_state(model))
     for x, y in (({"b": "new"}, 1j), ({"a": {1, 2}}, 1), ({"a": 1.5}, 1)):
         with pytest.raises((BadLabel, BadValue, TypeError)):
             model.learn_one(x, y)
-    assert repr(pipeline_state(model)) == before
+    assert repr(model_state(model)) == before
 
 
 def test_bad_arguments_are_refused() -> None:

@@ -10,7 +10,7 @@ from stream_bayes import KDB, TAN, BayesNetClassifier, DriftAdaptive, LiveChoice
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.log import KEYS, MOST_ENTRIES, DriftLog, change_between, edges_of
 from stream_bayes.river_state.drift_logs import drift_logs
-from stream_bayes.river_state.pipelines import pipeline_state
+from stream_bayes.river_state.model_state import model_state
 from tests.drift.drifting_streams import Stream, again, losses
 
 
@@ -80,7 +80,7 @@ def test_what_a_snapshot_is_asked_for_says_how_long_a_search_took() -> None:
     model = DriftAdaptive(NaiveBayes())
     model.log.add("drift", 5)
     model.log.add("searched", 25, seconds=2.5)
-    [[noticed, searched]] = drift_logs(pipeline_state(model))
+    [[noticed, searched]] = drift_logs(model_state(model))
     assert "seconds" not in noticed
     assert searched["seconds"] == 2.5
 

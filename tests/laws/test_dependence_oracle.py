@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import KDB
 from stream_bayes.core.counts import _families as _family_counts
-from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.assertions import same_bytes
 from tests.builds import EVERYTHING
 from tests.oracles.dependence import DependenceOracle
 

@@ -20,8 +20,8 @@ from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, N
 from stream_bayes.errors import BadState, BadValue, BadWeight, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing import learners
-from stream_bayes.testing.comparing import changes_nothing, refuses, same_bytes, state_bytes
-from stream_bayes.testing.streams import Streams
+from stream_bayes.testing.assertions import changes_nothing, refuses, same_bytes, state_bytes
+from stream_bayes.testing.sample_streams import Streams
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -277,8 +277,8 @@ SHOW_STATES = """
 import hashlib
 from stream_bayes import compiled
 from stream_bayes.testing import learners
-from stream_bayes.testing.comparing import state_bytes
-from stream_bayes.testing.streams import Streams
+from stream_bayes.testing.assertions import state_bytes
+from stream_bayes.testing.sample_streams import Streams
 for name, model in learners().items():
     for x, y, w in Streams(model).samples(50 if compiled else 15):
         model.learn_one(x, y, w)

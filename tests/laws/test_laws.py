@@ -13,7 +13,7 @@ import stream_bayes
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing import LAWS, Law, check_law, laws_of, learners
-from stream_bayes.testing.comparing import same_knowledge, state_bytes
+from stream_bayes.testing.assertions import same_knowledge, state_bytes
 from tests.builds import EVERYTHING
 
 # Far out in a Gaussian's tail a square overflows to infinity, as it should; uncompiled, numpy says so.

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from stream_bayes.errors import BadState, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing import learners
-from stream_bayes.testing.comparing import same_bytes
-from stream_bayes.testing.streams import Streams
+from stream_bayes.testing.assertions import same_bytes
+from stream_bayes.testing.sample_streams import Streams
 from tests.builds import EVERYTHING
 from tests.resealing import resealed
 

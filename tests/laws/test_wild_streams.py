@@ -14,8 +14,8 @@ import pytest
 import stream_bayes
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.testing.comparing import same_bytes
-from stream_bayes.testing.listing import learners
+from stream_bayes.testing.assertions import same_bytes
+from stream_bayes.testing.public_learners import learners
 
 SEEDS = range(1)
 SOAK_SEEDS = range(1_000, 1_030)

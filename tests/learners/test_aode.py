@@ -15,7 +15,7 @@ from stream_bayes import AODE, SPODE, LiveChoice, NaiveBayes
 from stream_bayes.errors import (
     NeverEligible,
 )
-from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import taught
 

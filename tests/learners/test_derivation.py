@@ -13,7 +13,7 @@ import pytest
 from stream_bayes import KDB, TAN, NaiveBayes
 from stream_bayes.core.readings.parents import Dependences, SpanningTree
 from stream_bayes.errors import BadState
-from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import Event, biased_events
 from tests.learners.training import taught
 from tests.oracles.aode import OneDependenceOracle

@@ -12,7 +12,7 @@ from river import checks
 from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
 from stream_bayes.learners.half_life_choice import LEAST
-from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
+from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.streams.models.served import served
 
 Event = tuple[dict[str, str], int]
@@ -84,10 +84,10 @@ def test_the_leader_changes_with_the_world_and_says_since_when() -> None:
 def test_a_refused_sample_is_learned_by_none() -> None:
     model = HalfLifeChoice(SlidingWindow(NaiveBayes(), 100), HALF_LIVES)
     model.learn_one({"a": "x"}, "yes")
-    before = repr(pipeline_state(model))
+    before = repr(model_state(model))
     with pytest.raises(BadLabel):
         model.learn_one({"b": "new"}, 1j)
-    assert repr(pipeline_state(model)) == before
+    assert repr(model_state(model)) == before
 
 
 def test_it_serves_in_a_pipeline_and_goes_on_from_its_state() -> None:
@@ -102,9 +102,9 @@ def test_it_serves_in_a_pipeline_and_goes_on_from_its_state() -> None:
 
 
 def test_a_state_of_other_half_lives_is_refused() -> None:
-    state = pipeline_state(HalfLifeChoice(NaiveBayes(), (None, 5.0)))
+    state = model_state(HalfLifeChoice(NaiveBayes(), (None, 5.0)))
     with pytest.raises(OtherConfiguration):
-        restore_pipeline(HalfLifeChoice(NaiveBayes(), (None, 6.0)), state)
+        restore_model(HalfLifeChoice(NaiveBayes(), (None, 6.0)), state)
 
 
 def test_bad_arguments_are_refused() -> None:

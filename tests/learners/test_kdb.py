@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes import KDB, TAN, Binning
 from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotLearned, NotSupported
-from stream_bayes.testing.comparing import changes_nothing, same_bytes
+from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import taught
 from tests.oracles.aode import OneDependenceOracle

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import stream_bayes
 from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadState, BadValue, CannotMerge
-from stream_bayes.testing.comparing import changes_nothing, same_bytes
+from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import taught
 from tests.resealing import resealed

@@ -21,7 +21,7 @@ from stream_bayes.errors import (
     NotSupported,
     UnknownFeature,
 )
-from stream_bayes.testing.comparing import changes_nothing, same_bytes
+from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import taught
 from tests.resealing import resealed

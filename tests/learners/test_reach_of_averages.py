@@ -11,7 +11,7 @@ import pytest
 
 import stream_bayes
 from stream_bayes import AODE
-from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import taught
 from tests.oracles.aode import AodeOracle

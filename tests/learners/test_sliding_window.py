@@ -28,7 +28,7 @@ from stream_bayes import (
 from stream_bayes.errors import BadState, BadValue, BudgetExceeded, CannotMerge, NotLearned
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.streams.models.served import served
-from stream_bayes.testing.comparing import state_bytes
+from stream_bayes.testing.assertions import state_bytes
 from tests.resealing import resealed
 
 Event = tuple[dict[str, str], str, float]

@@ -17,7 +17,7 @@ from stream_bayes import AODE, SPODE, NaiveBayes
 from stream_bayes.errors import (
     CannotMerge,
 )
-from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import taught
 from tests.oracles.aode import Member, SpodeOracle, Values, without

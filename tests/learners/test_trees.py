@@ -12,7 +12,7 @@ import pytest
 
 from stream_bayes import KDB, ODE, TAN, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadValue, UnknownFeature
-from stream_bayes.testing.comparing import same_bytes
+from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import Event, biased_events
 from tests.learners.training import taught
 from tests.oracles.aode import OneDependenceOracle

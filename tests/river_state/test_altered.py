@@ -19,7 +19,7 @@ from river.drift import binary
 
 from stream_bayes import DriftAdaptive, GaussianNB, HalfLifeChoice, NaiveBayes
 from stream_bayes.errors import BadState
-from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline, settle
+from stream_bayes.river_state.model_state import fix_order, model_state, restore_model
 from tests.river_state.driving import label, numbers
 from tests.river_state.listing import Case, cases
 
@@ -74,10 +74,10 @@ def constant(value: Any) -> Callable[[Any], Any]:
 def survives(case: Case, state: dict[str, Any]) -> None:
     """A state is refused as such; or it is one that a stream can go on from, and that can be taken again."""
     try:
-        restored = restore_pipeline(case.make(), state)
+        restored = restore_model(case.make(), state)
     except BadState:
         return
-    again = pipeline_state(restored)
+    again = model_state(restored)
     json.dumps(again["model"])
     # Numbers that River cannot compute with are a refused event, no more. A panic of compiled code is not suppressed.
     with np.errstate(all="ignore"), suppress(ArithmeticError, ValueError, TypeError, KeyError):
@@ -86,9 +86,9 @@ def survives(case: Case, state: dict[str, Any]) -> None:
 
 def trained_state(case: Case) -> dict[str, Any]:
     made = case.make()
-    settle(made)
+    fix_order(made)
     case.drive(made, 0, 60)
-    return pipeline_state(made)
+    return model_state(made)
 
 
 @each
@@ -118,7 +118,7 @@ def test_a_truncated_state_is_refused(case: Case) -> None:
     for path in containers:
         if isinstance(at(state["model"], path), dict) and "class" in at(state["model"], path):
             with pytest.raises(BadState):
-                restore_pipeline(case.make(), {**state, "model": altered(state["model"], path, shorter)})
+                restore_model(case.make(), {**state, "model": altered(state["model"], path, shorter)})
 
 
 def at(state: Any, path: tuple[Any, ...]) -> Any:
@@ -207,20 +207,20 @@ NUMBERS = [float(n * n % 17) for n in range(40)]
 def test_what_could_not_have_been_saved_is_refused_where_it_stands(
     model: Any, path: tuple[Any, ...], value: Any, said: str
 ) -> None:
-    state = pipeline_state(model)
+    state = model_state(model)
     changed = altered(state["model"], ("holds", *path), lambda _: value)
     with pytest.raises(BadState, match=said):
-        restore_pipeline(model, {**state, "model": changed})
+        restore_model(model, {**state, "model": changed})
 
 
 def test_deep_nesting_is_refused_and_exhausts_nothing() -> None:
-    state = pipeline_state(preprocessing.PreviousImputer())
+    state = model_state(preprocessing.PreviousImputer())
     deep: Any = 1
     for _ in range(100_000):
         deep = [deep]
     for path in spots(state["model"]):
         with pytest.raises(BadState):
-            restore_pipeline(
+            restore_model(
                 preprocessing.PreviousImputer(),
                 {**state, "model": altered(state["model"], path, lambda _: deep)},
             )
@@ -230,13 +230,13 @@ def test_a_state_makes_room_for_no_more_than_it_holds() -> None:
     model = preprocessing.StandardScaler(window_size=3) | GaussianNB()
     for event in range(20):
         model.learn_one(numbers(event), label(event))
-    state = pipeline_state(model)
+    state = model_state(model)
     window = ("steps", 0, 1, "holds", "means", "held", 0, "holds", "window")
     long = [at(state["model"], window)[0]] * 100_000
     tracemalloc.start()
     try:
         with pytest.raises(BadState, match="at most 3 of something"):
-            restore_pipeline(model, {**state, "model": altered(state["model"], window, lambda _: long)})
+            restore_model(model, {**state, "model": altered(state["model"], window, lambda _: long)})
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()

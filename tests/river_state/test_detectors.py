@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.river_state.pipelines import pipeline_state, restore_pipeline
+from stream_bayes.river_state.model_state import model_state, restore_model
 from tests.river_state.driving import rng_at
 from tests.river_state.listing import Case, of_detectors
 
@@ -32,8 +32,8 @@ def test_saved_where_it_notices_something_it_goes_on_the_same(number: int) -> No
         assert [seen(other, event) for _, other in others] == [said] * len(others)
         if any(said) and (said not in noticed or said[0]):
             noticed.add(said)
-            state = pipeline_state(rivers)
+            state = model_state(rivers)
             arrays = state.pop("arrays")
-            restored = restore_pipeline(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
+            restored = restore_model(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
             others.append((event + LATER, restored))
     assert type(rivers).__name__ == "NoDrift" or any(said[0] for said in noticed)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.river_state.location import Place
-from stream_bayes.river_state.pipelines import (
+from stream_bayes.river_state.location import Location
+from stream_bayes.river_state.model_state import (
     check_saveable,
     configuration_digest,
-    pipeline_content,
-    pipeline_state,
-    restore_pipeline,
-    settle,
+    fix_order,
+    model_content,
+    model_state,
+    restore_model,
 )
 from stream_bayes.river_state.registry import codec_of, registered
 from stream_bayes.snapshots.snapshot import Snapshot
@@ -32,9 +32,9 @@ LATER = 160
 each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def settled(case: Case) -> Any:
+def with_fixed_order(case: Case) -> Any:
     made = case.make()
-    settle(made)
+    fix_order(made)
     return made
 
 
@@ -47,7 +47,7 @@ def through_bytes(state: dict[str, Any]) -> Any:
 
 
 def kinds_within(held: Any) -> set[type]:
-    codec = codec_of(held, Place())
+    codec = codec_of(held, Location())
     return {type(held)}.union(*(kinds_within(part) for part in codec.parts(held)))
 
 
@@ -56,7 +56,7 @@ def test_every_class_with_a_codec_is_listed() -> None:
     for case in CASES:
         made = case.make()
         case.drive(made, 0, 30)
-        reached |= kinds_within(made) | names_in(pipeline_state(made))
+        reached |= kinds_within(made) | names_in(model_state(made))
     rivers = [kind for kind in registered() if kind.__module__.startswith("river.")]
     missing = [kind.__name__ for kind in rivers if kind not in reached and kind.__name__ not in reached]
     assert missing == ["FuncTransformer"]
@@ -72,28 +72,28 @@ def names_in(state: Any) -> set[Any]:
 @each
 def test_going_on_from_a_state_is_going_on(case: Case) -> None:
     for cut in CUTS:
-        straight = settled(case)
+        straight = with_fixed_order(case)
         case.drive(straight, 0, cut)
-        restored = restore_pipeline(settled(case), through_bytes(pipeline_state(straight)))
-        assert as_bytes(pipeline_state(restored)) == as_bytes(pipeline_state(straight))
+        restored = restore_model(with_fixed_order(case), through_bytes(model_state(straight)))
+        assert as_bytes(model_state(restored)) == as_bytes(model_state(straight))
         assert same(case.drive(restored, cut, cut + LATER), case.drive(straight, cut, cut + LATER))
-        assert as_bytes(pipeline_state(restored)) == as_bytes(pipeline_state(straight))
+        assert as_bytes(model_state(restored)) == as_bytes(model_state(straight))
 
 
 @each
 def test_taking_a_state_changes_nothing(case: Case) -> None:
-    watched, alone = settled(case), settled(case)
+    watched, alone = with_fixed_order(case), with_fixed_order(case)
     for start in range(0, 90, 30):
-        pipeline_state(watched)
+        model_state(watched)
         assert same(case.drive(watched, start, start + 30), case.drive(alone, start, start + 30))
-    assert as_bytes(pipeline_state(watched)) == as_bytes(pipeline_state(alone))
+    assert as_bytes(model_state(watched)) == as_bytes(model_state(alone))
 
 
 @each
 def test_a_state_shares_nothing_with_the_object(case: Case) -> None:
-    made = settled(case)
+    made = with_fixed_order(case)
     case.drive(made, 0, 60)
-    state = pipeline_state(made)
+    state = model_state(made)
     before = as_bytes(state)
     case.drive(made, 60, 120)
     assert as_bytes(state) == before
@@ -101,9 +101,9 @@ def test_a_state_shares_nothing_with_the_object(case: Case) -> None:
 
 @each
 def test_a_state_may_be_written_after_the_object_went_on(case: Case) -> None:
-    made = settled(case)
+    made = with_fixed_order(case)
     case.drive(made, 0, 60)
-    before, content = as_bytes(pipeline_state(made)), pipeline_content(made)
+    before, content = as_bytes(model_state(made)), model_content(made)
     case.drive(made, 60, 120)
     assert as_bytes(content.state()) == before
     assert as_bytes(content.state()) == before
@@ -111,18 +111,18 @@ def test_a_state_may_be_written_after_the_object_went_on(case: Case) -> None:
 
 @each
 def test_restoring_leaves_the_given_model_as_it_was(case: Case) -> None:
-    trained, fresh = settled(case), settled(case)
+    trained, fresh = with_fixed_order(case), with_fixed_order(case)
     case.drive(trained, 0, 60)
-    before = as_bytes(pipeline_state(fresh))
-    restore_pipeline(fresh, pipeline_state(trained))
-    assert as_bytes(pipeline_state(fresh)) == before
+    before = as_bytes(model_state(fresh))
+    restore_model(fresh, model_state(trained))
+    assert as_bytes(model_state(fresh)) == before
 
 
 @each
 def test_a_state_is_plain_json_beside_its_arrays(case: Case) -> None:
-    made = settled(case)
+    made = with_fixed_order(case)
     case.drive(made, 0, 60)
-    state = pipeline_state(made)
+    state = model_state(made)
     arrays = state.pop("arrays")
     assert all(isinstance(array, np.ndarray) for array in arrays.values())
     assert json.loads(json.dumps(state, allow_nan=True)) == state or "nan" in json.dumps(state)
@@ -130,7 +130,7 @@ def test_a_state_is_plain_json_beside_its_arrays(case: Case) -> None:
 
 @each
 def test_the_digest_tells_of_the_configuration_alone(case: Case) -> None:
-    trained = settled(case)
+    trained = with_fixed_order(case)
     case.drive(trained, 0, 60)
     assert configuration_digest(trained) == configuration_digest(case.make())
 
@@ -148,12 +148,12 @@ def test_every_listed_object_can_be_saved_at_start(case: Case) -> None:
 SCRIPT = """
 import hashlib, sys
 from tests.river_state.listing import cases
-from tests.river_state.test_laws import as_bytes, settled
-from stream_bayes.river_state.pipelines import pipeline_state
+from tests.river_state.test_laws import as_bytes, with_fixed_order
+from stream_bayes.river_state.model_state import model_state
 for case in cases():
-    made = settled(case)
+    made = with_fixed_order(case)
     answers = case.drive(made, 0, 70)
-    told = hashlib.sha256(as_bytes(pipeline_state(made))).hexdigest()
+    told = hashlib.sha256(as_bytes(model_state(made))).hexdigest()
     print(case.name, told, hashlib.sha256(repr(answers).encode()).hexdigest())
 """
 

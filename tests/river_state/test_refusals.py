@@ -13,7 +13,7 @@ from river import base, compose, drift, feature_extraction, metrics, naive_bayes
 from stream_bayes import DecidingClassifier, GaussianNB, NaiveBayes, Thresholds
 from stream_bayes.errors import BadState, BadValue, CannotSave, OtherConfiguration
 from stream_bayes.river_state import compiled_objects as natives
-from stream_bayes.river_state.pipelines import check_saveable, pipeline_state, register, restore_pipeline
+from stream_bayes.river_state.model_state import check_saveable, model_state, register, restore_model
 
 
 def double(x: dict[str, Any]) -> dict[str, Any]:
@@ -73,13 +73,13 @@ def test_what_a_step_holds_and_no_snapshot_can_is_refused_by_name(value: Any) ->
     model = preprocessing.StandardScaler() | GaussianNB()
     model["StandardScaler"].means["größe"] = value
     with pytest.raises(CannotSave, match="step 'StandardScaler', means, 'größe': "):
-        pipeline_state(model)
+        model_state(model)
 
 
 def test_a_mean_that_a_nan_has_reached_is_kept_as_it_is() -> None:
     model = preprocessing.StandardScaler()
     model.learn_one({"a": math.nan, "b": 1.0})
-    restored = restore_pipeline(preprocessing.StandardScaler(), pipeline_state(model))
+    restored = restore_model(preprocessing.StandardScaler(), model_state(model))
     assert math.isnan(restored.means["a"])
     assert restored.means["b"] == 1.0
 
@@ -147,7 +147,7 @@ def test_a_model_that_is_configured_otherwise_is_refused_by_step_and_parameter(
     saved: Any, model: Any, said: str
 ) -> None:
     with pytest.raises(OtherConfiguration, match=said):
-        restore_pipeline(model, pipeline_state(saved))
+        restore_model(model, model_state(saved))
 
 
 def test_names_tell_classes_apart() -> None:
@@ -164,16 +164,16 @@ def test_names_tell_classes_apart() -> None:
 @pytest.mark.parametrize("state", [None, [], {}, {"format": 2}, {"format": "1"}, {"format": 1}, "x"])
 def test_what_is_no_state_at_all_is_refused(state: Any) -> None:
     with pytest.raises(BadState):
-        restore_pipeline(NaiveBayes(), state)
+        restore_model(NaiveBayes(), state)
 
 
 def test_arrays_of_no_learner_are_refused() -> None:
     model = compose.Prefixer("a") | NaiveBayes()
-    state = pipeline_state(model)
+    state = model_state(model)
     with pytest.raises(BadState, match="no arrays but those of its learners"):
-        restore_pipeline(model, {**state, "arrays": {**state["arrays"], "7-weight": np.zeros(3)}})
+        restore_model(model, {**state, "arrays": {**state["arrays"], "7-weight": np.zeros(3)}})
     with pytest.raises(BadState):
-        restore_pipeline(model, {**state, "arrays": {}})
+        restore_model(model, {**state, "arrays": {}})
 
 
 @pytest.mark.parametrize(

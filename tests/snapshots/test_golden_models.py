@@ -14,7 +14,7 @@ from river import compose, drift, metrics, preprocessing, stats, utils
 from stream_bayes import NaiveBayes, Nominal, Numeric, Schema, Thresholds
 from stream_bayes.core.events.event import Partition
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
-from stream_bayes.river_state.pipelines import configuration_digest, pipeline_state, restore_pipeline, settle
+from stream_bayes.river_state.model_state import configuration_digest, fix_order, model_state, restore_model
 from stream_bayes.snapshots.snapshot import Snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "snapshot-1-models.zip"
@@ -57,7 +57,7 @@ def blank() -> dict[str, Any]:
         "statistic": stats.Quantile(0.25),
     }
     for one in made.values():
-        settle(one)
+        fix_order(one)
     return made
 
 
@@ -76,7 +76,7 @@ def write() -> None:
         models["statistic"].update(x["heat"])
     snapshot = Snapshot(
         learner="NaiveBayes",
-        sections={name: pipeline_state(model) for name, model in models.items()},
+        sections={name: model_state(model) for name, model in models.items()},
         configuration=configuration_digest(models["pipeline"]),
         positions={Partition("log"): 45},
         clock=45,
@@ -88,13 +88,13 @@ def write() -> None:
 @pytest.fixture
 def loaded() -> dict[str, Any]:
     sections = Snapshot.from_bytes(GOLDEN.read_bytes()).sections
-    return {name: restore_pipeline(model, sections[name]) for name, model in blank().items()}
+    return {name: restore_model(model, sections[name]) for name, model in blank().items()}
 
 
 def test_what_was_saved_once_is_saved_the_same_today(loaded: dict[str, Any]) -> None:
     file = GOLDEN.read_bytes()
     snapshot = Snapshot.from_bytes(file)
-    sections = {name: pipeline_state(model) for name, model in loaded.items()}
+    sections = {name: model_state(model) for name, model in loaded.items()}
     again = Snapshot(
         sections=sections,
         **{

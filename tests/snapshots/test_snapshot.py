@@ -28,8 +28,8 @@ from stream_bayes.snapshots import archive
 from stream_bayes.snapshots.sections import MOST_DEPTH
 from stream_bayes.snapshots.snapshot import Snapshot, describe, head_size
 from stream_bayes.testing import learners
-from stream_bayes.testing.comparing import same_bytes
-from stream_bayes.testing.streams import Streams
+from stream_bayes.testing.assertions import same_bytes
+from stream_bayes.testing.sample_streams import Streams
 from tests.snapshots.forging import KEY, example, same, same_content, zipped
 
 GOLDEN = Path(__file__).parents[1] / "golden"

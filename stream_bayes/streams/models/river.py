@@ -17,11 +17,11 @@ from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadValue, CannotSave, NotSupported, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier, most_probable
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
-from stream_bayes.river_state.pipelines import (
+from stream_bayes.river_state.model_state import (
     configuration_digest,
-    pipeline_content,
-    restore_pipeline,
-    settle,
+    fix_order,
+    model_content,
+    restore_model,
 )
 from stream_bayes.streams.models.answers import Answer, Answers, taken_one_by_one
 from stream_bayes.streams.models.background import Background
@@ -62,7 +62,7 @@ class ServedRiver:
         self.model: Any = model
         # What no snapshot can hold still runs; a pipeline that keeps snapshots refuses it when it takes the first.
         with suppress(CannotSave):
-            settle(model)
+            fix_order(model)
         self._weighted = isinstance(self._last, BayesClassifier) or "w" in _parameters(self._last)
 
     @property
@@ -124,10 +124,10 @@ class ServedRiver:
             return {"learner": self.name}
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
-        return pipeline_content(self.model).state
+        return model_content(self.model).state
 
     def load(self, state: Mapping[str, Any]) -> None:
-        self.model = restore_pipeline(self.model, state)
+        self.model = restore_model(self.model, state)
 
 
 class ServedAdaptive(ServedRiver):

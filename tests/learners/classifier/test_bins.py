@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import stream_bayes
 from stream_bayes import AODE, KDB, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.errors import CannotMerge, NotLearned
-from stream_bayes.testing.comparing import changes_nothing, same_bytes
+from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.training import Row, taught
 
 KINDS = [AODE, SPODE, TAN, KDB, LiveChoice]

@@ -15,8 +15,8 @@ from river import base, linear_model, naive_bayes, preprocessing
 import stream_bayes
 from stream_bayes import AODE, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes, Schema, Thresholds
 from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError, StreamBayesError
-from stream_bayes.testing.comparing import changes_nothing
-from stream_bayes.testing.listing import SETTINGS
+from stream_bayes.testing.assertions import changes_nothing
+from stream_bayes.testing.public_learners import SETTINGS
 
 KINDS = {kind.__name__: partial(kind, **settings[0]) for kind, settings in SETTINGS.items()}
 BAGS = ("MultinomialNB", "ComplementNB", "BernoulliNB")

@@ -11,8 +11,8 @@ import pytest
 from stream_bayes import BernoulliNB
 from stream_bayes.errors import CannotMerge, NeverEligible
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.testing.comparing import changes_nothing
-from stream_bayes.testing.listing import SETTINGS
+from stream_bayes.testing.assertions import changes_nothing
+from stream_bayes.testing.public_learners import SETTINGS
 
 PAIRS = [
     (kind, settings, others)

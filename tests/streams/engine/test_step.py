@@ -29,7 +29,7 @@ from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.models.corrections import relabel
 from stream_bayes.streams.models.served import served
-from stream_bayes.testing.comparing import state_bytes
+from stream_bayes.testing.assertions import state_bytes
 
 
 def days(count: int, seed: int = 1) -> Iterator[Event]:

@@ -9,7 +9,7 @@ from river import compose
 
 from stream_bayes.core.values.values import name_order
 from stream_bayes.mail.text.email_tokens import EmailTokens
-from stream_bayes.river_state.codecs import ByName
+from stream_bayes.river_state.codecs import DictOf
 from stream_bayes.river_state.registry import OBJECT, register
 
 __all__: list[str] = []
@@ -21,13 +21,13 @@ def _order_keys(held: Any) -> None:
 
 
 KEYS = {"keys": lambda held: frozenset(held.keys)}
-register(compose.Select, parameters=KEYS, settle=_order_keys)
+register(compose.Select, parameters=KEYS, fix_order=_order_keys)
 register(compose.Discard, parameters=KEYS)
 register(compose.SelectType)
 register(compose.Prefixer)
 register(compose.Suffixer)
 register(compose.Renamer)
-register(compose.Grouper, {"transformers": ByName(OBJECT)})
+register(compose.Grouper, {"transformers": DictOf(OBJECT)})
 
 
 def _limits(held: Any) -> tuple[int, ...] | None:

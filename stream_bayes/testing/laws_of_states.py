@@ -14,8 +14,7 @@ from stream_bayes._build import is_compiled
 from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BudgetExceeded, CannotMerge
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.testing.answering import learn_all
-from stream_bayes.testing.comparing import (
+from stream_bayes.testing.assertions import (
     changes_nothing,
     demand,
     refuses,
@@ -23,7 +22,8 @@ from stream_bayes.testing.comparing import (
     same_knowledge,
     state_bytes,
 )
-from stream_bayes.testing.streams import FRACTIONAL, Sample, Streams
+from stream_bayes.testing.laws_of_predictions import learn_all
+from stream_bayes.testing.sample_streams import FRACTIONAL, Sample, Streams
 
 __all__ = [
     "a_budget_holds",

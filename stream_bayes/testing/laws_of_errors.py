@@ -24,9 +24,9 @@ from stream_bayes.errors import (
     UnknownFeature,
 )
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.testing.answering import learn_all
-from stream_bayes.testing.comparing import Untouched, refuses, same_bytes
-from stream_bayes.testing.streams import Sample, Streams, coded
+from stream_bayes.testing.assertions import Untouched, refuses, same_bytes
+from stream_bayes.testing.laws_of_predictions import learn_all
+from stream_bayes.testing.sample_streams import Sample, Streams, coded
 
 __all__ = [
     "altered_states_are_refused",

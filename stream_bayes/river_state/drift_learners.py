@@ -17,9 +17,9 @@ from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.drift.trial import Trial
 from stream_bayes.learners.classifier.state import loaded_parameter
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
-from stream_bayes.river_state.codecs import COUNT, PLAIN, WEIGHT, Kind, Leaf, Listed, Optional
-from stream_bayes.river_state.location import Place
-from stream_bayes.river_state.registry import OBJECT, OBJECTS, register, restored_object, saved_object
+from stream_bayes.river_state.codecs import COUNT, PLAIN, WEIGHT, Leaf, ListOf, OrNone, ValueCodec
+from stream_bayes.river_state.location import Location
+from stream_bayes.river_state.registry import OBJECT, OBJECTS, decode_object, encode_object, register
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ def _choice_fits(held: Any) -> bool:
 
 register(
     HalfLifeChoice,
-    {"_members": OBJECTS, "_losses": Listed(WEIGHT), "_leader": COUNT, "_since": COUNT},
+    {"_members": OBJECTS, "_losses": ListOf(WEIGHT), "_leader": COUNT, "_since": COUNT},
     fits=_choice_fits,
 )
 
@@ -43,50 +43,50 @@ SEARCHED = ("k", "structure")  # arguments of learners that a search may have ch
 
 
 @dataclass(frozen=True)
-class _Model(Kind):
+class _Model(ValueCodec):
     """A learner like the one that the user gave, but for what a search has found."""
 
     held: DriftAdaptive
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return saved_object(held, place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return encode_object(held, location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
         learner = self.held.learner
         state = saved.get("state") if isinstance(saved, Mapping) else None
         told = state.get("parameters") if isinstance(state, Mapping) else None
         if not isinstance(told, Mapping):
-            raise place.wrong("the state of a learner", saved)
+            raise location.altered("the state of a learner", saved)
         own = learner._get_params()
         given = {name: loaded_parameter(told[name]) for name in SEARCHED if name in own and name in told}
-        return restored_object(learner.clone(given), saved, place)
+        return decode_object(learner.clone(given), saved, location)
 
 
 @dataclass(frozen=True)
-class _Named(Kind):
+class _Named(ValueCodec):
     """[name, learner] of candidates and retired models."""
 
     held: DriftAdaptive
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return [[name, saved_object(model, place)] for name, model in held]
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return [[name, encode_object(model, location)] for name, model in held]
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        pairs = [place.items(pair) for pair in place.items(saved)]
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        pairs = [location.items(pair) for pair in location.items(saved)]
         if not all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
-            raise place.wrong("models by name", saved)
-        return [(name, _Model(self.held).loaded(model, None, place)) for name, model in pairs]
+            raise location.altered("models by name", saved)
+        return [(name, _Model(self.held).decode(model, None, location)) for name, model in pairs]
 
 
-class _Trial(Kind):
+class _Trial(ValueCodec):
     """[begun, since, rung, caught, length, events, lost, gains, squares]."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         *rest, gains, squares = held
-        return Leaf("a trial", _is_trial).saved([*rest, list(gains), list(squares)], place)
+        return Leaf("a trial", _is_trial).encode([*rest, list(gains), list(squares)], location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        *rest, gains, squares = Leaf("a trial", _is_trial).loaded(saved, made, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        *rest, gains, squares = Leaf("a trial", _is_trial).decode(saved, made, location)
         return Trial._make([*rest, tuple(gains), tuple(squares)])
 
 
@@ -118,103 +118,107 @@ class _Arrays(NamedTuple):
         return {"arrays": dict(self.arrays)}
 
 
-def _saved_arrays(arrays: Mapping[str, Any], place: Place) -> JSONValue:
-    place.learners.append(({}, _Arrays(arrays)))  # type: ignore[arg-type]  # it has a state, which is all that is asked
-    return len(place.learners) - 1
+def _saved_arrays(arrays: Mapping[str, Any], location: Location) -> JSONValue:
+    location.learners.append(({}, _Arrays(arrays)))  # type: ignore[arg-type]  # it has a state, which is all that is asked
+    return len(location.learners) - 1
 
 
-def _loaded_arrays(saved: Any, names: Sequence[str], place: Place) -> dict[str, Any]:
-    if type(saved) is not int or any(f"{saved}-{name}" not in place.arrays for name in names):
-        raise place.wrong("the number of arrays", saved)
-    place.taken.update(f"{saved}-{name}" for name in names)
-    return {name: place.arrays[f"{saved}-{name}"] for name in names}
+def _loaded_arrays(saved: Any, names: Sequence[str], location: Location) -> dict[str, Any]:
+    if type(saved) is not int or any(f"{saved}-{name}" not in location.arrays for name in names):
+        raise location.altered("the number of arrays", saved)
+    location.taken.update(f"{saved}-{name}" for name in names)
+    return {name: location.arrays[f"{saved}-{name}"] for name in names}
 
 
 COLUMNS = ("window_codes", "window_numbers", "window_labels", "window_weights", "window_clocks")
 
 
 @dataclass(frozen=True)
-class _Recent(Kind):
+class _Recent(ValueCodec):
     """The newest events, by the codes of the model that answers."""
 
     held: DriftAdaptive
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
-        return _saved_arrays(held.arrays(), place)
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return _saved_arrays(held.arrays(), location)
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        arrays = _loaded_arrays(saved, (*COLUMNS, "signals"), place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        arrays = _loaded_arrays(saved, (*COLUMNS, "signals"), location)
         recent = RecentEvents(self.held.model_, self.held.window)
         recent.load(arrays, arrays["signals"])
         return recent
 
 
 @dataclass(frozen=True)
-class _Task(Kind):
+class _Task(ValueCodec):
     """What a search is made of, so that it can be run again."""
 
     held: DriftAdaptive
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         bases = [
-            [basis.name, _saved_state(basis.state, place), basis.max_parents, basis.whole]
+            [basis.name, _saved_state(basis.state, location), basis.max_parents, basis.whole]
             for basis in held.bases
         ]
         return {
             "begun": held.begun,
             "since": held.since,
             "bases": bases,
-            "events": _saved_arrays(held.events, place),
-            "only": PLAIN.saved(list(held.only), place),
+            "events": _saved_arrays(held.events, location),
+            "only": PLAIN.encode(list(held.only), location),
         }
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        begun, since, bases, number, only = place.fields(saved, "begun", "since", "bases", "events", "only")
-        begun, since = COUNT.loaded(begun, None, place), COUNT.loaded(since, None, place)
-        events = _loaded_arrays(number, COLUMNS, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        begun, since, bases, number, only = location.fields(
+            saved, "begun", "since", "bases", "events", "only"
+        )
+        begun, since = COUNT.decode(begun, None, location), COUNT.decode(since, None, location)
+        events = _loaded_arrays(number, COLUMNS, location)
         search = HillClimbing() if self.held.search is None else self.held.search
-        known = [self._basis(place.items(basis), place) for basis in place.items(bases)]
-        return SearchTask(begun, since, tuple(known), events, search, tuple(PLAIN.loaded(only, None, place)))
+        known = [self._basis(location.items(basis), location) for basis in location.items(bases)]
+        return SearchTask(
+            begun, since, tuple(known), events, search, tuple(PLAIN.decode(only, None, location))
+        )
 
-    def _basis(self, saved: list[Any], place: Place) -> Basis:
+    def _basis(self, saved: list[Any], location: Location) -> Basis:
         if len(saved) != 4 or not isinstance(saved[0], str) or type(saved[3]) is not bool:
-            raise place.wrong("how a candidate begins", saved)
+            raise location.altered("how a candidate begins", saved)
         name, state, most, whole = saved
         if most is not None and (type(most) is not int or not -1 <= most < 2**31):
-            raise place.wrong("a number of parents", most)
-        model = _Model(self.held).loaded(state, None, place)
+            raise location.altered("a number of parents", most)
+        model = _Model(self.held).decode(state, None, location)
         return Basis(name, type(model), model.state(), most, whole)
 
 
-def _saved_state(state: Mapping[str, Any], place: Place) -> JSONValue:
-    """The state of a learner, as `saved_object` writes that of one that is there."""
+def _saved_state(state: Mapping[str, Any], location: Location) -> JSONValue:
+    """The state of a learner, as `encode_object` writes that of one that is there."""
     written = {key: value for key, value in state.items() if key != "arrays"}
-    return {"class": state["learner"], "state": written, "number": _saved_arrays(state["arrays"], place)}
+    return {"class": state["learner"], "state": written, "number": _saved_arrays(state["arrays"], location)}
 
 
-class _Log(Kind):
+class _Log(ValueCodec):
     """The entries of a log, how many there were of each kind, and how long some took: these alone are no events'."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         return {
-            "entries": Listed(PLAIN).saved(held.entries, place),
+            "entries": ListOf(PLAIN).encode(held.entries, location),
             "counts": dict(held.counts),
             "seconds": [[number, took] for number, took in held.seconds.items()],
         }
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        written, counts, seconds = place.fields(saved, "entries", "counts", "seconds")
-        entries = Listed(PLAIN).loaded(written, None, place)
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        written, counts, seconds = location.fields(saved, "entries", "counts", "seconds")
+        entries = ListOf(PLAIN).decode(written, None, location)
         if not all(map(_is_entry, entries)):
-            raise place.wrong("entries of a log", saved)
+            raise location.altered("entries of a log", saved)
         if not isinstance(counts, Mapping) or not all(
             type(n) is int and 0 < n < 2**62 for n in counts.values()
         ):
-            raise place.wrong("how many entries there were of each kind", counts)
+            raise location.altered("how many entries there were of each kind", counts)
         log = DriftLog(entries)
         if any(counts.get(what, 0) < number for what, number in log.counts.items()):
-            raise place.wrong("at least as many entries of each kind as there are", counts)
-        took = dict(Listed(Leaf("seconds of an entry", _is_seconds)).loaded(seconds, None, place))
+            raise location.altered("at least as many entries of each kind as there are", counts)
+        took = dict(ListOf(Leaf("seconds of an entry", _is_seconds)).decode(seconds, None, location))
         return DriftLog(entries, counts, took)
 
 
@@ -235,46 +239,46 @@ def _is_seconds(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class _Families(Kind):
+class _Families(ValueCodec):
     """A detector for each family, and the sums of what they were fed."""
 
-    def saved(self, held: Any, place: Place) -> JSONValue:
+    def encode(self, held: Any, location: Location) -> JSONValue:
         arrays = {"events": held.events, "sums": held.sums, "recent": held.recent}
         return {
-            "detectors": [saved_object(detector, place) for detector in held.detectors],
-            "sums": _saved_arrays(arrays, place),
+            "detectors": [encode_object(detector, location) for detector in held.detectors],
+            "sums": _saved_arrays(arrays, location),
         }
 
-    def loaded(self, saved: Any, made: Any, place: Place) -> Any:
-        detectors, number = place.fields(saved, "detectors", "sums")
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        detectors, number = location.fields(saved, "detectors", "sums")
         watch = FamilyWatch(made.detector)
-        watch.reserve(len(place.items(detectors)))
-        arrays = _loaded_arrays(number, ("events", "sums", "recent"), place)
+        watch.reserve(len(location.items(detectors)))
+        arrays = _loaded_arrays(number, ("events", "sums", "recent"), location)
         for name, array in arrays.items():
             fresh = getattr(watch, name)
             if array.shape != fresh.shape or array.dtype != fresh.dtype or not (array >= 0).all():
-                raise place.wrong("a sum for each detector", name)
+                raise location.altered("a sum for each detector", name)
             setattr(watch, name, array.copy())
         pairs = zip(watch.detectors, detectors, strict=True)
-        watch.detectors = [restored_object(detector, one, place) for detector, one in pairs]
+        watch.detectors = [decode_object(detector, one, location) for detector, one in pairs]
         return watch
 
 
-def _adaptive(held: DriftAdaptive) -> dict[str, Kind]:
+def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
     model = _Model(held)
     return {
         "_model": model,
         "_detector": OBJECT,
-        "_families": Optional(_Families()),
+        "_families": OrNone(_Families()),
         "_fed": COUNT,
-        "_warned": Optional(COUNT),
-        "_shadow": Optional(model),
+        "_warned": OrNone(COUNT),
+        "_shadow": OrNone(model),
         "_recent": _Recent(held),
-        "_task": Optional(_Task(held)),
+        "_task": OrNone(_Task(held)),
         "_rung": COUNT,
         "_candidates": _Named(held),
-        "_trial": Optional(_Trial()),
-        "_again": Optional(COUNT),
+        "_trial": OrNone(_Trial()),
+        "_again": OrNone(COUNT),
         "_retired": _Named(held),
         "_clock": COUNT,
         "generation": COUNT,

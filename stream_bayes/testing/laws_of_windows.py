@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.sliding_window import SlidingWindow
-from stream_bayes.testing.answering import learn_all
-from stream_bayes.testing.comparing import demand, same_bytes, same_knowledge
-from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams
+from stream_bayes.testing.assertions import demand, same_bytes, same_knowledge
+from stream_bayes.testing.laws_of_predictions import learn_all
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams
 
 __all__ = ["a_window_holds_the_newest_events"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream_bayes.learners.classifier.base import BayesClassifier, Promise
-from stream_bayes.testing.answering import learn_all
-from stream_bayes.testing.comparing import changes_nothing, demand, same_knowledge
-from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams, coded
+from stream_bayes.testing.assertions import changes_nothing, demand, same_knowledge
+from stream_bayes.testing.laws_of_predictions import learn_all
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded
 
 __all__ = [
     "batches_of_coded_columns",

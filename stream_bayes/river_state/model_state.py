@@ -6,7 +6,7 @@
      "arrays": {"0-weight": ..., "0-present": ...}}
 
 A learner of this package brings its own `state()`, whose arrays stand together with those of other learners, each
-under the number of its learner. `restore_pipeline` gives the state to a model that was made from the same
+under the number of its learner. `restore_model` gives the state to a model that was made from the same
 configuration: nothing is made because a state says so.
 """
 
@@ -27,39 +27,39 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.state import Content, saved_parameter
 from stream_bayes.learners.costs import Costs, Thresholds
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
-from stream_bayes.river_state import composers, drift, statistics  # noqa: F401  # they register
-from stream_bayes.river_state.location import Place
-from stream_bayes.river_state.parameters import compare_parameters, written_parameter
+from stream_bayes.river_state import composition, drift_learners, statistics  # noqa: F401  # they register
+from stream_bayes.river_state.location import Location
+from stream_bayes.river_state.parameters import compare_parameters, encode_parameter
 from stream_bayes.river_state.registry import (
-    Codec,
+    ObjectCodec,
     codec_of,
     configuration_of,
+    decode_object,
+    encode_object,
     is_known,
+    load_on_demand,
     register,
-    restored_object,
-    saved_object,
-    told_by,
-    use,
-    use_for_derived,
+    register_base,
+    register_codec,
 )
 
 __all__ = [
-    "PipelineContent",
+    "ModelContent",
     "check_saveable",
     "configuration_digest",
-    "pipeline_content",
-    "pipeline_state",
+    "fix_order",
+    "model_content",
+    "model_state",
     "register",
-    "restore_pipeline",
-    "settle",
+    "restore_model",
 ]
 
 FORMAT = 1
 
-Write = Callable[[Any, Place], dict[str, Any]]
+Write = Callable[[Any, Location], dict[str, Any]]
 
 
-class PipelineContent(NamedTuple):
+class ModelContent(NamedTuple):
     """Everything a model held at one moment. Its state can be written while the model goes on learning."""
 
     model: dict[str, Any]
@@ -76,7 +76,7 @@ class PipelineContent(NamedTuple):
         return {"format": FORMAT, "model": self.model, "arrays": arrays}
 
 
-def pipeline_content(model: Any) -> PipelineContent:
+def model_content(model: Any) -> ModelContent:
     """Everything a model is now, for a snapshot: a stream has to wait for this, and not for the `state()` of it.
 
     Raises
@@ -84,11 +84,11 @@ def pipeline_content(model: Any) -> PipelineContent:
     CannotSave
         If there is a step whose state cannot be held; it says which.
     """
-    place = Place()
-    return PipelineContent(saved_object(model, place), place.learners)
+    location = Location()
+    return ModelContent(encode_object(model, location), location.learners)
 
 
-def pipeline_state(model: Any) -> dict[str, Any]:
+def model_state(model: Any) -> dict[str, Any]:
     """Everything a model is: JSON values, and arrays under "arrays". Taking it changes nothing.
 
     Parameters
@@ -109,15 +109,15 @@ def pipeline_state(model: Any) -> dict[str, Any]:
     >>> model = preprocessing.StandardScaler() | GaussianNB()
     >>> for height, label in [(1.5, "short"), (1.9, "tall"), (1.6, "short"), (2.0, "tall")]:
     ...     model.learn_one({"height": height}, label)
-    >>> state = pipeline_state(model)
+    >>> state = model_state(model)
     >>> fresh = preprocessing.StandardScaler() | GaussianNB()
-    >>> restore_pipeline(fresh, state).predict_one({"height": 1.55})
+    >>> restore_model(fresh, state).predict_one({"height": 1.55})
     'short'
     """
-    return pipeline_content(model).state()
+    return model_content(model).state()
 
 
-def restore_pipeline(model: Any, state: Mapping[str, Any]) -> Any:
+def restore_model(model: Any, state: Mapping[str, Any]) -> Any:
     """A model that was made like this one, and has this state. The one that is given stays as it is.
 
     Parameters
@@ -125,7 +125,7 @@ def restore_pipeline(model: Any, state: Mapping[str, Any]) -> Any:
     model
         Made from the same configuration as the one that was saved, and not trained.
     state
-        What `pipeline_state` returned, possibly long ago, or what somebody says it did.
+        What `model_state` returned, possibly long ago, or what somebody says it did.
 
     Raises
     ------
@@ -135,19 +135,19 @@ def restore_pipeline(model: Any, state: Mapping[str, Any]) -> Any:
         If the model was configured otherwise; it says which step and which parameter.
     """
     if not isinstance(state, Mapping) or "format" not in state:
-        raise BadState("this is no state of a model: expected what pipeline_state() returned")
+        raise BadState("this is no state of a model: expected what model_state() returned")
     if state["format"] != FORMAT:
         raise BadState(
             f"the model's state has format {shown(state['format'])}, this version reads {FORMAT}; "
             "a newer version of stream_bayes wrote it, upgrade to read it"
         )
     with refusing_bad_state():
-        place = Place(arrays=dict(state["arrays"]))
-        saved, _, _ = place.fields(state, "model", "format", "arrays")
-        restored = restored_object(copy.deepcopy(model), saved, place)
-        if place.taken != place.arrays.keys():
-            raise place.wrong(
-                "no arrays but those of its learners", sorted(place.arrays.keys() - place.taken)
+        location = Location(arrays=dict(state["arrays"]))
+        saved, _, _ = location.fields(state, "model", "format", "arrays")
+        restored = decode_object(copy.deepcopy(model), saved, location)
+        if location.taken != location.arrays.keys():
+            raise location.altered(
+                "no arrays but those of its learners", sorted(location.arrays.keys() - location.taken)
             )
         return restored
 
@@ -164,10 +164,10 @@ def check_saveable(model: Any) -> None:
     stream_bayes.errors.CannotSave: step '<lambda>': a FuncTransformer holds a function, and a snapshot never holds \
 code; write it as a transformer class of your own, and register that
     """
-    pipeline_state(model)
+    model_state(model)
 
 
-def settle(model: Any) -> None:
+def fix_order(model: Any) -> None:
     """Make every order in a model that River leaves to a set, and so to hashes, the order of the names.
 
     Features that `Select` hands on, and labels over which a metric sums, are then in the same order in every process.
@@ -177,14 +177,14 @@ def settle(model: Any) -> None:
     --------
     >>> from river import compose
     >>> select = compose.Select("size", "colour", "age")
-    >>> settle(select)
+    >>> fix_order(select)
     >>> list(select.transform_one({"age": 3, "size": 2, "colour": "red"}))
     ['age', 'colour', 'size']
     """
-    codec = codec_of(model, Place())
-    codec.settle(model)
+    codec = codec_of(model, Location())
+    codec.fix_order(model)
     for part in codec.parts(model):
-        settle(part)
+        fix_order(part)
 
 
 def configuration_digest(model: Any) -> str:
@@ -200,40 +200,40 @@ def configuration_digest(model: Any) -> str:
     >>> configuration_digest(one) == configuration_digest(other)
     False
     """
-    text = json.dumps(configuration_of(model, Place()), separators=(",", ":"))
+    text = json.dumps(configuration_of(model, Location()), separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Learner(Codec):
+class _Learner(ObjectCodec):
     """A learner of this package, which writes and checks its own state."""
 
-    def saved(self, held: BayesClassifier, place: Place) -> dict[str, Any]:
+    def encode(self, held: BayesClassifier, location: Location) -> dict[str, Any]:
         written: dict[str, Any] = {}  # by the content's `state`
-        place.learners.append((written, held.content()))
-        return {"state": written, "number": len(place.learners) - 1}
+        location.learners.append((written, held.content()))
+        return {"state": written, "number": len(location.learners) - 1}
 
-    def configured(self, held: BayesClassifier, place: Place) -> dict[str, Any]:
+    def configuration(self, held: BayesClassifier, location: Location) -> dict[str, Any]:
         return {"parameters": _parameters_of(held)}
 
-    def restored(self, made: BayesClassifier, saved: dict[str, Any], place: Place) -> BayesClassifier:
-        state, number = place.fields(saved, "state", "number")
+    def decode(self, made: BayesClassifier, saved: dict[str, Any], location: Location) -> BayesClassifier:
+        state, number = location.fields(saved, "state", "number")
         if not isinstance(state, Mapping) or type(number) is not int:
-            raise place.wrong("the state of a learner", state)
-        compare_parameters(_parameters_of(made), state.get("parameters"), place)
-        names = {name for name in place.arrays if name.partition("-")[0] == str(number)}
-        place.taken.update(names)
-        arrays = {name.partition("-")[2]: place.arrays[name] for name in names}
+            raise location.altered("the state of a learner", state)
+        compare_parameters(_parameters_of(made), state.get("parameters"), location)
+        names = {name for name in location.arrays if name.partition("-")[0] == str(number)}
+        location.taken.update(names)
+        arrays = {name.partition("-")[2]: location.arrays[name] for name in names}
         try:
             return type(made).from_state({**state, "arrays": arrays})
         except BadState as error:
-            raise type(error)(f"{place}: {error}") from error
+            raise type(error)(f"{location}: {error}") from error
 
 
 def _parameters_of(learner: BayesClassifier) -> dict[str, Any]:
     return {name: saved_parameter(value) for name, value in learner._get_params().items()}
 
 
-class _Steps(Codec):
+class _Steps(ObjectCodec):
     """A pipeline or a union of transformers: objects with names, in their order.
 
     Parameters
@@ -245,27 +245,29 @@ class _Steps(Codec):
     def __init__(self, attribute: str) -> None:
         self.attribute = attribute
 
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
-        return {"steps": self._written(held, place, saved_object)}
+    def encode(self, held: Any, location: Location) -> dict[str, Any]:
+        return {"steps": self._written(held, location, encode_object)}
 
-    def configured(self, held: Any, place: Place) -> dict[str, Any]:
-        return {"steps": self._written(held, place, configuration_of)}
+    def configuration(self, held: Any, location: Location) -> dict[str, Any]:
+        return {"steps": self._written(held, location, configuration_of)}
 
-    def _written(self, held: Any, place: Place, write: Write) -> list[Any]:
-        return [[name, write(step, place.step(name))] for name, step in getattr(held, self.attribute).items()]
+    def _written(self, held: Any, location: Location, write: Write) -> list[Any]:
+        return [
+            [name, write(step, location.step(name))] for name, step in getattr(held, self.attribute).items()
+        ]
 
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        (written,) = place.fields(saved, "steps")
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
+        (written,) = location.fields(saved, "steps")
         steps = getattr(made, self.attribute)
-        pairs = [place.items(pair) for pair in place.items(written)]
+        pairs = [location.items(pair) for pair in location.items(written)]
         names = [pair[0] for pair in pairs if len(pair) == 2]
         if names != list(steps) or len(names) < len(pairs):
             raise OtherConfiguration(
-                f"{place}: the snapshot was taken with the steps {shown(names)}, the model has {shown(list(steps))}; "
-                "use the former configuration, or begin anew without the snapshot"
+                f"{location}: the snapshot was taken with the steps {shown(names)}, "
+                f"the model has {shown(list(steps))}; use the former configuration, or begin anew without the snapshot"
             )
         for name, step in pairs:
-            steps[name] = restored_object(steps[name], step, place.step(name))
+            steps[name] = decode_object(steps[name], step, location.step(name))
         return made
 
     def parts(self, held: Any) -> Iterator[Any]:
@@ -273,67 +275,69 @@ class _Steps(Codec):
 
 
 class _Pipeline(_Steps):
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        super().restored(made, saved, place)
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
+        super().decode(made, saved, location)
         made._plan = None  # it would go on with the steps that were replaced
         return made
 
 
-class _Deciding(Codec):
+class _Deciding(ObjectCodec):
     """A rule behind a classifier: {"rule": {...}, "classifier": {...}}."""
 
-    def saved(self, held: DecidingClassifier, place: Place) -> dict[str, Any]:
+    def encode(self, held: DecidingClassifier, location: Location) -> dict[str, Any]:
         return {
-            "rule": self._rule(held, place),
-            "classifier": saved_object(held.classifier, place.at("classifier")),
+            "rule": self._rule(held, location),
+            "classifier": encode_object(held.classifier, location.at("classifier")),
         }
 
-    def configured(self, held: DecidingClassifier, place: Place) -> dict[str, Any]:
+    def configuration(self, held: DecidingClassifier, location: Location) -> dict[str, Any]:
         return {
-            "rule": self._rule(held, place),
-            "classifier": configuration_of(held.classifier, place.at("classifier")),
+            "rule": self._rule(held, location),
+            "classifier": configuration_of(held.classifier, location.at("classifier")),
         }
 
-    def _rule(self, held: DecidingClassifier, place: Place) -> Any:
-        rule, place = held.rule, place.at("rule")
+    def _rule(self, held: DecidingClassifier, location: Location) -> Any:
+        rule, location = held.rule, location.at("rule")
         if type(rule) not in (Costs, Thresholds):
-            raise place.cannot(
+            raise location.cannot_save(
                 f"a {type(rule).__name__} decides by code, and a snapshot never holds code; use Costs or Thresholds, "
                 "or put the rule behind the stream's output"
             )
-        return {type(rule).__name__: written_parameter(vars(rule), place, is_known, saved_object)}
+        return {type(rule).__name__: encode_parameter(vars(rule), location, is_known, encode_object)}
 
-    def restored(self, made: DecidingClassifier, saved: dict[str, Any], place: Place) -> DecidingClassifier:
-        rule, classifier = place.fields(saved, "rule", "classifier")
-        compare_parameters({"rule": self._rule(made, place)}, {"rule": rule}, place)
-        made.classifier = restored_object(made.classifier, classifier, place.at("classifier"))
+    def decode(
+        self, made: DecidingClassifier, saved: dict[str, Any], location: Location
+    ) -> DecidingClassifier:
+        rule, classifier = location.fields(saved, "rule", "classifier")
+        compare_parameters({"rule": self._rule(made, location)}, {"rule": rule}, location)
+        made.classifier = decode_object(made.classifier, classifier, location.at("classifier"))
         return made
 
     def parts(self, held: DecidingClassifier) -> Iterator[Any]:
         yield held.classifier
 
 
-class _Function(Codec):
+class _Function(ObjectCodec):
     """A function, which is code."""
 
-    def saved(self, held: Any, place: Place) -> dict[str, Any]:
-        raise place.cannot(
+    def encode(self, held: Any, location: Location) -> dict[str, Any]:
+        raise location.cannot_save(
             "a FuncTransformer holds a function, and a snapshot never holds code; "
             "write it as a transformer class of your own, and register that"
         )
 
-    configured = saved
+    configuration = encode
 
-    def restored(self, made: Any, saved: dict[str, Any], place: Place) -> Any:
-        return self.saved(made, place)
+    def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
+        return self.encode(made, location)
 
 
-use_for_derived(BayesClassifier, _Learner())
-use(compose.Pipeline, _Pipeline("steps"))
-use(compose.TransformerUnion, _Steps("transformers"))
-use(compose.TransformerProduct, _Steps("transformers"))
-use(compose.FuncTransformer, _Function())
-use(DecidingClassifier, _Deciding())
-told_by("stream_bayes.river_state.detectors", "river.drift")
-told_by("stream_bayes.river_state.metrics", "river.metrics")
-told_by("stream_bayes.river_state.transformers", "river.preprocessing", "river.feature_extraction")
+register_base(BayesClassifier, _Learner())
+register_codec(compose.Pipeline, _Pipeline("steps"))
+register_codec(compose.TransformerUnion, _Steps("transformers"))
+register_codec(compose.TransformerProduct, _Steps("transformers"))
+register_codec(compose.FuncTransformer, _Function())
+register_codec(DecidingClassifier, _Deciding())
+load_on_demand("stream_bayes.river_state.detectors", "river.drift")
+load_on_demand("stream_bayes.river_state.metrics", "river.metrics")
+load_on_demand("stream_bayes.river_state.transformers", "river.preprocessing", "river.feature_extraction")

@@ -15,7 +15,7 @@ import numpy as np
 
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.testing.comparing import (
+from stream_bayes.testing.assertions import (
     EXACT,
     FLOAT,
     Untouched,
@@ -24,7 +24,7 @@ from stream_bayes.testing.comparing import (
     same_bytes,
     same_probabilities,
 )
-from stream_bayes.testing.streams import FRACTIONAL, WHOLE, Sample, Streams, coded
+from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded
 
 __all__ = [
     "answers_are_probabilities",
