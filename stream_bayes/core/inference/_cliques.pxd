@@ -1,4 +1,4 @@
-from stream_bayes.core.inference._conditionals cimport Findings
+from stream_bayes.core.inference._findings cimport Findings
 
 cdef class CliqueCells:
     # The network and what is known of it.
@@ -8,7 +8,7 @@ cdef class CliqueCells:
     cdef long long[::1] stride
     cdef long long[::1] scope_start
     cdef long long[::1] scope
-    cdef int[::1] held
+    cdef int[::1] fixed
     # The plan.
     cdef Py_ssize_t cliques
     cdef long long[::1] parent
@@ -50,4 +50,4 @@ cdef class CliqueCells:
     cdef void best_into(self, Py_ssize_t place, Py_ssize_t at) noexcept nogil
     cdef void sum_exp_into(self, Py_ssize_t place, Py_ssize_t at, Py_ssize_t top) noexcept nogil
 
-cdef void shares(double[::1] cells) noexcept
+cdef void normalise(double[::1] cells) noexcept

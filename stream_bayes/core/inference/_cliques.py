@@ -32,15 +32,15 @@ class CliqueCells:
     plan
         An object whose attributes are arrays of integers; `x_start` says where the part of each clique in `x` begins:
         parent; axis, the variables of each clique; family, whose tables are assigned to it, with family_axis, the axes
-        of the variables of each table in the clique, -1 for one that is always held; weighed, variables whose
-        likelihoods are, with weighed_axis; child; separator, what its message is about, with own_axis and parent_axis;
+        of the variables of each table in the clique, -1 for one that is always held; soft, variables whose
+        likelihoods are, with soft_axis; child; separator, what its message is about, with own_axis and parent_axis;
         place and message_place, where in the cells its table and its message begin; spare_place and top_place.
     """
 
     def __init__(self, findings, plan):
         self.findings = findings
         conditionals = findings.conditionals
-        self.held = findings.held
+        self.fixed = findings.fixed
         self.size, self.start, self.stride = conditionals.size, conditionals.start, conditionals.stride
         self.scope_start, self.scope = conditionals.scope_start, conditionals.scope
         self.cliques = len(plan.parent)
@@ -73,7 +73,7 @@ class CliqueCells:
         total: cython.Py_ssize_t = 1
         for k in range(first, self.axis_start[s + 1]):
             v = self.axis[k]
-            if self.held[v] >= 0 or self.size[v] == 1:
+            if self.fixed[v] >= 0 or self.size[v] == 1:
                 self.slot[k - first] = -1
             else:
                 self.slot[k - first] = axes
@@ -96,8 +96,8 @@ class CliqueCells:
         for i in range(self.axes):
             self.step[i] = 0
         for i in range(self.scope_start[v + 1] - scope):
-            if self.held[self.scope[scope + i]] >= 0:
-                base += self.held[self.scope[scope + i]] * self.stride[scope + i]
+            if self.fixed[self.scope[scope + i]] >= 0:
+                base += self.fixed[self.scope[scope + i]] * self.stride[scope + i]
             else:
                 axis = self.family_axis[self.family_axis_start[k] + i]
                 if axis >= 0 and self.slot[axis] >= 0:
@@ -304,7 +304,7 @@ class CliqueCells:
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def shares(cells: cython.double[::1]) -> cython.void:
+def normalise(cells: cython.double[::1]) -> cython.void:
     """Divide cells by their sum, where it is positive."""
     k: cython.Py_ssize_t
     total: cython.double = 0.0

@@ -66,7 +66,7 @@ class BlanketScores:
         -------
         The first row with a code that its variable does not have, and nothing is written from there on; or -1.
         """
-        self.conditionals.take_logs()
+        self.conditionals.update_logs()
         conditionals: Conditionals = self.conditionals
         logs: cython.double[::1] = conditionals.logs
         size: cython.longlong[::1] = conditionals.size

@@ -1,4 +1,4 @@
-from stream_bayes.core.inference._cliques cimport CliqueCells, shares
+from stream_bayes.core.inference._cliques cimport CliqueCells, normalise
 from stream_bayes.core.inference._conditionals cimport Conditionals, log_of
 
 cdef class Propagation(CliqueCells):
@@ -6,14 +6,14 @@ cdef class Propagation(CliqueCells):
     cdef double[::1] tables
     cdef double[::1] logs
     cdef double[::1] least_of_table
-    cdef int[::1] wanted
-    cdef int[::1] weighed_now
+    cdef int[::1] needed
+    cdef int[::1] has_likelihood
     cdef double[::1] likelihood
     cdef double[::1] log_likelihood
     cdef double[::1] least_likelihood
-    cdef long long[::1] weighed_start
-    cdef long long[::1] weighed
-    cdef long long[::1] weighed_axis
+    cdef long long[::1] soft_start
+    cdef long long[::1] soft
+    cdef long long[::1] soft_axis
     cdef long long[::1] child_start
     cdef long long[::1] child
     cdef double[::1] least
@@ -33,6 +33,6 @@ cdef class Propagation(CliqueCells):
     cdef void add_logs(self, Py_ssize_t s) noexcept nogil
     cdef void best_of(self, Py_ssize_t place, Py_ssize_t at, Py_ssize_t size) noexcept nogil
     cdef void sum_logs(self, Py_ssize_t place, Py_ssize_t at, Py_ssize_t size) noexcept nogil
-    cdef void leave_logs(self, Py_ssize_t s) noexcept nogil
+    cdef void exponentiate(self, Py_ssize_t s) noexcept nogil
     cdef double best_at_root(self)
     cdef void choose(self, Py_ssize_t s, int[::1] chosen) noexcept nogil

@@ -19,7 +19,7 @@ import numpy as np
 from cython.cimports.libc.math import exp
 
 if not cython.compiled:
-    from stream_bayes.core.inference._cliques import CliqueCells, shares
+    from stream_bayes.core.inference._cliques import CliqueCells, normalise
     from stream_bayes.core.inference._conditionals import Conditionals, log_of
 
 FINE = 0
@@ -40,12 +40,12 @@ class Propagation(CliqueCells):
         conditionals: Conditionals = findings.conditionals
         self.value_start = conditionals.value_start
         self.tables, self.least_of_table = conditionals.cells, conditionals.least
-        self.wanted, self.weighed_now = findings.wanted, findings.weighed
+        self.needed, self.has_likelihood = findings.needed, findings.has_likelihood
         self.likelihood, self.least_likelihood = findings.likelihood, findings.least
-        self.weighed_start, self.weighed, self.weighed_axis = (
-            plan.weighed_start,
-            plan.weighed,
-            plan.weighed_axis,
+        self.soft_start, self.soft, self.soft_axis = (
+            plan.soft_start,
+            plan.soft,
+            plan.soft_axis,
         )
         self.child_start, self.child = plan.child_start, plan.child
         self.least = np.ones(self.cliques)
@@ -100,7 +100,7 @@ class Propagation(CliqueCells):
                 self.send_outward(s)
             if self.in_logs:
                 for s in range(self.cliques):
-                    self.leave_logs(s)
+                    self.exponentiate(s)
         return self.outcome()
 
     def outward_to(self, clique: cython.Py_ssize_t):
@@ -116,10 +116,10 @@ class Propagation(CliqueCells):
                 n -= 1
                 self.send_outward(self.way[n])
             if self.in_logs:
-                self.leave_logs(clique)
+                self.exponentiate(clique)
         return self.outcome()
 
-    def let_go(self):
+    def release_cells(self):
         """Forget the cells."""
         self.cells = np.zeros(0)
 
@@ -136,7 +136,7 @@ class Propagation(CliqueCells):
             if self.in_logs:
                 target[k] = exp(target[k] - top) if top > NEVER else 0.0
             total += target[k]
-        shares(target)
+        normalise(target)
         return log_of(total) + (top if self.in_logs else self.exponent * LOG_2)
 
     def trace_back(self, chosen: cython.int[::1]):
@@ -147,7 +147,7 @@ class Propagation(CliqueCells):
         v: cython.Py_ssize_t
         with cython.nogil:
             for v in range(chosen.shape[0]):
-                chosen[v] = self.held[v]
+                chosen[v] = self.fixed[v]
             for s in range(self.cliques - 1, -1, -1):
                 self.choose(s, chosen)
 
@@ -167,7 +167,7 @@ class Propagation(CliqueCells):
         for k in range(target.shape[0]):
             target[k] = 0.0
         self.sum_into(self.place[clique], target, 0)
-        shares(target)
+        normalise(target)
 
     def add_families(self, target: cython.double[::1], weight: cython.double):
         """Add `weight` times P(family | what is known) to the cells of the tables; after `outward` from everything."""
@@ -189,7 +189,7 @@ class Propagation(CliqueCells):
     @cython.cfunc
     def begin_logs(self, cells: cython.double[::1]):
         k: cython.Py_ssize_t
-        self.findings.conditionals.take_logs()
+        self.findings.conditionals.update_logs()
         self.logs = self.findings.conditionals.logs
         if self.log_likelihood.shape[0] != self.likelihood.shape[0]:
             self.log_likelihood = np.zeros(self.likelihood.shape[0])
@@ -213,9 +213,9 @@ class Propagation(CliqueCells):
     def likelihood_steps(self, k: cython.Py_ssize_t) -> cython.bint:
         """Set the steps through the likelihoods of a variable of the open clique; whether it has some that count."""
         i: cython.Py_ssize_t
-        v: cython.Py_ssize_t = self.weighed[k]
-        slot: cython.Py_ssize_t = self.slot[self.weighed_axis[k]]
-        if slot < 0 or not self.weighed_now[v]:
+        v: cython.Py_ssize_t = self.soft[k]
+        slot: cython.Py_ssize_t = self.slot[self.soft_axis[k]]
+        if slot < 0 or not self.has_likelihood[v]:
             return False
         for i in range(self.axes):
             self.step[i] = 0
@@ -236,12 +236,12 @@ class Propagation(CliqueCells):
         for k in range(place, place + self.total):
             self.cells[k] = 1.0
         for k in range(self.family_start[s], self.family_start[s + 1]):
-            if self.wanted[self.family[k]]:
+            if self.needed[self.family[k]]:
                 base = self.table_steps(k)
                 self.multiply(self.tables, base, place, self.least_of_table[self.family[k]])
-        for k in range(self.weighed_start[s], self.weighed_start[s + 1]):
+        for k in range(self.soft_start[s], self.soft_start[s + 1]):
             if self.likelihood_steps(k):
-                c = self.weighed[k]
+                c = self.soft[k]
                 self.multiply(self.likelihood, self.value_start[c], place, self.least_likelihood[c])
         for k in range(self.child_start[s], self.child_start[s + 1]):
             c = self.child[k]
@@ -320,12 +320,12 @@ class Propagation(CliqueCells):
         for k in range(place, place + self.total):
             self.cells[k] = 0.0
         for k in range(self.family_start[s], self.family_start[s + 1]):
-            if self.wanted[self.family[k]]:
+            if self.needed[self.family[k]]:
                 base = self.table_steps(k)
                 self.add_along(self.logs, base, place)
-        for k in range(self.weighed_start[s], self.weighed_start[s + 1]):
+        for k in range(self.soft_start[s], self.soft_start[s + 1]):
             if self.likelihood_steps(k):
-                self.add_along(self.log_likelihood, self.value_start[self.weighed[k]], place)
+                self.add_along(self.log_likelihood, self.value_start[self.soft[k]], place)
         for k in range(self.child_start[s], self.child_start[s + 1]):
             c = self.child[k]
             self.message_steps(c, self.parent_axis)
@@ -363,7 +363,7 @@ class Propagation(CliqueCells):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def leave_logs(self, s: cython.Py_ssize_t) -> cython.void:
+    def exponentiate(self, s: cython.Py_ssize_t) -> cython.void:
         """Turn a clique's table from logarithms to numbers of which the largest is 1."""
         k: cython.Py_ssize_t
         top: cython.double = NEVER

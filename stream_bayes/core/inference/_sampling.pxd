@@ -1,4 +1,5 @@
-from stream_bayes.core.inference._conditionals cimport Conditionals, Findings, log_of
+from stream_bayes.core.inference._conditionals cimport Conditionals, log_of
+from stream_bayes.core.inference._findings cimport Findings
 
 cdef class Sampler:
     cdef Findings findings

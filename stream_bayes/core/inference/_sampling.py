@@ -11,7 +11,8 @@ import numpy as np
 from cython.cimports.libc.math import exp
 
 if not cython.compiled:
-    from stream_bayes.core.inference._conditionals import Conditionals, Findings, log_of
+    from stream_bayes.core.inference._conditionals import Conditionals, log_of
+    from stream_bayes.core.inference._findings import Findings
 
 NEVER = cython.declare(cython.double, float("-inf"))
 
@@ -51,7 +52,7 @@ class Sampler:
                 for i in range(self.order.shape[0]):
                     v = self.order[i]
                     code = findings.observed[v]
-                    if findings.wanted[v]:
+                    if findings.needed[v]:
                         at = conditionals.start[v]
                         for k in range(conditionals.scope_start[v], conditionals.scope_start[v + 1] - 1):
                             at += codes[row, conditionals.scope[k]] * conditionals.stride[k]
@@ -59,7 +60,7 @@ class Sampler:
                             weight += log_of(conditionals.cells[at + code])
                         else:
                             code = self.drawn(conditionals.cells, at, conditionals.size[v], chance[row, v])
-                            if findings.weighed[v]:
+                            if findings.has_likelihood[v]:
                                 weight += log_of(findings.likelihood[conditionals.value_start[v] + code])
                     codes[row, v] = code if code >= 0 else 0
                 log_weight[row] = weight
@@ -73,12 +74,12 @@ class Sampler:
         row: cython.Py_ssize_t
         i: cython.Py_ssize_t
         v: cython.Py_ssize_t
-        conditionals.take_logs()
+        conditionals.update_logs()
         with cython.nogil:
             for row in range(codes.shape[0]):
                 for i in range(self.order.shape[0]):
                     v = self.order[i]
-                    if findings.wanted[v] and findings.observed[v] < 0:
+                    if findings.needed[v] and findings.observed[v] < 0:
                         self.weigh_values(v, state)
                         state[v] = self.drawn(self.score, 0, conditionals.size[v], chance[row, v])
                 for v in range(state.shape[0]):
@@ -96,11 +97,11 @@ class Sampler:
         total: cython.double = 0.0
         for k in range(size):
             self.score[k] = 0.0
-            if self.findings.weighed[v]:
+            if self.findings.has_likelihood[v]:
                 self.score[k] = log_of(self.findings.likelihood[self.conditionals.value_start[v] + k])
         self.add_table(v, v, state)
         for j in range(self.conditionals.child_start[v], self.conditionals.child_start[v + 1]):
-            if self.findings.wanted[self.conditionals.child[j]]:
+            if self.findings.needed[self.conditionals.child[j]]:
                 self.add_table(self.conditionals.child[j], v, state)
         for k in range(size):
             top = max(top, self.score[k])

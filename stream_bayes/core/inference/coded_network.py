@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from stream_bayes.core.inference._conditionals import Conditionals, Findings
+from stream_bayes.core.inference._conditionals import Conditionals
+from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, is_missing, shown
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
@@ -66,26 +67,26 @@ class CodedNetwork:
         self.order = [self._places[v] for v in structure.topological_order]
         self.labels: list[tuple[Value, ...]] = []
         self.codes: list[dict[Value, int]] = []
-        self.sizes = [len(_of(network.states, v, "labels")) for v in self.variables]
+        self.sizes = [len(_required(network.states, v, "labels")) for v in self.variables]
         if 0 in self.sizes:
             raise BadStructure(
                 f"variable {shown(self.variables[self.sizes.index(0)])} needs at least one label"
             )
         tables = network.tables  # before there is room for them: a learner refuses to make what is too large
         self.conditionals = Conditionals(self.sizes, self.parents)
-        self._take_over(network, tables)
+        self._set(network, tables)
 
-    def fits(self, network: Network) -> bool:
+    def matches(self, network: Network) -> bool:
         """Whether another network has this structure, and as many labels of each variable."""
         return network.structure == self.structure and self.sizes == [
-            len(_of(network.states, v, "labels")) for v in self.variables
+            len(_required(network.states, v, "labels")) for v in self.variables
         ]
 
     def load(self, network: Network) -> None:
-        """Take over the labels and tables of a network that fits; if one is refused, nothing has changed."""
-        self._take_over(network, network.tables)  # asked for once: a learner makes them
+        """Take over the labels and tables of a network that matches; if one is refused, nothing has changed."""
+        self._set(network, network.tables)  # asked for once: a learner makes them
 
-    def _take_over(self, network: Network, tables: Tables) -> None:
+    def _set(self, network: Network, tables: Tables) -> None:
         labels = [tuple(network.states[v]) for v in self.variables]
         codes = self.codes
         if labels != self.labels:
@@ -95,7 +96,7 @@ class CodedNetwork:
                     raise BadStructure(
                         f"the labels of {shown(variable)} are not all different: {shown(several)}"
                     )
-        self._fill({v: _of(tables, v, "a table") for v in self.variables}, labels)
+        self._fill({v: _required(tables, v, "a table") for v in self.variables}, labels)
         self.labels, self.codes = labels, codes
 
     def fill(self, tables: Tables) -> None:
@@ -146,12 +147,12 @@ class CodedNetwork:
                 f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
             ) from None
 
-    def note(self, evidence: Evidence, findings: Findings) -> None:
+    def enter(self, evidence: Evidence, findings: Findings) -> None:
         """Write evidence into findings that know nothing yet."""
         for variable, known in evidence.items():
             place = self.place(variable)
             if isinstance(known, Mapping):
-                findings.weigh(place, self._likelihood(place, known))
+                findings.set_likelihood(place, self._likelihood(place, known))
                 continue
             try:
                 code = self.codes[place].get(known)
@@ -182,8 +183,32 @@ class CodedNetwork:
             raise BadValue(f"{where}: expected at least one above 0, got {shown(dict(given))}")
         return np.array(numbers, np.float64)
 
+    def rows(self, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        rows = self.shaped(codes)
+        wrong = (rows < -1) | (rows >= np.array(self.sizes))
+        if wrong.any():
+            raise self.bad_codes(rows, int(np.flatnonzero(wrong.any(axis=1))[0]))
+        return rows
 
-def _of(mapping: Mapping[Any, Any], variable: Value, what: str) -> Any:
+    def shaped(self, codes: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        given = np.asarray(codes)
+        if given.ndim != 2 or given.shape[1] != len(self.sizes) or given.dtype.kind not in "iu":
+            raise BadValue(
+                f"codes: expected rows of whole numbers, a column for each of the {len(self.sizes)} variables "
+                f"by name; got {given.dtype} in the shape {given.shape}"
+            )
+        return np.ascontiguousarray(given, np.int32)
+
+    def bad_codes(self, rows: npt.NDArray[np.int32], row: int) -> BadValue:
+        sizes = np.array(self.sizes)
+        v = int(np.flatnonzero((rows[row] < -1) | (rows[row] >= sizes))[0])
+        return BadValue(
+            f"row {row}, variable {shown(self.variables[v])}: expected a code below {sizes[v]}, or -1 where "
+            f"it is missing; got {rows[row, v]}"
+        )
+
+
+def _required(mapping: Mapping[Any, Any], variable: Value, what: str) -> Any:
     try:
         return mapping[variable]
     except KeyError:

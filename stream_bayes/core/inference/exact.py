@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.inference._conditionals import Findings
+from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.inference._propagation import FINE, IMPOSSIBLE, LOST, Propagation
 from stream_bayes.core.inference.coded_network import CodedNetwork
 from stream_bayes.core.inference.elimination import CliqueTree
@@ -106,7 +106,7 @@ class Exact:
         """The probabilities of the combinations of some variables."""
         asked = self._asked(targets)
         answer = np.empty(asked.cells)
-        self.findings.look_at(asked.variables)
+        self.findings.need_for(asked.variables)
         if asked.clique >= 0:
             passes = self._ready(self._everything)
             possible = self._propagated(passes, partial(passes.outward_to, asked.clique))
@@ -122,7 +122,7 @@ class Exact:
     def marginals(self) -> list[Numbers] | None:
         """The probabilities of the codes of each variable; of an observed one they are 0 and 1."""
         question = self._for_all()
-        self.findings.look_at_all()
+        self.findings.need_all()
         passes = self._ready(question)
         if not self._propagated(passes, passes.outward):
             return None
@@ -139,7 +139,7 @@ class Exact:
 
     def log_evidence(self) -> float:
         """The logarithm of the probability of what is known."""
-        self.findings.look_at_evidence()
+        self.findings.need_for_evidence()
         passes = self._ready(self._everything if self._fits(self._everything) else self._question(()))
         if not self._propagated(passes):
             return -np.inf
@@ -147,7 +147,7 @@ class Exact:
 
     def best(self) -> tuple[list[int], float] | None:
         """The codes of all variables in a most probable row, and the logarithm of its probability."""
-        self.findings.look_at_all()
+        self.findings.need_all()
         passes = self._ready(self._for_all())
         if passes.inward_best(self._cells) == IMPOSSIBLE:
             return None
@@ -157,7 +157,7 @@ class Exact:
 
     def families(self) -> Numbers | None:
         """The probabilities of each variable with its parents, end to end as the network's tables are."""
-        self.findings.look_at_all()
+        self.findings.need_all()
         passes = self._ready(self._for_all())
         if not self._propagated(passes, passes.outward):
             return None
@@ -169,7 +169,7 @@ class Exact:
         """Add the probabilities of each variable with its parents to cells laid out as the network's tables are, times
         a weight. The logarithm of the probability of what is known; where that is impossible nothing is added.
         """
-        self.findings.look_at_all()
+        self.findings.need_all()
         passes = self._ready(self._for_all())
         log_probability = -np.inf
 
@@ -228,9 +228,9 @@ class Exact:
         return Question(self._everything.families, self._observed())
 
     def _question(self, targets: tuple[int, ...]) -> Question:
-        """A question for what the findings say is wanted."""
-        wanted = tuple(np.flatnonzero(np.asarray(self.findings.wanted)).tolist())
-        return Question(wanted, self._observed(), targets, both_ways=False)
+        """A question for what the findings say is needed."""
+        needed = tuple(np.flatnonzero(np.asarray(self.findings.needed)).tolist())
+        return Question(needed, self._observed(), targets, both_ways=False)
 
     def _observed(self) -> frozenset[int]:
         return frozenset(np.flatnonzero(np.asarray(self.findings.observed) >= 0).tolist())
@@ -267,7 +267,7 @@ class Exact:
         if len(self._cells) < plan.cells:
             for other in self._kept.values():
                 if other.passes is not None:
-                    other.passes.let_go()
+                    other.passes.release_cells()
             self._cells = np.zeros(0)
             self._cells = np.empty(plan.cells)
         what = "over all variables" if question is self._everything else "for this question"

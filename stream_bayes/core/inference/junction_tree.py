@@ -38,7 +38,7 @@ class Question:
     """
 
     families: tuple[int, ...]
-    held: frozenset[int] = frozenset()
+    fixed: frozenset[int] = frozenset()
     targets: tuple[int, ...] = ()
     both_ways: bool = True
 
@@ -62,9 +62,9 @@ class Plan:
     family: Places
     family_axis_start: Places
     family_axis: Places
-    weighed_start: Places
-    weighed: Places
-    weighed_axis: Places
+    soft_start: Places
+    soft: Places
+    soft_axis: Places
     child_start: Places
     child: Places
     separator_start: Places
@@ -99,7 +99,7 @@ class Plan:
 
 def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> CliqueTree:
     """The cliques that a question needs."""
-    scopes = [{*parents[v], v} - question.held for v in question.families]
+    scopes = [{*parents[v], v} - question.fixed for v in question.families]
     return clique_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
 
 
@@ -130,7 +130,7 @@ def plan_for(
     axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]
     separators = _separators(question, tree)
     families: list[list[int]] = [[] for _ in cliques]
-    weighed: list[list[int]] = [[] for _ in cliques]
+    soft: list[list[int]] = [[] for _ in cliques]
     children: list[list[int]] = [[] for _ in cliques]
     room = [_cells(clique, sizes) for clique in tree.cliques]
     holders: dict[int, list[int]] = {}
@@ -140,12 +140,12 @@ def plan_for(
         if tree.parent[s] >= 0:
             children[tree.parent[s]].append(s)
     for v in question.families:
-        scope = {*parents[v], v} - question.held
+        scope = {*parents[v], v} - question.fixed
         among = holders[min(scope, key=lambda u: len(holders[u]))] if scope else cliques
         home = min((s for s in among if scope.issubset(axis_of[s])), key=lambda s: (room[s], s))
         families[home].append(v)
     for v, several in holders.items():
-        weighed[min(several, key=lambda s: (room[s], s))].append(v)
+        soft[min(several, key=lambda s: (room[s], s))].append(v)
     messages = [_cells(separator, sizes) for separator in separators]
     place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
     first = sum(room) if question.both_ways else max(room)
@@ -166,9 +166,9 @@ def plan_for(
         family=_flat(families),
         family_axis_start=_places(_starts(map(len, scopes))),
         family_axis=_flat(scopes),
-        weighed_start=_places(_starts(map(len, weighed))),
-        weighed=_flat(weighed),
-        weighed_axis=_flat([[axis_of[s][v] for v in several] for s, several in enumerate(weighed)]),
+        soft_start=_places(_starts(map(len, soft))),
+        soft=_flat(soft),
+        soft_axis=_flat([[axis_of[s][v] for v in several] for s, several in enumerate(soft)]),
         child_start=_places(_starts(map(len, children))),
         child=_flat(children),
         separator_start=_places(_starts(map(len, separators))),

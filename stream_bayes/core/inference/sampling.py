@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.inference._conditionals import Findings
+from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.inference._sampling import Sampler
 from stream_bayes.core.inference.coded_network import CodedNetwork
 from stream_bayes.core.values.values import shown
@@ -92,7 +92,7 @@ def estimates(
         If Gibbs sampling is asked for where a table holds a zero.
     """
     asked = sorted({v for group in groups for v in group})
-    findings.look_at(np.array([v for v in asked if findings.observed[v] < 0], np.longlong))
+    findings.need_for(np.array([v for v in asked if findings.observed[v] < 0], np.longlong))
     sampler = Sampler(findings, network.order)
     log_weights = np.zeros(0)
     if method == "gibbs":
@@ -124,7 +124,7 @@ def check_positive(network: CodedNetwork, findings: Findings) -> None:
     conditionals = network.conditionals
     cells = np.asarray(conditionals.cells)
     for v, variable in enumerate(network.variables):
-        if not findings.wanted[v]:
+        if not findings.needed[v]:
             continue
         family = [*network.parents[v], v]
         shape = [network.sizes[u] for u in family]
@@ -132,7 +132,7 @@ def check_positive(network: CodedNetwork, findings: Findings) -> None:
         table = cells[conditionals.start[v] : conditionals.start[v + 1]].reshape(shape)
         if not table[at].all():
             what = f"the table of {shown(variable)} holds a probability of 0"
-        elif findings.weighed[v] and findings.zeros[v]:
+        elif findings.has_likelihood[v] and findings.zeros[v]:
             what = f"a likelihood of {shown(variable)} is 0"
         else:
             continue

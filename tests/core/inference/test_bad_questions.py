@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_bayes.core.inference._conditionals import Findings
+from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.inference.coded_network import CodedNetwork
 from stream_bayes.core.inference.exact import Exact
 from stream_bayes.core.inference.inference import Inference
@@ -129,7 +129,7 @@ def test_gibbs_sampling_is_refused_where_a_table_that_matters_holds_a_zero():
 
 def test_an_engine_in_use_refuses_a_second_question():
     engine = Inference(ALARM)
-    with engine._asking({}), pytest.raises(InUse, match="one of its own"):
+    with engine._given({}), pytest.raises(InUse, match="one of its own"):
         engine.query("call")
     assert engine.query("call")
 
