@@ -1,32 +1,62 @@
-"""Structures from data: the rows to search over, the scores and the searches.
+"""Bayesian networks: learn them from a stream, query them, search for their structure, read and write them.
 
-sample_of(rows)                      a data frame, coded columns or dicts as a sample; a model's `recent()` is one, too
-HillClimbing, K2Search, PC           .search(sample): by score, by score in a known order, by tests
-chow_liu_tree, tan_structure        trees, and trees under a class
-BIC, AIC, BDeu, K2, LogLikelihood    what is raised
-FamilyScorer                         what remembers families, for the next search
+Learn and query
+    BayesNet                a joint model of all variables, learned one event at a time
+    BayesNetClassifier      River's classifier over a graph that contains the class
+    ConditionalTable        P(variable | parents) with credible intervals, from `BayesNet.cpt`
+
+Networks as values
+    Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
+    DiscreteNetwork         a structure with its conditional tables
+    read_bif, write_bif     files in the Interchange Format (BIF)
+    Difference, EquivalenceClass        structures compared; the class of structures that no data can tell apart
+
+Infer
+    Inference               exact (junction tree), likelihood weighting, Gibbs sampling, most probable explanation
+    Posterior, MostProbable, Sampled    its answers
+
+Search for a structure
+    sample_of(rows)         a data frame, columns or dicts as a sample; `BayesNet.recent()` returns one, too
+    HillClimbing            by score, with tabu list and restarts
+    K2Search                by score, with a known order of the variables
+    PC                      by tests of independence; `g_test` is its test
+    chow_liu_tree, tan_structure        trees by mutual information
+    BIC, AIC, BDeu, K2, LogLikelihood   scores
+    FamilyScorer            scores of families, cached between searches
+
+Examples
+--------
+>>> from stream_bayes.networks import BayesNet, HillClimbing, Inference, sample_of
+>>> rows = [{"rain": rain, "lawn": lawn} for rain, lawn in 20 * [("yes", "wet"), ("no", "dry"), ("no", "wet")]]
+>>> found = HillClimbing(max_parents=2).search(sample_of(rows))
+>>> found.structure.cpdag().reversible
+(('lawn', 'rain'),)
+>>> model = BayesNet(found.structure)
+>>> model.learn_many(rows)
+>>> round(model.query("rain", {"lawn": "wet"})["yes"], 3)
+0.5
+>>> Inference(model.to_network()).most_probable({"lawn": "dry"})["rain"]
+'no'
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-
-from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.inference.posterior import MostProbable, Posterior, Sampled
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.equivalence import Difference, EquivalenceClass
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.k2 import K2Search
-from stream_bayes.core.search.pc import PC, ConstraintResult
+from stream_bayes.core.search.pc import PC, ConstraintResult, GTest, g_test
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.core.search.search_result import Move, SearchResult
 from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
-from stream_bayes.core.values.values import canonical, shown
-from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frame_columns import factorise
-from stream_bayes.data.frames import Native, labels_of, read_table
-from stream_bayes.errors import BadWeight, SchemaError
+from stream_bayes.formats.bif import read_bif, write_bif
+from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.networks.conditional_table import ConditionalTable
+from stream_bayes.learners.networks.samples import sample_of
 
 __all__ = [
     "AIC",
@@ -34,64 +64,31 @@ __all__ = [
     "K2",
     "PC",
     "BDeu",
+    "BayesNet",
+    "BayesNetClassifier",
+    "ConditionalTable",
     "ConstraintResult",
+    "Difference",
+    "DiscreteNetwork",
+    "EquivalenceClass",
     "FamilyScorer",
+    "GTest",
     "HillClimbing",
+    "Inference",
     "K2Search",
     "LogLikelihood",
+    "MostProbable",
     "Move",
+    "Posterior",
     "Sample",
+    "Sampled",
     "Score",
     "SearchResult",
+    "Structure",
     "chow_liu_tree",
+    "g_test",
+    "read_bif",
     "sample_of",
     "tan_structure",
+    "write_bif",
 ]
-
-
-def sample_of(rows: Native, weights: Native = None) -> Sample:
-    """Rows to search over, each value a category: whole numbers, too.
-
-    Parameters
-    ----------
-    rows
-        A data frame (pandas, polars, ...), columns of values by name, a list of dicts, or `CodedColumns`. None and NaN
-        are missing.
-    weights
-        How much each row weighs.
-
-    Raises
-    ------
-    SchemaError
-        If these are no rows, or numbers that no schema has put into bins.
-
-    Examples
-    --------
-    >>> rows = {"rain": [0, 1] * 50, "wet": ["no", "yes"] * 50, "day": ["sun", "sun", "mon", "mon"] * 25}
-    >>> structure = HillClimbing().search(sample_of(rows)).structure
-    >>> structure
-    Structure({'day': (), 'rain': (), 'wet': ('rain',)})
-    """
-    if isinstance(rows, CodedColumns):
-        if rows.numeric_names:
-            raise SchemaError(
-                f"numbers are not searched over, but {shown(rows.numeric_names)} hold some; declare their cuts, or "
-                "leave them out"
-            )
-        columns: Mapping[Any, Any] = {name: rows.codes[:, k] for k, name in enumerate(rows.names)}
-        sizes: dict[Any, int] = {
-            name: len(known) for name, known in zip(rows.names, rows.vocabularies, strict=True)
-        }
-    else:
-        table = read_table(rows)
-        coded: dict[Any, Any] = {
-            name: factorise(cells, (), partial(canonical, feature=name))
-            for name, cells in table.columns.items()
-        }
-        columns = {name: codes for name, (codes, _) in coded.items()}
-        sizes = {name: len(values) for name, (_, values) in coded.items()}
-    own = None if weights is None else [read_weight(one) for one in labels_of(weights, "weights")]
-    count = len(next(iter(columns.values()))) if columns else 0
-    if own is not None and len(own) != count:
-        raise BadWeight(f"{count} rows, but {len(own)} weights")
-    return Sample(columns, {name: max(size, 1) for name, size in sizes.items()}, own)
