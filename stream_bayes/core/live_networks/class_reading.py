@@ -16,7 +16,8 @@ from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.live_networks._class_reading import BlanketReading
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
-from stream_bayes.core.live_networks.labelled_network import LabelledNetwork, Part
+from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
+from stream_bayes.core.live_networks.subnetwork import Subnetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, name_order
 from stream_bayes.errors import BadState
@@ -38,7 +39,7 @@ class ClassReading(BlanketReading):
         self._steady = False  # whether nothing is learned until further notice
         self._ready = False  # whether the engine has the tables as they are, while nothing is learned
         self._read_from: Any = None  # the classes and values that the network was made of
-        self._parts: dict[frozenset[Value], Part] = {}  # by what is known
+        self._parts: dict[frozenset[Value], Subnetwork] = {}  # by what is known
         store.followers.append(self.lay_out)
         self.lay_out()
 
@@ -210,7 +211,7 @@ class ClassReading(BlanketReading):
         )
         return self._network
 
-    def _part_for(self, known: frozenset[Value]) -> Part:
+    def _part_for(self, known: frozenset[Value]) -> Subnetwork:
         """What bears on the class, with the tables as they are now."""
         part = self._parts.get(known)
         if part is not None and self._steady and part.ready:
@@ -220,7 +221,9 @@ class ClassReading(BlanketReading):
         if part is None:
             if len(self._parts) >= REMEMBERED:
                 self._parts.clear()
-            part = self._parts[known] = Part(network, self.store.target, known, self.store.memory_budget)
+            part = self._parts[known] = Subnetwork(
+                network, self.store.target, known, self.store.memory_budget
+            )
         part.read()
         part.ready = self._steady
         return part

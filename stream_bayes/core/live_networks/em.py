@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from stream_bayes.core.inference.inference import MEMORY_BUDGET, Inference
 from stream_bayes.core.inference.junction_tree import Question, cells_needed, tree_for
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
+from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import shown
@@ -95,10 +97,7 @@ class ExpectedCounts(FamilyCounts):
         window: int | None = None,
         binning: Mapping[str, Any] | None = None,
     ) -> None:
-        self._read = read
-        self._network: CountedNetwork | None = None
-        self._asked: CountedNetwork | None = None  # what the engine's tables are read by
-        self._engine: Inference | None = None
+        self._live = LiveInference(partial(read, self), memory_budget)
         super().__init__(encoder, structure, memory_budget=memory_budget, window=window, binning=binning)
         self.tables.leave_exact()
 
@@ -150,7 +149,7 @@ class ExpectedCounts(FamilyCounts):
     def change_structure(self, structure: Structure) -> None:
         self._check_room(structure)
         super().change_structure(structure)
-        self._network = self._asked = self._engine = None
+        self._live.reset()
 
     def _check_room(self, structure: Structure) -> None:
         """Refuse what expectations could not be worked out for, while nothing has changed."""
@@ -178,23 +177,14 @@ class ExpectedCounts(FamilyCounts):
 
     # -- expecting ----------------------------------------------------------------------------------------------------
 
-    def current(self) -> CountedNetwork:
-        """The network as it is now."""
-        if self._network is None or not self._network.is_current:
-            self._network = self._read(self)
-        return self._network
+    def network(self) -> CountedNetwork:
+        """Return the network as it is now."""
+        return self._live.network()
 
     def engine(self) -> Inference:
-        """An engine that has the tables of the network as it is now."""
-        network = self.current()
-        if self._engine is None:
-            self._engine = Inference(network, memory_budget=self.memory_budget)
-        elif network is self._asked:
-            network.fill(self._engine.conditionals)
-        else:
-            self._engine.load(network)
-        self._asked = network
-        return self._engine
+        """Return an engine that has the tables of the network as it is now."""
+        self._live.invalidate()
+        return self._live.engine()
 
     def _take(
         self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals, amount: float
@@ -239,7 +229,7 @@ class StepwiseCounts(ExpectedCounts):
         before, moved = total - row.weight, self._step(row.weight)
         amount = moved * total
         fade = (1.0 - moved) * total / before if before > 0.0 and self.step is not None else 1.0
-        network = self.current()
+        network = self.network()
         seen = network.codes_of(row)
         if (seen >= 0).all():
             families.scale(fade)
@@ -303,7 +293,7 @@ class WindowCounts(ExpectedCounts):
         codes, weights = self.recent()
         if not len(codes):
             return
-        network, engine = self.current(), self.engine()
+        network, engine = self.network(), self.engine()
         self.begin(network, engine.conditionals, codes, weights)
         for _ in range(MOST_ITERATIONS):
             if self.improve(network, engine, codes, weights) <= SETTLED * weights.sum():

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.live_networks.batches import learn_rows
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.em import ExpectedCounts, StepwiseCounts, WindowCounts
 from stream_bayes.core.live_networks.family_counts import EVENT, FamilyCounts
+from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.sample import Sample
@@ -28,7 +30,14 @@ from stream_bayes.errors import BadStructure, BadValue, BadWeight, CountsForgott
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
 from stream_bayes.learners.classifier.state import Keeping
-from stream_bayes.learners.networks.answers import Answering
+from stream_bayes.learners.networks.answers import (
+    as_network,
+    conditional_table,
+    given_values,
+    log_likelihood,
+    query,
+)
+from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.encoder import encoder_of
 
 __all__ = ["BayesNet"]
@@ -37,7 +46,7 @@ X = Mapping[Any, Any]
 WINDOW = 2000  # events
 
 
-class BayesNet(Answering, Keeping, base.Estimator):
+class BayesNet(Keeping, base.Estimator):
     """A Bayesian network of nominal variables: P(all variables), a product of P(variable | its parents).
 
     Parameters
@@ -142,6 +151,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         self._structure = _read_structure(structure, network)
         self._check()
         self._store: FamilyCounts = self._make_store()
+        self._live = LiveInference(self._read_network, memory_budget)
 
     def _make_store(self) -> FamilyCounts:
         encoder, cuts = encoder_of(self._structure, self.schema, self.network, self.max_values)
@@ -249,7 +259,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         before, kept = self._structure, self._store.window is not None or self._store.weight == 0.0
         self._store.change_structure(wanted)
         self._structure = wanted
-        self._begin_anew()
+        self._live.reset()
         begun = [v for v in wanted if v not in before or wanted.parents(v) != before.parents(v)]
         if begun and not kept:
             warnings.warn(
@@ -306,7 +316,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
         """
         store = self._store
         store.add(store.encode(x, EVENT, w))
-        self._changed()
+        self._live.invalidate()
 
     def unlearn_one(self, x: X, w: float = 1.0, at: int | None = None) -> None:
         """Take back an event that was learned, with the weight it was learned with.
@@ -319,7 +329,7 @@ class BayesNet(Answering, Keeping, base.Estimator):
             With fading: what `clock` said right after it was learned. Now, if not given.
         """
         self._store.unlearn(x, w, at)
-        self._changed()
+        self._live.invalidate()
 
     def learn_many(self, X: Native, w: Native = None) -> None:
         """Learn many events, as `learn_one` would in their order: all of them, or none.
@@ -339,18 +349,18 @@ class BayesNet(Answering, Keeping, base.Estimator):
         else:
             rows = row_count(X)
             learn_rows(store, encode_batch(store, X, [EVENT] * rows, w, learning=True))
-        self._changed()
+        self._live.invalidate()
 
     def rederive(self) -> None:
         """With EM over a window: run it now. Otherwise nothing is derived that is not up to date."""
         if isinstance(self._store, ExpectedCounts):
             self._store.settle()
-        self._changed()
+        self._live.invalidate()
 
     def advance(self, events: int) -> None:
         """Let events pass that are learned elsewhere, so that the shards of one stream fade by one clock."""
         self._store.advance(events)
-        self._changed()
+        self._live.invalidate()
 
     @property
     def clock(self) -> int:
@@ -358,19 +368,134 @@ class BayesNet(Answering, Keeping, base.Estimator):
         return int(self._store.tables.clock)
 
     def _network_of(self, counts: FamilyCounts) -> CountedNetwork:
+        """Return the network that counts make, with the learner's smoothing."""
         return CountedNetwork(
             counts, self.strength, self.prior == "m-estimate", self.network, self.network_weight
         )
+
+    def _read_network(self) -> CountedNetwork:
+        return self._network_of(self._store)
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
+        """Return the probabilities of one variable's values given evidence, or of several variables' combinations.
+
+        Parameters
+        ----------
+        targets
+            A variable: the answer maps its values. Or a list of variables: it maps tuples of values, in their order.
+        evidence
+            `{variable: value}`. Give soft evidence as `{variable: {value: likelihood}}`, with a likelihood for each
+            value. None and NaN count as not observed.
+        settings
+            `method`, `rng`, `samples`, `chains` and `burn_in`, as `Inference.query` takes them. The default is exact
+            where that fits into memory.
+
+        Raises
+        ------
+        UnknownFeature
+            If the structure has no such variable.
+        NoValueKnown
+            If no value of a target, or of a variable in the evidence, has been learned or declared.
+        ImpossibleEvidence
+            If the evidence has probability zero.
+        """
+        return query(self._live, targets, evidence, **settings)
+
+    def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
+        """Return the probabilities of every variable's values given evidence; for the arguments see `query`.
+
+        A variable without any known value gets the single value None.
+        """
+        engine = self._live.engine()
+        return engine.marginals(given_values(self._live.network(), evidence), **settings)
+
+    def most_probable(self, evidence: X | None = None) -> MostProbable:
+        """Return the most probable values of all variables together given evidence; None where no value is known."""
+        engine = self._live.engine()
+        return engine.most_probable(given_values(self._live.network(), evidence))
+
+    def log_likelihood_one(self, x: X) -> float:
+        """Return the logarithm of the probability of an event; -inf if it is impossible.
+
+        Missing values are summed out. So are values that were never learned: they do not make the event less probable.
+        Variables outside the structure are ignored.
+
+        Raises
+        ------
+        UnknownFeature
+            If the event is not empty and has none of the network's variables.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]}, strength=0)
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> [round(model.log_likelihood_one(x), 3) for x in ({"lawn": "wet"}, {"rain": "hail", "lawn": "wet"})]
+        [-0.693, -0.693]
+        """
+        return log_likelihood(self._live, x)
+
+    def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
+        """Draw events as columns of values, which `learn_many` accepts.
+
+        Parameters
+        ----------
+        n
+            The number of events.
+        rng
+            The source of randomness.
+        """
+        return self._live.engine().sample(n, rng)
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    @property
+    def states(self) -> dict[Any, tuple[Any, ...]]:
+        """The values of each variable that hold samples or were declared."""
+        return {v: self._store.held_states(v) for v in self._structure.variables}
+
+    def cpt(self, variable: Any) -> ConditionalTable:
+        """Return P(variable | its parents) as `{(parents' values): {value: probability}}`, with credible intervals.
+
+        The smoothing is the prior of the intervals. Without smoothing and without a network given beforehand, the
+        intervals use Jeffreys' prior, half a sample of each value, so that a few equal samples do not make certain.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]}, strength=0)
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> table = model.cpt("lawn")
+        >>> table["no",], table.parents
+        ({'wet': 0.25, 'dry': 0.75}, ('rain',))
+        >>> table.interval({"rain": "no"})["dry"]
+        (0.2837..., 0.9715...)
+        """
+        return conditional_table(self._live.network(), variable)
+
+    def to_network(self) -> DiscreteNetwork:
+        """Return the network as it is now, as a `DiscreteNetwork`; `write_bif` takes it.
+
+        Raises
+        ------
+        NoValueKnown
+            If a variable has no known value.
+        """
+        return as_network(self._live.network(), self.network)
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         super()._load(store, derived)
         expect(self._store.structure == self._structure, "it counts the families of another structure")
-        self._begin_anew()
+        self._live.reset()
 
     def _merged(self) -> None:
-        self._changed()
+        self._live.invalidate()
 
 
 def _read_structure(structure: Any, network: DiscreteNetwork | None) -> Structure:

@@ -151,7 +151,7 @@ def test_over_a_window_the_likelihood_never_falls(seed, strength, hidden):
     store = model._store
     assert isinstance(store, WindowCounts)
     codes, weights = store.recent()
-    network, engine = store.current(), store.engine()
+    network, engine = store.network(), store.engine()
     store.begin(network, engine.conditionals, codes, weights)
     reached = []
     for _ in range(15):

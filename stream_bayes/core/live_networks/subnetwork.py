@@ -1,0 +1,79 @@
+"""The part of a labelled network that decides between its classes, once other variables are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
+from stream_bayes.core.networks.graphs import needed_families
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import Value
+
+__all__ = ["Subnetwork"]
+
+
+class Subnetwork:
+    """The families of a network that bear on its class.
+
+    What all other tables say is the same for each class, so it is left out: a parent that is known, and whose own table
+    does not matter, stands alone and is evenly distributed.
+
+    Parameters
+    ----------
+    whole
+        The network.
+    target
+        The class.
+    known
+        The variables whose values will be given.
+    memory_budget
+        How many bytes exact answers may take, as `Inference` has it.
+
+    Attributes
+    ----------
+    ready
+        Whether its tables need not be read again, which the owner says.
+    """
+
+    def __init__(
+        self, whole: LabelledNetwork, target: Value, known: frozenset[Value], memory_budget: int | None
+    ) -> None:
+        names = whole.structure.variables
+        places = {name: place for place, name in enumerate(names)}
+        parents = [[places[parent] for parent in whole.structure.parents(name)] for name in names]
+        needed = needed_families(parents, places[target], {places[name] for name in known})
+        self.ready = False
+        self._whole = whole
+        self._target = target
+        self._memory_budget = memory_budget
+        self._needed = [names[v] for v in needed]
+        alone = {names[p] for v in needed for p in parents[v]}.difference(self._needed)
+        self.structure = Structure(
+            {**{v: whole.structure.parents(v) for v in self._needed}, **dict.fromkeys(alone, ())}
+        )
+        self.states: Mapping[Any, tuple[Any, ...]] = {v: whole.states[v] for v in self.structure}
+        self._even = {v: np.ones(len(self.states[v])) for v in alone}
+        self._engine: Inference | None = None
+
+    @property
+    def tables(self) -> Mapping[Any, NDArray[np.float64]]:
+        """The tables as they are now."""
+        return {**self._even, **{v: self._whole.table(v) for v in self._needed}}
+
+    def read(self) -> None:
+        """Take over the tables as they are now."""
+        if self._engine is None:
+            self._engine = Inference(self, memory_budget=self._memory_budget)
+        else:
+            self._engine.load(self)
+
+    def scores(self, evidence: Mapping[Value, Value], labels: list[Value]) -> list[float]:
+        """For each class log P(class, evidence), up to a term that they share."""
+        assert self._engine is not None, "read() comes first"
+        known = {name: value for name, value in evidence.items() if name in self.structure}
+        return [self._engine.log_probability({**known, self._target: label}) for label in labels]
