@@ -16,6 +16,7 @@ from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["KDB"]
 
@@ -125,19 +126,15 @@ class KDB(PairClassifier):
         return Dependences(store.tables, store.encoder, self.every, self.k, **settings)
 
     @property
-    def follows_order(self) -> bool:
-        return self.k >= 2
-
-    @property
-    def can_merge(self) -> bool:
-        return self.k < 2
+    def traits(self) -> Traits:
+        return super().traits._replace(is_order_dependent=self.k >= 2, is_mergeable=self.k < 2)
 
     def merge(self, other: Self) -> Self:
         """Add what another learner of the same kind and settings has learned; the other stays as it is.
 
         Raises `CannotMerge` with two or more parents.
         """
-        if not self.can_merge:
+        if not self.traits.is_mergeable:
             raise CannotMerge(
                 f"KDB(k={self.k}) cannot be merged: what it counts beside {self.k} parents depends on the order of its "
                 "events; KDB(k=1), TAN and AODE can"

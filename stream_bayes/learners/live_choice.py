@@ -20,6 +20,7 @@ from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.one_dependence import check_average
 
 __all__ = ["READINGS", "Leader", "LiveChoice"]
@@ -163,8 +164,8 @@ class LiveChoice(PairClassifier):
         )
 
     @property
-    def follows_order(self) -> bool:
-        return True
+    def traits(self) -> Traits:
+        return super().traits._replace(is_order_dependent=True)
 
     @property
     def leader_(self) -> Leader:

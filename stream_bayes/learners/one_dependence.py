@@ -24,6 +24,7 @@ from stream_bayes.learners.classifier.arguments import (
 )
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.pairs import SuperParentClassifier
+from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["A2DE", "AODE", "SPODE", "average_reading"]
 
@@ -346,8 +347,8 @@ class SPODE(SuperParentClassifier):
         )
 
     @property
-    def follows_order(self) -> bool:
-        return self.parent is None
+    def traits(self) -> Traits:
+        return super().traits._replace(is_order_dependent=self.parent is None)
 
     @property
     def parent_(self) -> Any:

@@ -13,8 +13,9 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners import catalogue  # noqa: F401  # it says which learners may be within another
 from stream_bayes.learners.classifier.arguments import check_count
-from stream_bayes.learners.classifier.base import BayesClassifier, Promise, X, check_learner
+from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.classifier.intervals import Cumulants
+from stream_bayes.learners.classifier.traits import Promise, Traits
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
 __all__ = ["SlidingWindow"]
@@ -124,24 +125,8 @@ class SlidingWindow(BayesClassifier):
         return self.learner.memory_budget
 
     @property
-    def follows_order(self) -> bool:
-        return self.learner.follows_order
-
-    @property
-    def can_merge(self) -> bool:
-        return False
-
-    @property
-    def takes_numbers(self) -> bool:
-        return self.learner.takes_numbers
-
-    @property
-    def finds_cuts(self) -> bool:
-        return self.learner.finds_cuts
-
-    @property
-    def meets_features(self) -> bool:
-        return self.learner.meets_features
+    def traits(self) -> Traits:
+        return self.learner.traits._replace(is_mergeable=False)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """A new one with the same arguments, but for those that are given; what is not its own is its learner's.

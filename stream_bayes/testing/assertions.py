@@ -161,7 +161,7 @@ def same_knowledge(
         set(one.classes_) == set(other.classes_),
         f"{what}: the classes are {one.classes_} and {other.classes_}",
     )
-    if one.follows_order:
+    if one.traits.is_order_dependent:
         return
     one, other = rederived(one), rederived(other)
     for probe in probes:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from stream_bayes.data.schema import Nominal
 from stream_bayes.errors import NeverEligible
-from stream_bayes.learners.classifier.base import BayesClassifier, Promise
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.traits import Promise
 from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.testing.laws_of_counts import (
     batches_of_coded_columns,
@@ -101,7 +102,7 @@ def _meets_classes(learner: BayesClassifier) -> bool:
 
 
 def _can_grow(learner: BayesClassifier) -> bool:
-    return learner.meets_features and not ("bag" in learner.inputs and _is_bounded(learner))
+    return learner.traits.accepts_new_features and not ("bag" in learner.inputs and _is_bounded(learner))
 
 
 def _argument(learner: BayesClassifier, name: str) -> Any:
@@ -192,7 +193,7 @@ def check_law(law: Law, learner: BayesClassifier, seed: int = 0) -> None:
         with warnings.catch_warnings():
             # Laws of fading try short half-lives on every learner.
             warnings.simplefilter("ignore", NeverEligible)
-            numeric = not (learner.finds_cuts and law.check in REORDERING)
+            numeric = not (learner.traits.learns_cut_points and law.check in REORDERING)
             law.check(learner, Streams(learner, seed, numeric))
     except Exception as error:  # whatever a law runs into breaks it
         told = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"

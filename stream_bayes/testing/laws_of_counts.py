@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stream_bayes.learners.classifier.base import BayesClassifier, Promise
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.traits import Promise
 from stream_bayes.testing.assertions import changes_nothing, demand, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded
@@ -49,7 +50,7 @@ def _form_a_group(
     if exact:
         twice = [single for sample in samples for single in [sample._replace(w=1.0)] * int(sample.w)]
         demand_same(learn_all(learner.clone(), twice), "learning weights as repeated samples")
-    if not learner.can_merge:
+    if not learner.traits.is_mergeable:
         return
 
     shards = [learn_all(learner.clone(), shuffled[start::SHARDS]) for start in range(SHARDS)]
@@ -140,7 +141,7 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
         probes = _steady_probes(learner, streams, half_life)
         new = learner.clone({"half_life": half_life})
         _demand_take_back_at(new, samples, streams, half_life)
-        if not learner.can_merge:
+        if not learner.traits.is_mergeable:
             continue
         whole = learn_all(new.clone(), samples)
         shards = [new.clone() for _ in range(SHARDS)]

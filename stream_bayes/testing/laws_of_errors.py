@@ -63,7 +63,7 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     never_told = learn_all(learner.clone(), samples)
     taught, fresh = Untouched(model), Untouched(learner.clone())
     x, y = _full(streams), streams.labels[0]
-    new = streams.extras(1)[0].x if streams.meets_features else {}
+    new = streams.extras(1)[0].x if streams.accepts_new_features else {}
 
     def demand_refusal(sample: Sample, errors: Errors, what: str) -> None:
         """By every verb that learns; in the middle of many; after names never met before."""
@@ -143,7 +143,7 @@ def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[An
             yield name, value, other_kind if streams.nominal else BadValue
         for value in NO_VALUES:
             yield name, value, (BadValue, KindChanged)
-    if streams.meets_features:
+    if streams.accepts_new_features:
         for value in (*NO_VALUES, math.inf):
             yield "a new feature", value, BadValue
     elif streams.schema is not None:
@@ -185,7 +185,7 @@ def _demand_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
         "more weight than is held": Sample({}, y, 1e6),
         "more of a sample than is held": Sample(x, y, 1e6),
     }
-    if streams.meets_features and model.max_values is None:
+    if streams.accepts_new_features and model.max_values is None:
         strangers["a feature never learned"] = Sample({**x, **streams.unseen()}, y)
     if streams.bags:
         strangers["more of a token than was learned"] = Sample({streams.tokens[0]: 1e6}, y, 1e3)

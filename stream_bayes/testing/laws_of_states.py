@@ -161,7 +161,7 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
             tested.predict_learn_one(x, y)
         ways = {"learning": model, "learn_many": batch, "predict_learn_one": tested}
         ways |= {"from_state": _loaded(model), "pickle": _unpickled(model)}
-        if learner.can_merge:
+        if learner.traits.is_mergeable:
             half = learn_all(learner.clone(), [Sample(x, y) for y in given[:4]])
             ways["merging"] = half + learn_all(learner.clone(), [Sample(x, y) for y in given[4:]])
         for what, one in ways.items():
@@ -182,7 +182,7 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         models = [learn_all(learner.clone(), [Sample(x, y)]) for y in labels]
         many = learner.clone()
         many.learn_many([x] * 3, list(labels))
-        merged = [models[0] + models[1] + models[2]] if learner.can_merge else []
+        merged = [models[0] + models[1] + models[2]] if learner.traits.is_mergeable else []
         for model in (
             many,
             *merged,
@@ -211,7 +211,7 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
     batch = new.clone()
     batch.learn_many(events, [label] * len(events))
     ways = {"learning": model, "batch": batch, "from_state": _loaded(model)}
-    if learner.can_merge:
+    if learner.traits.is_mergeable:
         merged = learn_all(new.clone(), [Sample(x, label) for x in events[:3]])
         ways["merging"] = merged.merge(learn_all(new.clone(), [Sample(x, label) for x in events[3:]]))
     for what, one in ways.items():
@@ -260,7 +260,7 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
     )
     for start in range(number, 2 * number + 10):
         grown.learn_one(_something_new(streams, start), streams.labels[0])
-    if learner.can_merge:
+    if learner.traits.is_mergeable:
         refuses(model, lambda: model.merge(grown), BudgetExceeded, "merging past the budget")
         with changes_nothing(grown, "a merge that was refused, in the other learner,"):
             ample.merge(grown)

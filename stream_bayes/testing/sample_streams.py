@@ -63,7 +63,7 @@ class Streams:
         self.rng = np.random.default_rng(seed)
         self.schema = learner.schema
         self.bags = "bag" in learner.inputs
-        self.meets_features = learner.meets_features
+        self.accepts_new_features = learner.traits.accepts_new_features
         self.labels = _declared_labels(learner) or LABELS
         self.declares_classes = _declared_labels(learner) is not None
         self.nominal: dict[str, tuple[Value, ...]] = {}
@@ -80,7 +80,7 @@ class Streams:
             )
         else:
             self.nominal = dict(NOMINAL) if "nominal" in learner.inputs else {}
-            self.numeric = NUMERIC if learner.takes_numbers else ()
+            self.numeric = NUMERIC if learner.traits.accepts_numbers else ()
         if not numeric:
             self.numeric = ()
 
@@ -133,7 +133,7 @@ class Streams:
         """Samples that bring what no other has, where the learner allows it: to be learned and taken back."""
         extras = self.samples(rows, weights)
         for number, sample in enumerate(extras):
-            if self.meets_features:
+            if self.accepts_new_features:
                 sample.x.update(self._novelty(number))
             if not self.declares_classes and number % 2:
                 extras[number] = sample._replace(y=("extra", number % 3))

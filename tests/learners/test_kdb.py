@@ -279,8 +279,8 @@ def test_learners_with_two_parents_are_not_merged_and_say_which_are():
             model.merge(other)
     with pytest.raises(CannotMerge, match=r"KDB\(k=2\)"):
         model + KDB(k=2)
-    assert not model.can_merge
-    assert KDB(k=1).can_merge
+    assert not model.traits.is_mergeable
+    assert KDB(k=1).traits.is_mergeable
 
 
 def test_parents_that_do_not_fit_are_refused():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,18 +33,11 @@ from stream_bayes.learners.classifier.arguments import (
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
 from stream_bayes.learners.classifier.state import Keeping
 from stream_bayes.learners.classifier.telling import Telling
+from stream_bayes.learners.classifier.traits import Promise, Traits
 
-__all__ = ["BayesClassifier", "Probabilities", "Promise", "check_learner", "most_probable"]
+__all__ = ["BayesClassifier", "Probabilities", "check_learner", "most_probable"]
 
 X = Mapping[Any, Any]
-
-
-class Promise(StrEnum):
-    """What a learner promises, and `stream_bayes.testing.check_learner` checks."""
-
-    COUNTS = "plain counts: online = batch = any order = any split and merge = after unlearning, exactly"
-    FLOATS = "Gaussians, fractional weights and fading: the same to 1e-9 of the largest magnitude held"
-    ORDERED = "order-dependent parts: the same events from the same state give the same bytes"
 
 
 class Probabilities(NamedTuple):
@@ -153,29 +145,15 @@ class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
         rederive(self._reading)
 
     @property
-    def follows_order(self) -> bool:
-        """Whether answers depend on the order of events, and not on the counts alone."""
-        return False
-
-    @property
-    def can_merge(self) -> bool:
-        """Whether what it holds can be added to what another has learned."""
-        return True
-
-    @property
-    def takes_numbers(self) -> bool:
-        """Whether features may be numeric."""
-        return "numeric" in self.inputs
-
-    @property
-    def finds_cuts(self) -> bool:
-        """Whether it looks for the cut points of numeric features itself, which depend on the order of events."""
-        return False
-
-    @property
-    def meets_features(self) -> bool:
-        """Whether a feature that it does not know is learned when it comes, and not ignored or refused."""
-        return self.schema is None
+    def traits(self) -> Traits:
+        """The abilities of this learner, which follow from its class and its arguments."""
+        return Traits(
+            is_order_dependent=False,
+            is_mergeable=True,
+            accepts_numbers="numeric" in self.inputs,
+            learns_cut_points=False,
+            accepts_new_features=self.schema is None,
+        )
 
     @property
     def clock(self) -> int:

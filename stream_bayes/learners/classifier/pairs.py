@@ -20,6 +20,7 @@ from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_mean, log_share, log_weight
 from stream_bayes.learners.classifier.named_features import NamedFeatures, row_encoder
+from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["PairClassifier", "SuperParentClassifier"]
 
@@ -77,13 +78,11 @@ class PairClassifier(NamedFeatures):
         return None
 
     @property
-    def takes_numbers(self) -> bool:
-        return self.binning is not None
-
-    @property
-    def finds_cuts(self) -> bool:
+    def traits(self) -> Traits:
         specs = [Numeric()] if self.schema is None else self.schema.features.values()
-        return self.binning is not None and any(isinstance(s, Numeric) and s.cuts is None for s in specs)
+        has_open_cuts = any(isinstance(spec, Numeric) and spec.cuts is None for spec in specs)
+        has_bins = self.binning is not None
+        return super().traits._replace(accepts_numbers=has_bins, learns_cut_points=has_bins and has_open_cuts)
 
     @property
     def cuts_(self) -> dict[Any, tuple[float, ...]]:

@@ -20,6 +20,7 @@ from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_weight
 from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.networks.answers import as_network
 
 __all__ = ["BayesNetClassifier"]
@@ -150,9 +151,9 @@ class BayesNetClassifier(PairClassifier):
         return ClassReading(store, **self._settings(class_prior))
 
     @property
-    def meets_features(self) -> bool:
-        """Whether a feature that it does not know is learned when it comes: without a structure or a schema."""
-        return super().meets_features and self._structure is None
+    def traits(self) -> Traits:
+        known = super().traits
+        return known._replace(accepts_new_features=known.accepts_new_features and self._structure is None)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 

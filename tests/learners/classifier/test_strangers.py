@@ -43,7 +43,7 @@ def test_learners_that_differ_in_a_setting_name_it(kind: Any, settings: Any, oth
     assert differing
     for model, stranger in ((one, other), (other, one)):
         # What can never be merged says so, whatever else differs.
-        said = f"differ in {differing[0]}" if model.can_merge else "cannot be merged"
+        said = f"differ in {differing[0]}" if model.traits.is_mergeable else "cannot be merged"
         assert said in refused(model, stranger)
 
 

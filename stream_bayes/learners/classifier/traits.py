@@ -1,0 +1,46 @@
+"""Promises and traits: the laws that a learner obeys, and the abilities that its arguments give it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+__all__ = ["Promise", "Traits"]
+
+
+class Promise(StrEnum):
+    """A law that a learner obeys, and that `stream_bayes.testing.check_learner` checks."""
+
+    COUNTS = "plain counts: online = batch = any order = any split and merge = after unlearning, exactly"
+    FLOATS = "Gaussians, fractional weights and fading: the same to 1e-9 of the largest magnitude held"
+    ORDERED = "order-dependent parts: the same events from the same state give the same bytes"
+
+
+class Traits(NamedTuple):
+    """The abilities of a learner as it was made: some follow from its class, some from its arguments.
+
+    Parameters
+    ----------
+    is_order_dependent
+        True if predictions depend on the order of events, and not on the counts alone.
+    is_mergeable
+        True if another learner's counts can be added to its own.
+    accepts_numbers
+        True if features may be numeric.
+    learns_cut_points
+        True if it sets the cut points of numeric features itself. Those depend on the order of events.
+    accepts_new_features
+        True if it learns a feature it has not seen before; otherwise such a feature is ignored or refused.
+
+    Examples
+    --------
+    >>> from stream_bayes import KDB
+    >>> KDB(k=1).traits.is_mergeable, KDB(k=2).traits.is_mergeable
+    (True, False)
+    """
+
+    is_order_dependent: bool
+    is_mergeable: bool
+    accepts_numbers: bool
+    learns_cut_points: bool
+    accepts_new_features: bool
