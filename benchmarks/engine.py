@@ -33,9 +33,9 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.sources.iterable import IterableSource
 
 __all__ = ["cases", "growth", "peaks"]
 
@@ -154,7 +154,7 @@ def peaks(events: int, settled: int = SETTLED) -> tuple[int, int]:
     early: list[int] = []
 
     def told(progress: Progress) -> None:
-        if not early and progress.taken >= settled:
+        if not early and progress.processed >= settled:
             early.append(peak())
 
     samples = [(x, y) for x, y in decoded(nominal_lines(5_000, 2, seed=42))]

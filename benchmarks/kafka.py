@@ -102,10 +102,10 @@ def schema() -> Schema:
 class Nothing(ServedLearner):
     """A model that sees no feature and learns nothing: what is left is the loop."""
 
-    def take(
+    def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        return super().take([{}] * len(xs), [None] * len(xs), ws)
+        return super().process([{}] * len(xs), [None] * len(xs), ws)
 
 
 def nothing() -> Nothing:
@@ -142,7 +142,7 @@ def live(client: str, model: Callable[[], Any], _: Any = None) -> float:
     seen: list[tuple[float, int]] = []
 
     def note(progress: Progress) -> None:
-        seen.append((perf_counter(), progress.taken))
+        seen.append((perf_counter(), progress.processed))
 
     engine.watch(note)
     engine.run(EVENTS)

@@ -43,7 +43,7 @@ with TemporaryDirectory() as directory:
     first = engine().run(most=700)  # somebody pulls the plug, or it is simply enough for today
     second = engine()
     progress = second.run()
-    print(f"{first.taken} events, then {progress.in_this_run} more: each has one answer")
+    print(f"{first.taken} events, then {progress.processed_in_run} more: each has one answer")
 
     answers = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").splitlines()]
     assert [answer["key"] for answer in answers] == [str(number) for number in range(2000)]
@@ -51,6 +51,6 @@ with TemporaryDirectory() as directory:
 
     # The same in one go.
     whole = Step(served(AODE()), name="late-payers")
-    whole.take(CSVSource(folder / "orders.csv", Fields(target="late", key="order")).poll(2000))
+    whole.process(CSVSource(folder / "orders.csv", Fields(target="late", key="order")).poll(2000))
     assert whole.losses.cumulative.accuracy == second.step.losses.cumulative.accuracy
     print(f"{second.step.losses.windowed.accuracy:.1%} of the last thousand were right")

@@ -29,7 +29,7 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record, Source
 from stream_bayes.streams.evaluation.comparison import compare as compare_learners
 from stream_bayes.streams.evaluation.result import Evaluation
-from stream_bayes.streams.iterables import IterableSource
+from stream_bayes.streams.sources.iterable import IterableSource
 
 __all__ = ["DATASETS", "compare"]
 

@@ -15,8 +15,8 @@ from stream_bayes.cli.sources import Delimiter, File, Time, kind_of
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.streams.files.csv_types import delimiter_of
 from stream_bayes.streams.pipelines.config import load_config
-from stream_bayes.streams.replay import Paced
 from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes.streams.sources.paced import Paced
 
 __all__ = ["produce"]
 

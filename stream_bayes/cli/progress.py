@@ -48,9 +48,9 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
         def show(reached: Reached) -> None:
             measures = engine.step.losses.windowed
             right = f"{measures.accuracy:.1%} right lately" if measures.weight else ""
-            rate = reached.in_this_run / reached.seconds if reached.seconds else 0.0
+            rate = reached.processed_in_run / reached.seconds if reached.seconds else 0.0
             place = max(engine.positions.values(), default=0)
-            bar.update(task, completed=place, events=reached.taken, rate=rate, right=right)
+            bar.update(task, completed=place, events=reached.processed, rate=rate, right=right)
 
         engine.watch(show)
         yield
@@ -68,8 +68,8 @@ def summary(engine: Engine) -> dict[str, Any]:
         "name": step.name,
         "model": step.model.name,
         "delivery": engine.delivery,
-        "records": reached.taken,
-        "records_in_this_run": reached.in_this_run,
+        "records": reached.processed,
+        "records_in_this_run": reached.processed_in_run,
         "learned": step.learned,
         "learned_in_this_run": reached.learned,
         "dead_letters": dict(step.dead),
@@ -79,7 +79,7 @@ def summary(engine: Engine) -> dict[str, Any]:
         },
         "waiting": 0 if step.pending is None else step.pending.waiting,
         "seconds": reached.seconds,
-        "records_a_second": reached.in_this_run / reached.seconds if reached.seconds else 0.0,
+        "records_a_second": reached.processed_in_run / reached.seconds if reached.seconds else 0.0,
         "cumulative": step.losses.cumulative.as_dict(),
         "last_1000": step.losses.windowed.as_dict(),
     }
@@ -88,7 +88,7 @@ def summary(engine: Engine) -> dict[str, Any]:
 def had_no_label(engine: Engine) -> bool:
     """Whether records were answered and none could be learned from, though labels are to come with them."""
     step = engine.step
-    return step.pending is None and not step.learned and step.taken > sum(step.dead.values())
+    return step.pending is None and not step.learned and step.processed > sum(step.dead.values())
 
 
 def print_summary(engine: Engine, json: bool) -> None:

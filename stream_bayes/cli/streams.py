@@ -22,10 +22,10 @@ from stream_bayes.streams.engine.settings import written
 from stream_bayes.streams.pipelines.config import PipelineConfig, checked, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
 from stream_bayes.streams.records.fields import Fields, seconds_from
-from stream_bayes.streams.replay import Paced
 from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes.streams.sources.paced import Paced
 
 __all__ = ["MAY_CHANGE", "learner_arguments", "replay", "run"]
 
@@ -268,7 +268,7 @@ def _run(
 
 
 def _say_where(engine: Engine, json: bool, rebuild: bool) -> None:
-    told = engine.look(rebuild)
+    told = engine.preview(rebuild)
     if json:
         print_json(told)
         return

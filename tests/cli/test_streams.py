@@ -13,7 +13,7 @@ from stream_bayes import AODE
 from stream_bayes.cli import progress, streams
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.replay import Paced
+from stream_bayes.streams.sources.paced import Paced
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
 

@@ -223,7 +223,7 @@ def test_stopped_anywhere_it_goes_on_the_same_from_its_state(detector: Any) -> N
             other.load(json_round_trip(whole.freeze()()))
             models.append(other)
         for model in (whole, *models[-2:]):
-            model.answer_and_learn(x, y, 1.0)
+            model.predict_then_learn(x, y, 1.0)
     for model in models[-2:]:
         assert repr(model.freeze()()) == repr(whole.freeze()())
     noticed = adaptive.log.entries

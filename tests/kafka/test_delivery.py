@@ -83,7 +83,7 @@ def test_no_transaction_is_open_while_a_learner_takes_its_time(pipeline: Pipelin
 
     delivery._fence = fence_and_note
     noting("take", engine.step)
-    assert engine.run(40).taken == 40
+    assert engine.run(40).processed == 40
     assert noted.count("take") >= 4 and noted.count("commit") > 4
     assert ("begin", "take") not in pairwise(noted)
     pipeline.check(40)
@@ -96,13 +96,13 @@ def test_a_batch_that_was_not_taken_is_sent_again_and_counted(pipeline: Pipeline
     transact = delivery._transact
 
     def interrupted(*told: Any) -> None:
-        if engine.step.taken == 20:
+        if engine.step.processed == 20:
             delivery._transact = transact
             raise Interrupted("for once")
         transact(*told)
 
     delivery._transact = interrupted
-    assert engine.run(40).taken == 40
+    assert engine.run(40).processed == 40
     assert counted(engine)["stream_bayes_transaction_aborts_total"] == 1
     pipeline.check(40)
 
@@ -156,9 +156,9 @@ def test_a_shadow_pipeline_reads_the_same_topic_and_leaves_nothing_in_the_cluste
         "model": {"kind": "nb"},
         "snapshots": {"directory": str(tmp_path / "shadow")},
     }
-    assert build(checked(table)).run(120).taken == 120
+    assert build(checked(table)).run(120).processed == 120
     shadow = build(checked(table))
-    assert shadow.run(80).taken == 200
+    assert shadow.run(80).processed == 200
     assert shadow.step.losses.cumulative.weight == pytest.approx(199, abs=1)
     assert lab.names() == before and lab.committed(str(table["name"])) == {}
     ours, shadows = model_in(pipeline.told["directory"]), model_in(tmp_path / "shadow")
@@ -207,7 +207,7 @@ def test_a_tombstone_takes_back_the_sample_with_its_key(lab: Lab, tmp_path: Path
             "predictions": {"kind": "kafka", "topic": lab.topic(1)},
             "snapshots": {"directory": str(tmp_path / name)},
         }
-        assert build(checked(table)).run(len(written)).taken == len(written)
+        assert build(checked(table)).run(len(written)).processed == len(written)
         models.append(model_in(tmp_path / name))
     for question in QUESTIONS:
         assert models[0].predict_proba_one(question) == pytest.approx(

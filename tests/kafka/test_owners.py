@@ -78,7 +78,7 @@ def test_a_worker_that_was_taken_over_from_cannot_cut_the_journal_off(pipeline: 
     begins: list[int] = []
 
     def be_taken_over_from(progress: Progress) -> None:
-        if progress.taken >= 100:
+        if progress.processed >= 100:
             pipeline.engine().run(0)
             begins.append(pipeline.lab.get(pipeline.journal)[0].offset)
             assert first.recovery is not None and first.recovery.length

@@ -46,7 +46,7 @@ def test_framed_records_are_read_and_others_become_dead_letters(lab: Lab, tmp_pa
         "snapshots": {"directory": str(tmp_path)},
     }
     engine = build(checked(table))
-    assert engine.run(23).taken == 23 and engine.step.learned == 20
+    assert engine.run(23).processed == 23 and engine.step.learned == 20
     assert {dict(record.headers)["error"] for record in lab.get(letters)} == {b"not_framed"}
 
 
@@ -101,7 +101,7 @@ def test_a_compacted_topic_is_read_across_its_gaps(lab: Lab, tmp_path: Path) -> 
     engine = pipeline.engine()
     # Never so many records: the cleaner goes on meanwhile, and only the last one is sure to stay.
     engine.watch(lambda progress: engine.stop() if engine.positions[Partition(topic)] == end else None)
-    taken = engine.run().taken
+    taken = engine.run().processed
     places = [position for _, position in pipeline.answered()]
     assert places == sorted(set(places)) and len(places) == taken < end
     assert places[-1] == end - 1 and {record.offset for record in lab.get(topic)} <= set(places)

@@ -68,7 +68,7 @@ def test_a_pipeline_proves_who_it_is(
     topic = lab.topic(1)
     lab.put(topic, days(30, partitions=1))
     engine = pipeline(lab, tmp_path, reached(security, way, client), f"{topic}-pipeline", topic)
-    assert engine.run(30).taken == 30
+    assert engine.run(30).processed == 30
     shown = caplog.text + repr(vars(engine.source))
     assert PASSWORD not in shown and secret not in shown
 
@@ -130,7 +130,7 @@ def test_what_a_user_may_do_no_longer_ends_a_run_in_a_line(
     engine.watch(lambda _: deny(lab, topic, ACLOperation.READ))
     with pytest.raises(BrokerError, match=r"does not allow it: .*check who asks, and what they may do"):
         engine.run()
-    assert engine.step.taken == 5
+    assert engine.step.processed == 5
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -181,7 +181,7 @@ def test_a_token_in_a_file_is_read_anew_for_every_connection(
 
     def runs() -> bool:
         try:
-            return engine.run(0).taken == 0
+            return engine.run(0).processed == 0
         except BrokerAway:  # it took longer than three seconds
             return False
 

@@ -84,7 +84,7 @@ def test_committed_results_without_a_snapshot_are_not_begun_anew(begun: Pipeline
 def test_rebuild_reads_the_log_again_and_writes_nothing_twice(begun: Pipeline) -> None:
     shutil.rmtree(begun.told["directory"])
     progress = begun.engine().run(100, rebuild=True)
-    assert (progress.taken, progress.replayed) == (600, 500)
+    assert (progress.processed, progress.replayed) == (600, 500)
     begun.check(600)
 
 
@@ -95,7 +95,7 @@ def test_a_worker_is_not_ready_before_it_has_replayed(begun: Pipeline) -> None:
     seen: list[tuple[bool, bool]] = []
 
     def noted(records: Any) -> None:
-        seen.append((engine.step.taken >= 500, engine.healthy))
+        seen.append((engine.step.processed >= 500, engine.healthy))
         take(records)
 
     engine.step.take = noted
@@ -136,7 +136,7 @@ def test_expired_positions_are_refused_or_counted_as_a_gap(begun: Pipeline) -> N
     with pytest.raises(CannotResume, match=r"20 positions have expired\. Start with accept_gap"):
         begun.engine().run(100)
     engine = begun.engine(accept_gap=True)
-    assert engine.run(280).taken == 780
+    assert engine.run(280).processed == 780
     assert counted(engine)["stream_bayes_offset_gap_total"] == 20
 
 
@@ -152,7 +152,7 @@ def test_rebuild_begins_anew_with_what_a_topic_that_was_made_anew_holds(begun: P
     begun.lab.delete(begun.topic)
     begun.lab.topic(2, begun.topic)
     begun.lab.put(begun.topic, days(300, seed=8))
-    assert begun.engine().run(300, rebuild=True).taken == 300
+    assert begun.engine().run(300, rebuild=True).processed == 300
     assert begun.taken() == 300 and len(begun.answered()) == 800
     begun.engine().run(0)  # and the next start goes on from there
     latest = begun.slices()
@@ -164,7 +164,7 @@ def test_rebuild_begins_anew_with_what_a_topic_that_was_made_anew_holds(begun: P
 def test_a_partition_that_was_added_is_read_from_its_beginning(begun: Pipeline) -> None:
     begun.lab.add_partitions(begun.topic, 3)
     begun.lab.put(begun.topic, [(2, key, value) for _, key, value in days(50, seed=3)])
-    assert begun.engine().run(150).taken == 650
+    assert begun.engine().run(150).processed == 650
     begun.check(650)
 
 

@@ -291,7 +291,7 @@ class Pipeline:
                 if (topic, number, offset) in records:
                     record = event(records[topic, number, offset], topic == self.told.get("labels"))
                     if record is not None:
-                        step.take([record])
+                        step.process([record])
         return Snapshot(learner="NaiveBayes", sections=step.freeze()()).to_bytes()
 
     def state(self) -> bytes:

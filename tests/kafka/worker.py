@@ -142,7 +142,11 @@ def main(told: dict[str, Any]) -> None:
         progress = engine.run(told.get("most"), rebuild=told.get("rebuild", False))
     print(
         json.dumps(
-            {"taken": progress.taken, "in_this_run": progress.in_this_run, "replayed": progress.replayed}
+            {
+                "taken": progress.processed,
+                "processed_in_run": progress.processed_in_run,
+                "replayed": progress.replayed,
+            }
         )
     )
 

@@ -94,10 +94,10 @@ def test_it_serves_in_a_pipeline_and_goes_on_from_its_state() -> None:
     one, other = (served(HalfLifeChoice(AODE(min_count=1.0), HALF_LIVES, "mixture")) for _ in range(2))
     stream = drifting(2, (100, 100))
     for x, y in stream[:120]:
-        one.answer_and_learn(x, y, 1.0)
+        one.predict_then_learn(x, y, 1.0)
     other.load(one.freeze()())
     for x, y in stream[120:]:
-        assert one.answer_and_learn(x, y, 1.0) == other.answer_and_learn(x, y, 1.0)
+        assert one.predict_then_learn(x, y, 1.0) == other.predict_then_learn(x, y, 1.0)
     assert repr(one.freeze()()) == repr(other.freeze()())
 
 

@@ -46,11 +46,12 @@ river_state
 streams.contracts
 streams.records
 streams.files
-streams.evaluation
 streams.models
 streams.engine
 streams.mail
 streams.kafka
+streams.sources
+streams.evaluation
 streams.pipelines
 streams.service
 streams

@@ -1,11 +1,11 @@
-"""Where predictions go, what could not be used, and what was noted of drifts: records committed in batches.
+"""Sink: the destination of results (predictions, dead letters, drift entries), committed in batches.
 
     begin -> write, write, ... -> commit     the outputs of one batch of events, all of them or none
                                -> abort
     sync                                     before a snapshot, between batches
 
-A sink that is no longer whole after a crash is cut back to where the last snapshot left it, and the events after that
-are played again; so each event has one output. Where that cannot be done, outputs come at least once.
+After a crash a sink is cut back to its length in the last snapshot, and the events after it are replayed: so each event
+has one output. Where a sink cannot be cut back, outputs come at least once.
 """
 
 from __future__ import annotations
@@ -15,34 +15,33 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
-from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.core.events.event import Position, Slice
 
 __all__ = [
     "SCHEMA_VERSION",
     "DeadLetter",
     "DriftEntry",
     "ModelVersion",
-    "OfRecord",
     "Output",
+    "RecordResult",
     "Result",
     "Sink",
-    "positions_after",
 ]
 
-SCHEMA_VERSION = 1  # of outputs and dead letters; readers can tell a later one
+SCHEMA_VERSION = 1  # of outputs and dead letters, so that readers can detect a later one
 
 
 class ModelVersion(msgspec.Struct, frozen=True, gc=False):
-    """Which model answered.
+    """The model that made a prediction.
 
     Parameters
     ----------
     name
-        The pipeline's name for it.
+        Name of the pipeline.
     generation
-        How often its structure has been swapped for a better one.
+        Number of times that the model was replaced by a better one.
     configuration
-        A digest of its configuration.
+        Digest of its configuration.
     """
 
     name: str
@@ -50,13 +49,13 @@ class ModelVersion(msgspec.Struct, frozen=True, gc=False):
     configuration: str
 
 
-class OfRecord(msgspec.Struct, frozen=True, gc=False):
-    """What all that is written begins with: the record that it is about.
+class RecordResult(msgspec.Struct, frozen=True, gc=False):
+    """The fields that every result begins with: the record that it belongs to.
 
     Parameters
     ----------
     key, source, partition, position, time
-        Those of the record, where they could be told.
+        Those of the record, if known.
     """
 
     key: Any
@@ -66,19 +65,19 @@ class OfRecord(msgspec.Struct, frozen=True, gc=False):
     time: float | None
 
 
-class Output(OfRecord, frozen=True, gc=False):
-    """The answer to one event.
+class Output(RecordResult, frozen=True, gc=False):
+    """The prediction for one event.
 
     Parameters
     ----------
     key, source, partition, position, time
-        As in `OfRecord`.
+        As in `RecordResult`.
     prediction
-        The most probable label; None before anything was learned.
+        The most probable label; None before anything is learned.
     probabilities
-        `{label: probability}`; of what cannot be a name in JSON, such as a number, its JSON text is.
+        `{label: probability}`. A label that cannot be a name in JSON, such as a number, stands as its JSON text.
     model
-        Which model answered.
+        The model that predicted.
     version
         `SCHEMA_VERSION`.
     """
@@ -89,19 +88,19 @@ class Output(OfRecord, frozen=True, gc=False):
     version: int = SCHEMA_VERSION
 
 
-class DeadLetter(OfRecord, frozen=True, gc=False):
-    """A record that changed nothing, and why.
+class DeadLetter(RecordResult, frozen=True, gc=False):
+    """A record that could not be used, and the reason. It changed nothing but counters.
 
     Parameters
     ----------
     key, source, partition, position, time
-        As in `OfRecord`.
+        As in `RecordResult`.
     reason
-        Why, in a word.
+        The reason as one word.
     detail
-        Why, in a sentence.
+        The reason as a sentence.
     raw
-        The record as it came, or its beginning; of an event that could be decoded, its label and features as JSON.
+        The record as it came, or its beginning. For an event that was decoded: its label and features as JSON.
     version
         `SCHEMA_VERSION`.
     """
@@ -112,19 +111,19 @@ class DeadLetter(OfRecord, frozen=True, gc=False):
     version: int = SCHEMA_VERSION
 
 
-class DriftEntry(OfRecord, frozen=True, gc=False):
-    """What was noted of a drift.
+class DriftEntry(RecordResult, frozen=True, gc=False):
+    """An entry of the drift log.
 
     Parameters
     ----------
     key, source, partition, position, time
-        As in `OfRecord`: the record that it came with.
+        As in `RecordResult`: the record at which it was made.
     what
-        What happened, in a word.
+        The kind of entry as one word, such as `"drift"` or `"adopted"`.
     event
-        How many events the model had learned.
+        Number of events that the model had learned.
     told
-        All else that the model's log says of it, `{name: JSON value}`.
+        The other fields of the entry, `{name: JSON value}`.
     version
         `SCHEMA_VERSION`.
     """
@@ -139,35 +138,35 @@ Result: TypeAlias = Output | DeadLetter | DriftEntry
 
 
 class Sink(Protocol):
-    """Where the engine writes.
+    """The destination of the engine's results.
 
     Attributes
     ----------
     name
-        Its name in snapshots, unique within a pipeline.
+        Name of the sink in snapshots, unique within a pipeline.
     medium
-        `"local"` for what can be cut back to a length, `"kafka"` for a broker's transactions, `"none"` for a sink that
-        keeps nothing, and `"outside"` for what can be neither cut back nor taken part in a transaction: there, outputs
-        come at least once.
+        `"local"` if the sink can be cut back to a length, `"kafka"` for a broker's transactions, `"none"` for a sink
+        that discards everything, and `"outside"` if it can neither be cut back nor take part in a transaction: there,
+        outputs come at least once.
     """
 
     name: str
     medium: str
 
     def open(self, length: int | None) -> None:
-        """Make ready to write.
+        """Prepare for writing.
 
         Parameters
         ----------
         length
-            What `length` was when the snapshot was taken with which the stream goes on: what was written after it is
-            cut off. None for a stream that begins.
+            The value of `length` in the snapshot that the stream resumes from: what was written after it is cut off.
+            None for a new stream.
         """
         ...
 
     @property
     def length(self) -> int | None:
-        """How much was committed, for a snapshot; None where that is kept elsewhere."""
+        """The committed length, for a snapshot; None if the sink does not need one."""
         ...
 
     def begin(self) -> None:
@@ -175,43 +174,31 @@ class Sink(Protocol):
         ...
 
     def write(self, results: Sequence[Result]) -> None:
-        """Take results of the batch, in order."""
+        """Add results to the batch, in order."""
         ...
 
     def commit(self, slices: Sequence[Slice]) -> None:
-        """Make what was written since `begin` last, with what was read for it: all of it or nothing.
+        """Commit what was written since `begin` together with the slices it came from: all or nothing.
 
         Parameters
         ----------
         slices
-            The events that the batch was made from, in the order in which they were taken.
+            The slices that the batch was read from, in the order of reading.
         """
         ...
 
     def abort(self) -> None:
-        """Drop what was written since `begin`."""
+        """Discard what was written since `begin`."""
         ...
 
     def sync(self) -> None:
-        """Return once what was committed outlasts a power cut.
+        """Return once everything committed survives a power cut.
 
-        To be called before a snapshot that holds `length` is written: a length that a power cut took back could not
-        be gone on from.
+        Call it before writing a snapshot that holds `length`: a stream could not resume from a length that a power cut
+        took back.
         """
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; what was not committed is dropped."""
+        """Close files and connections; discard what was not committed."""
         ...
-
-
-def positions_after(slices: Sequence[Slice]) -> dict[Partition, Position]:
-    """The next position to read of each partition, after slices in their order.
-
-    Examples
-    --------
-    >>> log = Partition("log")
-    >>> positions_after([Slice(log, 0, 5), Slice(log, 5, 9)])
-    {Partition(source='log', partition=0): 9}
-    """
-    return {part.partition: part.stop for part in slices}

@@ -19,7 +19,8 @@ from stream_bayes.errors import BadState, BadValue, Exhausted, NoSnapshot, Other
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import Sink
-from stream_bayes.streams.contracts.source import HasEnd, HasEndOffsets, Record, Source, slices_of
+from stream_bayes.streams.contracts.slices import slices_of
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.settings import differences, said
@@ -131,7 +132,7 @@ class Engine:
     @property
     def lag(self) -> dict[Partition, int]:
         """How many positions lie between where the model stands and the end of a partition, where that is known."""
-        ends = self.source.ends if isinstance(self.source, HasEndOffsets) else {}
+        ends = self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
         return {
             part: max(0, ends[part] - position) for part, position in self.positions.items() if part in ends
         }
@@ -170,12 +171,14 @@ class Engine:
             self._start(rebuild)
             self._running = True
             level = logging.INFO if self.delivery == "exactly once" else logging.WARNING
-            logger.log(level, "starts after %d records; each result comes %s", self.step.taken, self.delivery)
-            until = None if most is None else self.step.taken + most
-            log = self.source if until_end and isinstance(self.source, HasEnd) else None
-            end = {} if log is None else log.end()
-            while not self._stopping and self.step.taken != until:
-                room = self.batch if until is None else min(self.batch, until - self.step.taken)
+            logger.log(
+                level, "starts after %d records; each result comes %s", self.step.processed, self.delivery
+            )
+            until = None if most is None else self.step.processed + most
+            log = self.source if until_end and isinstance(self.source, EndlessSource) else None
+            end = {} if log is None else log.fetch_end()
+            while not self._stopping and self.step.processed != until:
+                room = self.batch if until is None else min(self.batch, until - self.step.processed)
                 try:
                     records = self.source.poll(room)
                 except Exhausted:
@@ -187,10 +190,10 @@ class Engine:
                 if self.recovery is not None:
                     self.recovery.maintain(self.positions)
                 self._save_when_due()
-                if log is not None and log.is_past(end):
+                if log is not None and log.has_reached(end):
                     break
             self._finish()
-            logger.info("ends after %d records", self.step.taken)
+            logger.info("ends after %d records", self.step.processed)
         finally:
             self._running = False
             self._close()
@@ -202,7 +205,11 @@ class Engine:
         step = self.step
         taken, learned, began = self._began
         return Progress(
-            step.taken, step.taken - taken, self.replayed, self._clock() - began, step.learned - learned
+            step.processed,
+            step.processed - taken,
+            self.replayed,
+            self._clock() - began,
+            step.learned - learned,
         )
 
     def _take(self, records: Sequence[Record]) -> None:
@@ -211,7 +218,7 @@ class Engine:
         for sink in self._sinks:
             sink.begin()
         try:
-            self.step.take(records)
+            self.step.process(records)
             self._write()
             for sink in self._sinks:
                 sink.commit(slices)
@@ -226,16 +233,16 @@ class Engine:
     def _write(self) -> None:
         step = self.step
         if self.predictions is not None:
-            self.predictions.write(step.outputs)
+            self.predictions.write(step.collect_outputs())
         if self.dead_letters is not None and step.letters:
             self.dead_letters.write(step.letters)
         if self.drifts is not None and step.drifts:
             self.drifts.write(step.drifts)
-        step.forget_results()
+        step.clear_results()
 
     # -- beginning and ending -----------------------------------------------------------------------------------------
 
-    def look(self, rebuild: bool = False) -> dict[str, Any]:
+    def preview(self, rebuild: bool = False) -> dict[str, Any]:
         """Where a run would begin, as JSON values; nothing is written. What would be refused is refused.
 
         Raises
@@ -252,7 +259,7 @@ class Engine:
             positions = self.source.positions if found is None else found.snapshot.positions
             return {
                 "snapshot": None if found is None else found.generation,
-                "records": self.step.taken,
+                "records": self.step.processed,
                 "positions": {
                     f"{source}[{number}]": position for (source, number), position in positions.items()
                 },
@@ -277,7 +284,7 @@ class Engine:
         else:
             lengths = found.outputs
             self._load(found)
-        self._began = (self.step.taken, self.step.learned, self._clock())
+        self._began = (self.step.processed, self.step.learned, self._clock())
         for sink in self._sinks:
             sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
         if self.recovery is not None:
@@ -288,7 +295,7 @@ class Engine:
                 self._save()  # before the first commit: so a start finds either this, or nothing done
                 self._writer.wait()
             else:
-                self.schedule.taken(self.step.taken, self._clock())
+                self.schedule.mark_taken(self.step.processed, self._clock())
         if self.recovery is not None:
             self._replay(self.recovery.replay())
 
@@ -326,12 +333,12 @@ class Engine:
         """
         for records in batches:
             slices = slices_of(records, self.positions, self.source.may_skip)
-            self.step.take(records)
+            self.step.process(records)
             if self.drifts is not None and self.drifts.medium == "local" and self.step.drifts:
                 self.drifts.begin()
                 self.drifts.write(self.step.drifts)
                 self.drifts.commit(slices)
-            self.step.forget_results()
+            self.step.clear_results()
             self.replayed += len(records)
             if self._stopping:
                 break
@@ -342,7 +349,7 @@ class Engine:
         if self._writer is None:
             return
         self._writer.wait()
-        if self.schedule.due_at_end(self.step.taken):
+        if self.schedule.due_at_end(self.step.processed):
             self._save()
             self._writer.wait()
 
@@ -368,7 +375,7 @@ class Engine:
         if self.recovery is not None and writer.generation != self._pruned:
             self._pruned = writer.generation
             self._prune(self.recovery)
-        if self.schedule.due(self.step.taken, self._clock()):
+        if self.schedule.due(self.step.processed, self._clock()):
             self._save()
 
     def _prune(self, recovery: Recovery) -> None:
@@ -390,12 +397,12 @@ class Engine:
             "learner": self.step.model.name,
             "configuration": digest(self.settings),
             "positions": dict(self.positions),
-            "clock": self.step.taken,
+            "clock": self.step.processed,
             "outputs": {part.name: part.length for part in self._lasting() if part.length is not None},
         }
         sections = self.step.freeze()
         own: dict[str, Any] = {SETTINGS: self.settings}
         if self.recovery is not None:
             own[LOG] = dict(self.recovery.identity)
-        self.schedule.taken(self.step.taken, self._clock())
+        self.schedule.mark_taken(self.step.processed, self._clock())
         self._writer.write(lambda: Snapshot(sections=sections() | own, **frozen))

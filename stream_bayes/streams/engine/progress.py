@@ -13,9 +13,9 @@ class Progress:
 
     Parameters
     ----------
-    taken
+    processed
         How many records were taken since the pipeline began, this run or an earlier one.
-    in_this_run
+    processed_in_run
         How many of them in this run, replayed ones included.
     replayed
         How many were only replayed: their results had been written before.
@@ -25,8 +25,8 @@ class Progress:
         How many more samples are learned than were when it began; fewer, where more was taken back.
     """
 
-    taken: int
-    in_this_run: int
+    processed: int
+    processed_in_run: int
     replayed: int
     seconds: float
     learned: int

@@ -34,7 +34,7 @@ class Schedule:
     >>> schedule = Schedule(every_events=1000, every_seconds=60.0)
     >>> schedule.due(events=0, now=5.0)  # the first one, so that every restart has one
     True
-    >>> schedule.taken(events=0, now=5.0)
+    >>> schedule.mark_taken(events=0, now=5.0)
     >>> schedule.due(events=999, now=64.0), schedule.due(events=1000, now=6.0), schedule.due(events=1, now=65.0)
     (False, True, True)
     """
@@ -53,7 +53,7 @@ class Schedule:
         self.at_end = at_end
         self._last: tuple[int, float] | None = None
 
-    def taken(self, events: int, now: float) -> None:
+    def mark_taken(self, events: int, now: float) -> None:
         """A snapshot was taken, or loaded, after so many events."""
         self._last = (events, now)
 

@@ -72,7 +72,7 @@ class Step:
     ----------
     letters
         What could not be used, and was not forgotten.
-    taken
+    processed
         How many records were taken.
     learned
         How many samples were learned.
@@ -88,8 +88,8 @@ class Step:
     >>> from stream_bayes import NaiveBayes
     >>> from stream_bayes.streams.models.served import served
     >>> step = Step(served(NaiveBayes()))
-    >>> step.take([Event({"sky": "grey"}, "rain"), Event({"sky": "grey"}, position=1)])
-    >>> [(output.prediction, output.probabilities) for output in step.outputs]
+    >>> step.process([Event({"sky": "grey"}, "rain"), Event({"sky": "grey"}, position=1)])
+    >>> [(output.prediction, output.probabilities) for output in step.collect_outputs()]
     [(None, {}), ('rain', {'rain': 1.0})]
     """
 
@@ -109,7 +109,7 @@ class Step:
         self.pending = pending
         self.most_dead = most_dead
         self.letters: list[DeadLetter] = []
-        self.taken = 0
+        self.processed = 0
         self.learned = 0
         self.dead: dict[str, int] = {}
         self.last_dead: dict[str, tuple[int, str]] = {}
@@ -123,9 +123,8 @@ class Step:
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._noted = _added(model)  # of the log of drifts
 
-    @property
-    def outputs(self) -> list[Output]:
-        """What was answered and not forgotten."""
+    def collect_outputs(self) -> list[Output]:
+        """Return the outputs since `clear_results`; answers that are no outputs yet are made into some."""
         for events, answers, version in self._answered:
             places = [event.partition for event in events]
             self._outputs += map(
@@ -135,25 +134,25 @@ class Step:
                 [place.partition for place in places],
                 [event.position for event in events],
                 [event.time for event in events],
-                answers.decided(self.model.decide),
+                answers.decide(self.model.decide),
                 answers.named(self._names.__getitem__),
                 repeat(version),
             )
         self._answered.clear()
         return self._outputs
 
-    def forget_results(self) -> None:
+    def clear_results(self) -> None:
         """Let go of outputs, dead letters and what was noted of drifts, once they have been written."""
         for results in (self._answered, self._outputs, self.letters, self.drifts):
             results.clear()
 
     # -- taking events ------------------------------------------------------------------------------------------------
 
-    def take(self, records: Iterable[Record]) -> None:
+    def process(self, records: Iterable[Record]) -> None:
         """Take records in their order; what comes of them is added to `outputs` and `letters`."""
         if self.pending is not None:
             for record in records:
-                self.taken += 1
+                self.processed += 1
                 if isinstance(record, Event):
                     self._hold(record, self.pending)
                 else:
@@ -163,7 +162,7 @@ class Step:
             if isinstance(run, list):
                 self._take_samples(run)
                 continue
-            self.taken += 1
+            self.processed += 1
             if isinstance(run, Event):
                 kind = run.kind.value
                 self._refuse(run, NO_PENDING, f"a {kind}, but this pipeline holds no samples")
@@ -177,17 +176,17 @@ class Step:
         start = 0
         while start < len(events):
             version = self._version_now()
-            answers, refused = self.model.take(xs[start:], ys[start:], weights[start:])
+            answers, refused = self.model.process(xs[start:], ys[start:], weights[start:])
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
                 answers.score(self.losses, labels, weights[start:stop])
                 self._answered.append((events[start:stop], answers, version))
                 self._place_drifts(events[stop - 1])
-                self.taken += stop - start
+                self.processed += stop - start
                 self.learned += stop - start - labels.count(None)
             if refused is not None:
-                self.taken += 1
+                self.processed += 1
                 self._refuse(events[stop], REFUSED, str(refused))
                 stop += 1
             start = stop
@@ -253,7 +252,7 @@ class Step:
             for next_action in todo:
                 self._do(next_action, event, pending)
             return
-        answer = self.model.answer_and_learn(event.x, event.y, event.weight)
+        answer = self.model.predict_then_learn(event.x, event.y, event.weight)
         self._put_one(event, answer, version)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
@@ -290,10 +289,10 @@ class Step:
 
     def _weigh_dead(self, record: Record, detail: str) -> None:
         fade = 0.5 ** (1.0 / DEAD_HALF_LIFE)
-        self._dead_weight = self._dead_weight * fade ** (self.taken - self._dead_at) + 1.0
-        self._dead_at = self.taken
-        share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.taken)
-        if self.taken >= LEAST_RECORDS and share > self.most_dead:
+        self._dead_weight = self._dead_weight * fade ** (self.processed - self._dead_at) + 1.0
+        self._dead_at = self.processed
+        share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.processed)
+        if self.processed >= LEAST_RECORDS and share > self.most_dead:
             source, number = record.partition
             raise TooManyDeadLetters(
                 f"{share:.0%} of the last records could not be used, more than most_dead={self.most_dead:g}; the last "
@@ -308,7 +307,7 @@ class Step:
         What is copied now is all that the stream waits for.
         """
         own = {
-            "taken": self.taken,
+            "taken": self.processed,
             "learned": self.learned,
             "dead": dict(sorted(self.dead.items())),
             "dead_weight": self._dead_weight,
@@ -345,7 +344,7 @@ class Step:
         self.losses.load(sections["losses"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
-        self.taken, self.learned, self._dead_at = own["taken"], own["learned"], own["dead_at"]
+        self.processed, self.learned, self._dead_at = own["taken"], own["learned"], own["dead_at"]
         self._dead_weight, self.dead = weight, dict(dead)
 
 

@@ -107,7 +107,7 @@ def compare(
 
     for steps in portions(delayed(arrivals, delay), every):
         for each in contestants:
-            each.take(steps)
+            each.process(steps)
         scored = contestants[0].events
         if scored - noted >= every:
             note()

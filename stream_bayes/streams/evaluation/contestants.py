@@ -87,7 +87,7 @@ class Contestant(ABC):
 
     # -- taking steps -------------------------------------------------------------------------------------------------
 
-    def take(self, steps: Sequence[Step]) -> None:
+    def process(self, steps: Sequence[Step]) -> None:
         """Take steps in their order."""
         for step in steps:
             try:

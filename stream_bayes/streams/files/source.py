@@ -120,14 +120,14 @@ class FileSource(ABC):
         return {self._given_partition: self._given_position}
 
     @property
-    def ends(self) -> Mapping[Partition, Position]:
+    def end_offsets(self) -> Mapping[Partition, Position]:
         """Where the file ends now; nothing of one that is compressed."""
         return {} if self._file.compressed else {self._given_partition: self._file.size}
 
-    def end(self) -> Mapping[Partition, Position]:
+    def fetch_end(self) -> Mapping[Partition, Position]:
         return {self._given_partition: self._file.size}
 
-    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+    def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         at = self._given_partition
         # Of rotated files the newest is the one that is being read. A compressed one is read to its own end anyway.
         return self._waits and all(

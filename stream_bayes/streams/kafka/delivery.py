@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
-from stream_bayes.streams.contracts.sink import positions_after
+from stream_bayes.streams.contracts.slices import positions_after
 from stream_bayes.streams.kafka.client import (
     MOST_BYTES,
     TRANSACTION_SECONDS,

@@ -10,8 +10,9 @@ from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
+from stream_bayes.streams.contracts.incidents import GAP, RESENT
 from stream_bayes.streams.contracts.recovery import ResumePoint
-from stream_bayes.streams.contracts.source import GAP, RESENT, Record
+from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery

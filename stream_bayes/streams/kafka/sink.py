@@ -10,8 +10,8 @@ import msgspec
 
 from stream_bayes.core.events.event import Slice
 from stream_bayes.errors import BadValue
+from stream_bayes.streams.contracts.incidents import OVERSIZE
 from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result
-from stream_bayes.streams.contracts.source import OVERSIZE
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.kafka.client import Header
 from stream_bayes.streams.kafka.delivery import Delivery

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, SourceError
-from stream_bayes.streams.contracts.source import RESEEKS, Record
+from stream_bayes.streams.contracts.incidents import RESEEKS
+from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message, Reader
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
@@ -230,14 +231,14 @@ class KafkaSource:
         return self.cluster.since(partitions, float(self.start))
 
     @property
-    def ends(self) -> Mapping[Partition, Position]:
+    def end_offsets(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, when the cluster was asked last."""
         return self._ends
 
-    def end(self) -> Mapping[Partition, Position]:
+    def fetch_end(self) -> Mapping[Partition, Position]:
         return self.cluster.ends(self._next or self.positions)
 
-    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+    def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         try:
             return all(self._reading().reached(partition) >= position for partition, position in end.items())
         except (BrokerAway, Interrupted):

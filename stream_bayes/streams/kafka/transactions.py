@@ -21,7 +21,7 @@ import msgspec
 
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, Fenced, SinkError
-from stream_bayes.streams.contracts.sink import positions_after
+from stream_bayes.streams.contracts.slices import positions_after
 from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS, EpochLost, Interrupted, Send
 from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster

@@ -13,7 +13,7 @@ from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import most_probable
 
-__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "Answers", "taken_one_by_one"]
+__all__ = ["Answer", "AnswerColumns", "AnswerDicts", "Answers", "process_one_by_one"]
 
 Answer: TypeAlias = Mapping[Any, float]  # the probability of each label
 Decide: TypeAlias = Callable[[Answer], Any]
@@ -28,7 +28,7 @@ class Answers(Protocol):
         """`{name: probability}` of each, given what labels are called."""
         ...
 
-    def decided(self, decide: Decide, /) -> list[Any]:
+    def decide(self, decide: Decide, /) -> list[Any]:
         """What is said to each."""
         ...
 
@@ -52,8 +52,8 @@ class AnswerColumns:
     >>> from stream_bayes import NaiveBayes
     >>> from stream_bayes.learners.classifier.base import most_probable
     >>> from stream_bayes.streams.models.served import served
-    >>> answers, refused = served(NaiveBayes()).take([{}, {}], ["rain", None], [1.0, 1.0])
-    >>> answers.named(str), answers.decided(most_probable), refused
+    >>> answers, refused = served(NaiveBayes()).process([{}, {}], ["rain", None], [1.0, 1.0])
+    >>> answers.named(str), answers.decide(most_probable), refused
     ([{}, {'rain': 1.0}], [None, 'rain'], None)
     """
 
@@ -70,7 +70,7 @@ class AnswerColumns:
         named: list[Mapping[str, float]] = self._answers.by_name(list(map(name, self._labels)))
         return named
 
-    def decided(self, decide: Decide, /) -> list[Any]:
+    def decide(self, decide: Decide, /) -> list[Any]:
         if decide is not most_probable:
             return list(map(decide, self._answers.by_name(self._labels)))
         if not self._labels:
@@ -111,7 +111,7 @@ class AnswerDicts:
     def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
         return [{name(label): p for label, p in answer.items()} for answer in self._answers]
 
-    def decided(self, decide: Decide, /) -> list[Any]:
+    def decide(self, decide: Decide, /) -> list[Any]:
         return list(map(decide, self._answers))
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
@@ -120,9 +120,9 @@ class AnswerDicts:
                 losses.update(label, answer, ..., weight)
 
 
-def taken_one_by_one(
+def process_one_by_one(
     answer: Callable[[Any], Answer],
-    answer_and_learn: Callable[[Any, Any, float], Answer],
+    predict_then_learn: Callable[[Any, Any, float], Answer],
     xs: Sequence[Any],
     ys: Sequence[Any],
     ws: Sequence[float],
@@ -132,7 +132,7 @@ def taken_one_by_one(
     answers: list[Answer] = []
     try:
         for x, y, w in zip(xs, ys, ws, strict=True):
-            answers.append(answer(x) if y is None else answer_and_learn(x, y, w))
+            answers.append(answer(x) if y is None else predict_then_learn(x, y, w))
             if enough():
                 break
     except StreamBayesError as error:

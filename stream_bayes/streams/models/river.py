@@ -23,7 +23,7 @@ from stream_bayes.river_state.model_state import (
     model_content,
     restore_model,
 )
-from stream_bayes.streams.models.answers import Answer, Answers, taken_one_by_one
+from stream_bayes.streams.models.answers import Answer, Answers, process_one_by_one
 from stream_bayes.streams.models.background import Background
 from stream_bayes.streams.models.corrections import relabel, take_back
 
@@ -98,15 +98,15 @@ class ServedRiver:
             else:
                 self.model.learn_one(x, y, w=w)
 
-    def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
         answer = self.answer(x)
         self.learn(x, y, w)
         return answer
 
-    def take(
+    def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws)
+        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
     def content(self, x: Any) -> Payload:
         return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)
@@ -145,7 +145,7 @@ class ServedAdaptive(ServedRiver):
     --------
     >>> from stream_bayes import NaiveBayes
     >>> model = ServedAdaptive(DriftAdaptive(NaiveBayes()))
-    >>> model.answer_and_learn({"sky": "grey"}, "rain", 1.0), model.generation, model.drifts.entries
+    >>> model.predict_then_learn({"sky": "grey"}, "rain", 1.0), model.generation, model.drifts.entries
     ({}, 0, [])
     """
 
@@ -175,19 +175,21 @@ class ServedAdaptive(ServedRiver):
     def drifts(self) -> DriftLog:  # type: ignore[override]  # others have none
         return self.adaptive.log
 
-    def answer_and_learn(self, x: Any, y: Any, w: float) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
         if self.model is not self.adaptive:
-            return super().answer_and_learn(x, y, w)
+            return super().predict_then_learn(x, y, w)
         with _refusals(self.name, x):
             answer: Answer = self.adaptive.predict_learn_one(x, y, w)
         return answer
 
-    def take(
+    def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
         drifts = self.drifts
         known = drifts.added
-        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws, lambda: drifts.added != known)
+        return process_one_by_one(
+            self.answer, self.predict_then_learn, xs, ys, ws, lambda: drifts.added != known
+        )
 
 
 @contextmanager

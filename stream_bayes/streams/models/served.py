@@ -55,11 +55,11 @@ class Served(Protocol):
         """Learn a sample."""
         ...
 
-    def answer_and_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
         """The probability of each label before the sample is learned; then learn it."""
         ...
 
-    def take(
+    def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
         """Answer and learn samples one after the other, up to one that is refused; answer those without label.
@@ -128,7 +128,7 @@ class ServedLearner:
     --------
     >>> from stream_bayes import NaiveBayes
     >>> model = ServedLearner(NaiveBayes())
-    >>> model.answer_and_learn({"sky": "grey"}, "rain", 1.0), model.answer({"sky": "grey"})
+    >>> model.predict_then_learn({"sky": "grey"}, "rain", 1.0), model.answer({"sky": "grey"})
     ({}, {'rain': 1.0})
     """
 
@@ -143,9 +143,9 @@ class ServedLearner:
         # As attributes of their own: looking a method up through two objects costs a tenth of predicting.
         self.answer: Callable[..., Answer] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
-        self.answer_and_learn: Callable[..., Answer] = learner.predict_learn_one
+        self.predict_then_learn: Callable[..., Answer] = learner.predict_learn_one
 
-    def take(
+    def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
         answers, refused = take_samples(self.learner, xs, ys, ws)

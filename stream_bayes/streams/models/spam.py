@@ -9,7 +9,7 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter.filter import Message, SpamFilter
 from stream_bayes.mail.filter.state import saved_parameters
-from stream_bayes.streams.models.answers import Answer, Answers, taken_one_by_one
+from stream_bayes.streams.models.answers import Answer, Answers, process_one_by_one
 
 __all__ = ["ServedFilter"]
 
@@ -51,17 +51,17 @@ class ServedFilter:
         _check_weight(w)
         self.model.learn_one(_message(x), y, id=self._id(x))
 
-    def answer_and_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
         _check_weight(w)
         message = _message(x)
         answer = self.model.predict_proba_one(message)
         self.model.learn_one(message, y, id=self._id(x))
         return answer
 
-    def take(
+    def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        return taken_one_by_one(self.answer, self.answer_and_learn, xs, ys, ws)
+        return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
     def decide(self, answer: Answer, /) -> Any:
         return self.model.decide(answer)

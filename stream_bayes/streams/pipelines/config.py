@@ -44,7 +44,7 @@ from stream_bayes.streams.files.csv_types import delimiter_of
 from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config_errors import lines_of
 from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
-from stream_bayes.streams.pipelines.config_parts import VARIABLE, FieldsConfig, Part, Secret
+from stream_bayes.streams.pipelines.config_tables import VARIABLE, FieldsConfig, Secret, Table
 from stream_bayes.streams.pipelines.kafka_tables import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 
 __all__ = [
@@ -66,7 +66,7 @@ FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
 
-class FeatureConfig(Part):
+class FeatureConfig(Table):
     """What a feature is declared as."""
 
     kind: Literal["nominal", "numeric"]
@@ -90,7 +90,7 @@ class FeatureConfig(Part):
         return self
 
 
-class SchemaConfig(Part):
+class SchemaConfig(Table):
     """What the stream holds."""
 
     features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
@@ -127,7 +127,7 @@ SourceConfig: TypeAlias = Annotated[
 ]
 
 
-class FileSinkConfig(Part):
+class FileSinkConfig(Table):
     """A file of results."""
 
     kind: Literal["jsonl", "csv"]
@@ -137,7 +137,7 @@ class FileSinkConfig(Part):
 SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discriminator="kind")]
 
 
-class LabelsConfig(Part):
+class LabelsConfig(Table):
     """Where labels come from, how long samples wait for them, and what can be corrected."""
 
     topic: str | None = Field(None, description="a topic of labels, whose records have the samples' keys")
@@ -155,7 +155,7 @@ class LabelsConfig(Part):
     clock: Literal["time", "events"] = "time"
 
 
-class SnapshotsConfig(Part):
+class SnapshotsConfig(Table):
     """Where state is kept, and when."""
 
     directory: Path = Field(strict=False)
@@ -165,14 +165,14 @@ class SnapshotsConfig(Part):
     key: Secret | None = None
 
 
-class OpsConfig(Part):
+class OpsConfig(Table):
     """Where metrics and health are served."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(ge=0, le=65535)
 
 
-class PipelineConfig(Part):
+class PipelineConfig(Table):
     """A pipeline file."""
 
     name: str = Field(pattern=NAME)

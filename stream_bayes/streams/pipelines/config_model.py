@@ -11,12 +11,12 @@ from stream_bayes.by_name import check_there_is
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
-from stream_bayes.streams.pipelines.config_parts import Part, Secret
+from stream_bayes.streams.pipelines.config_tables import Secret, Table
 
 __all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
 
 
-class ModelConfig(Part):
+class ModelConfig(Table):
     """What learns: a registered name, and the arguments its class takes; of a filter also the key of its tokens."""
 
     kind: str
@@ -31,7 +31,7 @@ class ModelConfig(Part):
         return self
 
 
-class TransformerConfig(Part):
+class TransformerConfig(Table):
     """What is done to the features before the model sees them: a registered name, and its arguments."""
 
     kind: str
@@ -43,7 +43,7 @@ class TransformerConfig(Part):
         return self
 
 
-class DriftConfig(Part):
+class DriftConfig(Table):
     """The model follows drift: what notices it, what is done then, and where what was noted goes."""
 
     detector: str = "adwin"

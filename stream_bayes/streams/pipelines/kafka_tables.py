@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS
 from stream_bayes.streams.kafka.connection import SECONDS, Connection
-from stream_bayes.streams.pipelines.config_parts import FieldsConfig, Part, RenewedSecret, Secret
+from stream_bayes.streams.pipelines.config_tables import FieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
 
 __all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
@@ -17,7 +17,7 @@ __all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
 TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 
 
-class KafkaConfig(Part):
+class KafkaConfig(Table):
     """How the cluster is reached, and how results are delivered."""
 
     servers: list[str] = Field(min_length=1)
@@ -82,7 +82,7 @@ class KafkaSourceConfig(FieldsConfig):
         return name
 
 
-class KafkaSinkConfig(Part):
+class KafkaSinkConfig(Table):
     """A topic of results."""
 
     kind: Literal["kafka"]

@@ -21,7 +21,7 @@ from typing import Any
 from stream_bayes.core.events.event import Partition
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.contracts.source import GAP, OVERSIZE, RESEEKS, RESENT, all_incidents
+from stream_bayes.streams.contracts.incidents import GAP, OVERSIZE, RESEEKS, RESENT, total_incidents
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
@@ -74,7 +74,7 @@ class Metrics:
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.streams.iterables import IterableSource
+    >>> from stream_bayes.streams.sources.iterable import IterableSource
     >>> from stream_bayes.streams.models.served import served
     >>> from stream_bayes.streams.engine.step import Step
     >>> engine = Engine(Step(served(NaiveBayes()), "weather"), IterableSource([({"sky": "grey"}, "rain")] * 3))
@@ -106,7 +106,7 @@ class Metrics:
         lag, positions = engine.lag, engine.positions
         pending = step.pending
         self._noted = [
-            _metric("records_total", "counter", "Records taken.", (own, progress.taken)),
+            _metric("records_total", "counter", "Records taken.", (own, progress.processed)),
             _metric(
                 "samples_learned_total",
                 "counter",
@@ -166,7 +166,7 @@ class Metrics:
         now += _of_snapshots(engine.store, own)
         now += [  # not only after a commit: while no broker answers there is none
             _metric(f"{name}_total", "counter", SAID[name], (own, count))
-            for name, count in all_incidents(parts).items()
+            for name, count in total_incidents(parts).items()
         ]
         lines = [line for metric in (*self._noted, *now) if metric.values for line in metric.lines()]
         return "\n".join(lines) + "\n"

@@ -122,7 +122,7 @@ def test_a_column_that_is_none_is_not_spoken_of_as_labels():
         assert "column 'sky'" in message and "values" in message and "label" not in message
 
 
-def test_what_cannot_be_taken_one_by_one_is_called_what_it_should_be():
+def test_what_cannot_be_process_one_by_one_is_called_what_it_should_be():
     model, rows = NaiveBayes(), [{"a": "u"}, {"a": "v"}]
     assert "labels" in refused(model, SchemaError, lambda: model.learn_many(rows, "yn"))
     message = refused(model, SchemaError, lambda: model.learn_many(rows, ["y", "n"], w={"a": 1}))

@@ -37,10 +37,10 @@ class Killed(ServedAdaptive):
 
     kill_at = 0
 
-    def answer_and_learn(self, x: Any, y: Any, w: float) -> Any:
+    def predict_then_learn(self, x: Any, y: Any, w: float) -> Any:
         if self.adaptive.clock + 1 == self.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().answer_and_learn(x, y, w)
+        return super().predict_then_learn(x, y, w)
 
 
 def main(directory: Path, kill_at: int) -> None:

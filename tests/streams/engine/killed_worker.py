@@ -46,14 +46,14 @@ class Killed(ServedLearner):
     def _serve(self, learner: Any) -> None:
         super()._serve(learner)
         self.learn = self._dying(learner.learn_one)
-        self.answer_and_learn = self._dying(learner.predict_learn_one)
+        self.predict_then_learn = self._dying(learner.predict_learn_one)
 
-    def take(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /) -> Any:
+    def process(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /) -> Any:
         if 0 < self.left <= len(xs):
-            super().take(xs[: self.left - 1], ys[: self.left - 1], ws[: self.left - 1])
+            super().process(xs[: self.left - 1], ys[: self.left - 1], ws[: self.left - 1])
             os.kill(os.getpid(), signal.SIGKILL)
         self.left -= len(xs)
-        return super().take(xs, ys, ws)
+        return super().process(xs, ys, ws)
 
     def _dying(self, verb: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*sample: Any) -> Any:

@@ -104,7 +104,7 @@ def test_how_long_a_record_and_a_batch_may_be_is_what_the_pipeline_says(
     told = PIPELINE.format(kind=kind).replace('target = "rain"', 'target = "rain", max_record_bytes = 50')
     engine = build(parse_config(told + "batch = 7\n"), tmp_path)
     batches: list[int] = []
-    engine.watch(lambda progress: batches.append(progress.taken))
+    engine.watch(lambda progress: batches.append(progress.processed))
     engine.run()
     assert engine.step.dead == {"too_long": 1}
     assert batches == [7, 14, 21]

@@ -35,7 +35,7 @@ def taken(batch: int, model: Any = None) -> Step:
     step = Step(served(adaptive() if model is None else model), "weather")
     stream = list(days())
     for start in range(0, len(stream), batch):
-        step.take(stream[start : start + batch])
+        step.process(stream[start : start + batch])
     return step
 
 
@@ -46,16 +46,18 @@ def bytes_of(step: Step) -> bytes:
 def test_an_output_says_which_model_answered_before_and_after_a_swap() -> None:
     step = taken(EVENTS)
     _, adopted = step.drifts
-    generations = [output.model.generation for output in step.outputs]
+    generations = [output.model.generation for output in step.collect_outputs()]
     swapped = adopted.event  # the event after which the other one answers
     assert generations == [0] * swapped + [1] * (EVENTS - swapped)
-    assert {output.model.configuration for output in step.outputs} == {step.outputs[0].model.configuration}
+    assert {output.model.configuration for output in step.collect_outputs()} == {
+        step.collect_outputs()[0].model.configuration
+    }
 
 
 @pytest.mark.parametrize("batch", [1, 7, 300])
 def test_the_size_of_batches_leaves_no_trace(batch: int) -> None:
     whole, parts = taken(EVENTS), taken(batch)
-    assert parts.outputs == whole.outputs
+    assert parts.collect_outputs() == whole.collect_outputs()
     assert parts.drifts == whole.drifts
     assert bytes_of(parts) == bytes_of(whole)
 
@@ -79,19 +81,19 @@ def test_each_entry_says_with_which_record_it_came() -> None:
 def test_behind_transformers_the_same_is_told() -> None:
     pipeline = preprocessing.StandardScaler() | DriftAdaptive(GaussianNB())
     step = Step(served(pipeline))
-    step.take([Event({"size": event.x["size"]}, event.y, position=event.position) for event in days()])
+    step.process([Event({"size": event.x["size"]}, event.y, position=event.position) for event in days()])
     assert [entry.what for entry in step.drifts][:2] == ["drift", "adopted"]
-    assert {output.model.generation for output in step.outputs} >= {0, 1}
+    assert {output.model.generation for output in step.collect_outputs()} >= {0, 1}
 
 
 def test_with_late_labels_an_entry_comes_with_the_label() -> None:
     step = Step(served(adaptive()), pending=Pending())
     for event in days():
-        step.take([Event(event.x, key=event.position, position=event.position)])
+        step.process([Event(event.x, key=event.position, position=event.position)])
         label = Event({}, event.y, key=event.position, position=event.position + 1, kind=Kind.LABEL)
-        step.take([label])
+        step.process([label])
     assert [(entry.what, entry.position % 2) for entry in step.drifts] == [("drift", 1), ("adopted", 1)]
-    generations = [output.model.generation for output in step.outputs]
+    generations = [output.model.generation for output in step.collect_outputs()]
     assert generations == sorted(generations) and set(generations) == {0, 1}
 
 
@@ -99,13 +101,13 @@ def test_with_late_labels_an_entry_comes_with_the_label() -> None:
 def test_entries_of_before_a_restart_are_not_told_again(stop: int) -> None:
     whole, first = taken(EVENTS), Step(served(adaptive()), "weather")
     stream = list(days())
-    first.take(stream[:stop])
+    first.process(stream[:stop])
     kept = Snapshot.from_bytes(bytes_of(first))
     second = Step(served(adaptive()), "weather")
     second.load(kept.sections)
-    second.take(stream[stop:])
+    second.process(stream[stop:])
     assert [*first.drifts, *second.drifts] == whole.drifts
-    assert [output.model for output in [*first.outputs, *second.outputs]] == [
-        output.model for output in whole.outputs
+    assert [output.model for output in [*first.collect_outputs(), *second.collect_outputs()]] == [
+        output.model for output in whole.collect_outputs()
     ]
     assert bytes_of(second) == bytes_of(whole)

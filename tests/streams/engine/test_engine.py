@@ -74,7 +74,7 @@ class Pipeline:
 @cache
 def undisturbed(events: int = EVENTS) -> tuple[bytes, list[Result], list[Result]]:
     step = taken(stream()[:events], name="model")
-    return bytes_of(step), list(step.outputs), list(step.letters)
+    return bytes_of(step), list(step.collect_outputs()), list(step.letters)
 
 
 def kept(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Result]]:
@@ -89,7 +89,7 @@ def kept(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Result]]:
 def test_a_run_leaves_what_the_step_alone_would(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     progress = pipeline.engine().run()
-    assert (progress.taken, progress.in_this_run, progress.replayed) == (EVENTS, EVENTS, 0)
+    assert (progress.processed, progress.processed_in_run, progress.replayed) == (EVENTS, EVENTS, 0)
     assert kept(pipeline) == undisturbed()
 
 
@@ -103,17 +103,17 @@ def test_the_size_of_batches_leaves_no_trace(tmp_path: Path, batch: int) -> None
 @pytest.mark.parametrize("first", [0, 1, 39, 40, 41, 229, 230])
 def test_a_run_that_was_told_to_stop_is_gone_on_with(tmp_path: Path, first: int) -> None:
     pipeline = Pipeline(tmp_path)
-    assert pipeline.engine().run(most=first).taken == first
+    assert pipeline.engine().run(most=first).processed == first
     progress = pipeline.engine().run()
-    assert (progress.taken, progress.in_this_run) == (EVENTS, EVENTS - first)
+    assert (progress.processed, progress.processed_in_run) == (EVENTS, EVENTS - first)
     assert kept(pipeline) == undisturbed()
 
 
 def test_stop_ends_the_run_after_its_batch_with_a_snapshot(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     engine = pipeline.engine()
-    engine.watch(lambda progress: engine.stop() if progress.taken >= 100 else None)
-    assert engine.run().taken == 112
+    engine.watch(lambda progress: engine.stop() if progress.processed >= 100 else None)
+    assert engine.run().processed == 112
     found = SnapshotStore(tmp_path).latest()
     assert found is not None and found.snapshot.positions == {STREAM: 112}
 
@@ -202,12 +202,12 @@ def test_held_samples_survive_a_restart(tmp_path: Path) -> None:
     assert found is not None
     sections = {name: state for name, state in found.snapshot.sections.items() if name != "settings"}
     assert Snapshot(learner="NaiveBayes", sections=sections).to_bytes() == bytes_of(whole)
-    assert pipeline.predictions == whole.outputs
+    assert pipeline.predictions == whole.collect_outputs()
 
 
 @pytest.mark.parametrize(
     ("position", "said"),
-    [(19, "repeats positions: 20 was to come next, and 19"), (21, "skips positions: 20 was .* 21")],
+    [(19, "repeats positions: expected 20 next, got 19"), (21, "skips positions: expected 20 next, got 21")],
 )
 def test_a_source_that_repeats_or_skips_a_position_stops_the_run(
     tmp_path: Path, position: int, said: str
@@ -225,7 +225,7 @@ def test_a_source_may_say_that_it_leaves_positions_out(tmp_path: Path) -> None:
     engine = Engine(
         Step(served(NaiveBayes())), ListSource(records, may_skip=True), store=SnapshotStore(tmp_path)
     )
-    assert engine.run().taken == 5
+    assert engine.run().processed == 5
     assert engine.positions == {STREAM: 10}
 
 
@@ -241,7 +241,7 @@ def test_a_run_whose_directory_was_taken_over_ends_without_touching_it(tmp_path:
     engine = pipeline.engine()
 
     def take_over(progress: Any) -> None:
-        if progress.taken >= 100 and not successor._epoch:
+        if progress.processed >= 100 and not successor._epoch:
             successor.take_over()
 
     successor = SnapshotStore(tmp_path)
@@ -266,10 +266,12 @@ def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> 
     healthy: list[bool] = []
 
     def told(progress: Progress) -> None:
-        while sum(engine.snapshots) < progress.taken:  # the first one, and one after each event before this
+        while (
+            sum(engine.snapshots) < progress.processed
+        ):  # the first one, and one after each event before this
             time.sleep(0.001)
         healthy.append(engine.healthy)
-        files.refusal = errno.ENOSPC if progress.taken < 5 else None
+        files.refusal = errno.ENOSPC if progress.processed < 5 else None
 
     engine = Engine(
         Step(served(NaiveBayes())),
@@ -314,23 +316,23 @@ def test_a_silent_source_is_asked_again_and_can_be_stopped() -> None:
             engine.stop()
 
     engine = Engine(Step(served(NaiveBayes())), Silent([]), sleep=sleep)
-    assert engine.run().taken == 0
+    assert engine.run().processed == 0
     assert len(waits) == 3
 
 
 def test_rebuild_begins_anew_whatever_is_kept(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     pipeline.engine().run(most=100)
-    assert pipeline.engine().run(rebuild=True).in_this_run == EVENTS
+    assert pipeline.engine().run(rebuild=True).processed_in_run == EVENTS
     assert kept(pipeline) == undisturbed()
 
 
 def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path / "state")
-    assert pipeline.engine().look()["snapshot"] is None
+    assert pipeline.engine().preview()["snapshot"] is None
     assert not pipeline.directory.exists()
     pipeline.engine().run(most=100)
     before = {path: path.read_bytes() for path in pipeline.directory.iterdir()}
-    told = pipeline.engine().look()
+    told = pipeline.engine().preview()
     assert (told["records"], told["positions"], told["delivery"]) == (100, {"stream[0]": 100}, "exactly once")
     assert {path: path.read_bytes() for path in pipeline.directory.iterdir()} == before

@@ -52,26 +52,26 @@ class Later(Executor):
 def test_the_first_snapshot_is_due_at_once() -> None:
     for schedule in (Schedule(), Schedule(every_events=10), Schedule(every_seconds=10.0)):
         assert schedule.due(0, 0.0)
-        schedule.taken(0, 0.0)
+        schedule.mark_taken(0, 0.0)
         assert not schedule.due(0, 0.0)
 
 
 @given(st.integers(1, 50), st.lists(st.integers(0, 20), max_size=60))
 def test_by_events_no_more_than_so_many_are_ever_without_a_snapshot(every: int, batches: list[int]) -> None:
     schedule = Schedule(every_events=every)
-    schedule.taken(0, 0.0)
+    schedule.mark_taken(0, 0.0)
     events = last = 0
     for batch in batches:
         events += batch
         assert schedule.due(events, 0.0) == (events - last >= every)
         if schedule.due(events, 0.0):
-            schedule.taken(events, 0.0)
+            schedule.mark_taken(events, 0.0)
             last = events
 
 
 def test_by_time_one_is_due_after_so_many_seconds_if_there_was_an_event() -> None:
     schedule = Schedule(every_seconds=60.0)
-    schedule.taken(5, 100.0)
+    schedule.mark_taken(5, 100.0)
     assert not schedule.due(9, 159.9)
     assert schedule.due(9, 160.0)
     assert not schedule.due(5, 1000.0)
@@ -81,7 +81,7 @@ def test_by_time_one_is_due_after_so_many_seconds_if_there_was_an_event() -> Non
 def test_the_last_one_is_due_when_there_is_something_new() -> None:
     schedule = Schedule(every_events=10)
     assert schedule.due_at_end(0)
-    schedule.taken(7, 0.0)
+    schedule.mark_taken(7, 0.0)
     assert not schedule.due_at_end(7)
     assert schedule.due_at_end(8)
     never = Schedule(at_end=False)

@@ -47,14 +47,14 @@ def bytes_of(step: Step) -> bytes:
 
 def taken(records: Iterable[Record], **settings: Any) -> Step:
     step = Step(served(NaiveBayes()), **settings)
-    step.take(records)
+    step.process(records)
     return step
 
 
 def test_each_event_is_predicted_then_scored_then_learned() -> None:
     step = taken(days(50))
     model, losses = NaiveBayes(), Losses()
-    for event, output in zip(days(50), step.outputs, strict=True):
+    for event, output in zip(days(50), step.collect_outputs(), strict=True):
         answer = model.predict_proba_one(event.x)
         assert (output.probabilities, output.prediction) == (answer, model.predict_one(event.x))
         losses.update(event.y, answer)
@@ -62,12 +62,12 @@ def test_each_event_is_predicted_then_scored_then_learned() -> None:
     assert json.dumps(step.losses.state()["labels"]) == json.dumps(losses.state()["labels"])
     assert step.losses.cumulative.log_loss == losses.cumulative.log_loss
     assert step.model.answer({"sky": "red"}) == model.predict_proba_one({"sky": "red"})
-    assert (step.taken, step.learned, step.dead) == (50, 50, {})
+    assert (step.processed, step.learned, step.dead) == (50, 50, {})
 
 
 def test_an_output_carries_the_coordinates_and_the_time_of_its_event() -> None:
     event = Event({"sky": "grey"}, "rain", key="k", time=12.5, position=7)
-    (output,) = taken([event], name="weather").outputs
+    (output,) = taken([event], name="weather").collect_outputs()
     assert (output.key, output.source, output.partition, output.position) == ("k", "stream", 0, 7)
     assert (output.time, output.model.name, output.version) == (12.5, "weather", 1)
 
@@ -77,14 +77,14 @@ def test_the_size_of_batches_leaves_no_trace() -> None:
     parts = Step(served(NaiveBayes()))
     stream = list(days(300))
     for start in range(0, 300, 7):
-        parts.take(stream[start : start + 7])
+        parts.process(stream[start : start + 7])
     assert bytes_of(parts) == bytes_of(whole)
-    assert parts.outputs == whole.outputs
+    assert parts.collect_outputs() == whole.collect_outputs()
 
 
 def test_a_sample_without_label_is_predicted_and_not_learned() -> None:
     step = taken([*days(20), Event({"sky": "grey"}, position=20)])
-    assert len(step.outputs) == 21
+    assert len(step.collect_outputs()) == 21
     assert (step.learned, step.model.clock) == (20, 20)
 
 
@@ -102,11 +102,11 @@ def test_a_sample_without_label_is_predicted_and_not_learned() -> None:
 def test_what_cannot_be_used_is_a_dead_letter_and_changes_nothing_else(record: Record, reason: str) -> None:
     step = taken(days(20))
     model = bytes_of(step)
-    step.take([record])
+    step.process([record])
     (letter,) = step.letters
     assert (letter.reason, step.dead) == (reason, {reason: 1})
-    assert len(step.outputs) == 20
-    step.taken, step.dead = 20, {}
+    assert len(step.collect_outputs()) == 20
+    step.processed, step.dead = 20, {}
     assert bytes_of(step) == model
 
 
@@ -121,35 +121,35 @@ def test_half_a_character_is_told_in_dead_letters_and_labels_like_any_text() -> 
     (letter,) = taken([Event({"sky": half}, half, weight=-1.0)]).letters
     assert json.loads(letter.raw) == {"y": half, "x": {"dict": {"sky": half}}}
     step = taken([Event({"sky": half}, (half,)), Event({"sky": half}, position=1)])
-    assert step.outputs[-1].probabilities == {'["\\ud800"]': 1.0}
+    assert step.collect_outputs()[-1].probabilities == {'["\\ud800"]': 1.0}
 
 
 def test_too_many_dead_letters_stop_the_stream_and_name_the_last() -> None:
     step = Step(served(NaiveBayes()), most_dead=0.1)
-    step.take(days(200))
+    step.process(days(200))
     with pytest.raises(TooManyDeadLetters, match=r"position 220 .*: no sense"):
-        step.take(BadRecord("bad", "no sense", position=200 + n) for n in range(200))
+        step.process(BadRecord("bad", "no sense", position=200 + n) for n in range(200))
 
 
 def test_few_dead_letters_do_not_stop_a_stream() -> None:
     step = Step(served(NaiveBayes()), most_dead=0.1)
     for event in days(2000):
-        step.take([BadRecord("bad", "no sense") if event.position % 20 == 0 else event])
+        step.process([BadRecord("bad", "no sense") if event.position % 20 == 0 else event])
     assert step.dead == {"bad": 100}
 
 
 def test_labels_of_any_kind_have_names_in_json() -> None:
     labels = [True, 2, 1.5, "text", b"raw", ("a", 1)]
     step = taken(Event({"sky": "grey"}, label, position=n) for n, label in enumerate([*labels, "text"]))
-    assert list(step.outputs[-1].probabilities) == ["true", "2", "1.5", "text", '"cmF3"', '["a",1]']
+    assert list(step.collect_outputs()[-1].probabilities) == ["true", "2", "1.5", "text", '"cmF3"', '["a",1]']
 
 
 def test_what_is_said_follows_the_costs() -> None:
     model = DecidingClassifier(BernoulliNB(), Costs.false_positive(9, unsure=0.5))
     step = Step(served(model))
-    step.take([Event({"offer": 1}, "spam"), Event({"lunch": 1}, "ham")])
-    step.take([Event({"offer": 1}), Event({"lunch": 1})])
-    assert [output.prediction for output in step.outputs] == [None, "spam", "unsure", "ham"]
+    step.process([Event({"offer": 1}, "spam"), Event({"lunch": 1}, "ham")])
+    step.process([Event({"offer": 1}), Event({"lunch": 1})])
+    assert [output.prediction for output in step.collect_outputs()] == [None, "spam", "unsure", "ham"]
 
 
 # -- late labels and corrections ---------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def label(event: Event, says: str | None = None, kind: Kind = Kind.LABEL) -> Eve
 def test_late_labels_teach_and_score_what_was_predicted_then() -> None:
     stream = list(days(40))
     late = taken([*map(held, stream), *map(label, stream)], pending=Pending())
-    assert [output.prediction for output in late.outputs] == [None] * 40
+    assert [output.prediction for output in late.collect_outputs()] == [None] * 40
     assert late.losses.cumulative.accuracy == 0.0
     assert late.learned == 40
     assert late.model.answer({"sky": "red"}) == taken(stream).model.answer({"sky": "red"})
@@ -177,7 +177,7 @@ def test_a_correction_leaves_what_the_right_label_would_have() -> None:
     wrong = {"rain": "sun", "sun": "rain"}
     pairs = [(held(e), label(e, wrong[e.y]) if e.position == 3 else label(e)) for e in stream]
     step = taken([record for pair in pairs for record in pair], pending=Pending())
-    step.take([label(stream[3], kind=Kind.CORRECTION)])
+    step.process([label(stream[3], kind=Kind.CORRECTION)])
     for x in ({"sky": "red"}, {"sky": "grey", "wind": True}):
         assert step.model.answer(x) == taken(stream).model.answer(x)
     assert step.pending is not None and step.pending.counts["corrected"] == 1
@@ -186,18 +186,18 @@ def test_a_correction_leaves_what_the_right_label_would_have() -> None:
 def test_a_correction_of_a_window_changes_the_sample_that_was_meant_and_no_other() -> None:
     stream = [Event({"sky": sky}, "sun", position=n) for n, sky in enumerate(["red", "blue", "grey", "blue"])]
     step = Step(served(SlidingWindow(NaiveBayes(), 3)), pending=Pending())
-    step.take([record for event in stream for record in (held(event), label(event))])
+    step.process([record for event in stream for record in (held(event), label(event))])
     model: Any = step.model
     before = state_bytes(model.learner)
-    step.take([label(stream[0], "rain", Kind.CORRECTION)])  # it has left the window
+    step.process([label(stream[0], "rain", Kind.CORRECTION)])  # it has left the window
     assert [letter.reason for letter in step.letters] == ["refused"]
     assert state_bytes(model.learner) == before
-    step.take([label(stream[1], "rain", Kind.CORRECTION)])  # the older of two that are alike
+    step.process([label(stream[1], "rain", Kind.CORRECTION)])  # the older of two that are alike
     other = SlidingWindow(NaiveBayes(), 3)
     for sky, y in (("grey", "sun"), ("blue", "sun"), ("blue", "rain")):
         other.learn_one({"sky": sky}, y)
     assert step.model.answer({"sky": "blue"}) == other.predict_proba_one({"sky": "blue"})
-    step.take([Event({"sky": "red"}, "sun", position=9)])
+    step.process([Event({"sky": "red"}, "sun", position=9)])
     other.learn_one({"sky": "red"}, "sun")  # and with it the same one leaves
     assert step.model.answer({"sky": "grey"}) == other.predict_proba_one({"sky": "grey"})
     assert len(step.letters) == 1
@@ -223,10 +223,10 @@ def test_a_label_that_the_learner_refuses_is_a_dead_letter_and_the_sample_waits_
     model = NaiveBayes(schema=Schema({"sky": Nominal()}, classes=["rain", "sun"]))
     pending = Pending()
     step = Step(served(model), pending=pending)
-    step.take([Event({"sky": "grey"}, key="a"), Event({}, "snow", key="a", kind=Kind.LABEL, position=1)])
+    step.process([Event({"sky": "grey"}, key="a"), Event({}, "snow", key="a", kind=Kind.LABEL, position=1)])
     assert [(letter.reason, letter.position) for letter in step.letters] == [("refused", 1)]
     assert (step.learned, pending.waiting) == (0, 1)
-    step.take([Event({}, "rain", key="a", kind=Kind.LABEL, position=2)])
+    step.process([Event({}, "rain", key="a", kind=Kind.LABEL, position=2)])
     assert (step.learned, pending.waiting) == (1, 0)
 
 
@@ -246,7 +246,7 @@ def test_every_sample_has_one_result_whatever_comes() -> None:
     ]
     step = taken(records, pending=Pending(wait_for=10))
     samples = {record.position for record in records if record.kind is Kind.SAMPLE}
-    answered = [output.position for output in step.outputs]
+    answered = [output.position for output in step.collect_outputs()]
     refused = [letter.position for letter in step.letters if letter.position in samples]
     assert sorted(answered + refused) == sorted(samples)
 
@@ -267,7 +267,7 @@ def test_going_on_from_sections_leaves_the_same_bytes(holding: bool) -> None:
     snapshot = Snapshot.from_bytes(Snapshot(learner="NaiveBayes", sections=first.freeze()()).to_bytes())
     second = Step(served(NaiveBayes()), pending=pending())
     second.load(snapshot.sections)
-    second.take(stream[77:])
+    second.process(stream[77:])
     assert bytes_of(second) == bytes_of(whole)
 
 
@@ -275,7 +275,7 @@ def test_what_is_frozen_does_not_change_with_what_comes_after() -> None:
     step = taken(days(100))
     before = bytes_of(step)
     sections = step.freeze()
-    step.take(days(100, seed=2))
+    step.process(days(100, seed=2))
     assert Snapshot(learner="NaiveBayes", sections=sections()).to_bytes() == before
 
 

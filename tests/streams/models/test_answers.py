@@ -86,9 +86,9 @@ def for_model(name: str) -> list[Record]:
 def left(name: str, size: int) -> tuple[bytes, list[Any], list[Any], dict[str, int]]:
     step, records = Step(served(MODELS[name]())), for_model(name)
     for start in range(0, len(records), size):
-        step.take(records[start : start + size])
+        step.process(records[start : start + size])
     snapshot = Snapshot(learner=step.model.name, sections=step.freeze()())
-    return snapshot.to_bytes(), step.outputs, step.letters, step.dead
+    return snapshot.to_bytes(), step.collect_outputs(), step.letters, step.dead
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -115,7 +115,7 @@ def test_samples_are_answered_as_predict_learn_one_answers(name: str) -> None:
             else:
                 expected.append(learner.predict_learn_one(event.x, event.y, event.weight))
         assert answers.named(lambda label: label) == expected
-        assert answers.decided(most_probable) == list(map(most_probable, expected))
+        assert answers.decide(most_probable) == list(map(most_probable, expected))
         if why is not None:
             event = events[len(answers)]
             with pytest.raises(type(why)) as raised:

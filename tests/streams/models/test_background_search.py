@@ -84,7 +84,7 @@ def test_what_was_found_at_once_is_taken_so_many_events_later_and_not_before() -
     beside = Asked()
     step, model = made(beside)
     beside.model = model
-    step.take(stream())
+    step.process(stream())
     drifts = [entry["event"] for entry in model.log.entries if entry["what"] == "drift"]
     # Not at the event itself, which has to wait for the copy already.
     assert drifts and beside.begun == [event + 1 for event in drifts]
@@ -97,11 +97,11 @@ def test_the_loop_goes_on_during_a_search_and_waits_for_one_that_is_late() -> No
     step, model = made(beside)
     days = stream()
     while model.state_ != "searching":
-        step.take([days.pop(0)])
+        step.process([days.pop(0)])
     begun = model.clock
-    step.take(days[: DELAY - 1])  # though nothing is found yet
+    step.process(days[: DELAY - 1])  # though nothing is found yet
     assert (model.clock, model.state_) == (begun + DELAY - 1, "searching")
-    late = threading.Thread(target=lambda: step.take(days[DELAY - 1 : DELAY]))
+    late = threading.Thread(target=lambda: step.process(days[DELAY - 1 : DELAY]))
     late.start()
     late.join(0.3)
     assert late.is_alive()  # it waits
@@ -115,8 +115,8 @@ def test_where_a_search_runs_and_how_long_it_takes_leaves_no_trace() -> None:
     for beside in (None, Background(), Slow()):
         step, model = made(beside)
         for start in range(0, 1200, 100):
-            step.take(stream()[start : start + 100])
-        outputs.append(step.outputs)
+            step.process(stream()[start : start + 100])
+        outputs.append(step.collect_outputs())
         states.add(timeless(step, model))
     assert len(states) == 1
     assert outputs[0] == outputs[1] == outputs[2]
@@ -124,25 +124,25 @@ def test_where_a_search_runs_and_how_long_it_takes_leaves_no_trace() -> None:
 
 def test_a_restart_in_the_middle_of_a_search_searches_again() -> None:
     whole, model = made(Background())
-    whole.take(stream())
+    whole.process(stream())
     first, searching = made(Background())
     days = stream()
     taken = 0
     while searching.state_ != "searching" or taken % 20:
-        first.take([days[taken]])
+        first.process([days[taken]])
         taken += 1
     kept = Snapshot.from_bytes(Snapshot(learner="DriftAdaptive", sections=first.freeze()()).to_bytes())
     second, _ = made(Background())
     second.load(kept.sections)
     assert isinstance(second.model, ServedAdaptive)
     assert isinstance(second.model.adaptive._beside, Background)
-    second.take(days[taken:])
+    second.process(days[taken:])
     assert timeless(second, second.model.adaptive) == timeless(whole, model)
 
 
 def test_how_long_a_search_took_is_noted_beside_what_follows_from_the_events() -> None:
     step, model = made(Slow())
-    step.take(stream())
+    step.process(stream())
     searched = next(entry for entry in model.log.entries if entry["what"] == "searched")
     assert model.log.seconds[searched["number"]] >= 0.0
     assert "seconds" not in searched

@@ -34,7 +34,7 @@ def heights(count: int) -> list[Event]:
 def test_a_pipeline_answers_and_learns_as_river_does() -> None:
     model, mine = scaled(), served(scaled())
     for event in heights(40):
-        assert mine.answer_and_learn(event.x, event.y, 1.0) == model.predict_proba_one(dict(event.x))
+        assert mine.predict_then_learn(event.x, event.y, 1.0) == model.predict_proba_one(dict(event.x))
         model.learn_one(dict(event.x), event.y)
 
 
@@ -53,9 +53,9 @@ def test_a_pipeline_goes_on_from_its_snapshot(tmp_path: Path, first: int) -> Non
     last = engine()
     last.run()
     whole = Step(served(scaled()))
-    whole.take(heights(60))
+    whole.process(heights(60))
     assert bytes_of(last.step) == bytes_of(whole)
-    assert lasting == whole.outputs
+    assert lasting == whole.collect_outputs()
 
 
 def test_a_step_that_no_snapshot_can_hold_is_named_at_the_start(tmp_path: Path) -> None:
@@ -63,15 +63,15 @@ def test_a_step_that_no_snapshot_can_hold_is_named_at_the_start(tmp_path: Path) 
     engine = Engine(Step(served(model)), ListSource(heights(5)), store=SnapshotStore(tmp_path))
     with pytest.raises(CannotSave, match="FuncTransformer holds a function"):
         engine.run()
-    assert engine.step.taken == 0
-    assert Engine(Step(served(model)), ListSource(heights(5))).run().taken == 5
+    assert engine.step.processed == 0
+    assert Engine(Step(served(model)), ListSource(heights(5))).run().processed == 5
 
 
 def test_a_correction_takes_back_what_the_last_step_saw() -> None:
     events = heights(30)
     step = Step(served(scaled()), pending=Pending())
-    step.take([Event(e.x, e.y, key=e.position, position=e.position) for e in events])
-    step.take([Event({}, "tall", key=4, position=30, kind=Kind.CORRECTION)])
+    step.process([Event(e.x, e.y, key=e.position, position=e.position) for e in events])
+    step.process([Event({}, "tall", key=4, position=30, kind=Kind.CORRECTION)])
     assert step.dead == {}
     # The pipeline by hand, with what its last step saw of the corrected sample.
     model = scaled()
@@ -89,7 +89,7 @@ def test_a_correction_takes_back_what_the_last_step_saw() -> None:
 
 def test_what_cannot_take_back_says_so_in_the_dead_letter() -> None:
     step = Step(served(preprocessing.StandardScaler() | linear_model.LogisticRegression()), pending=Pending())
-    step.take(
+    step.process(
         [Event({"height": 1.0}, True, key="a"), Event({}, False, key="a", position=1, kind=Kind.CORRECTION)]
     )
     assert [letter.detail for letter in step.letters] == [
@@ -102,23 +102,23 @@ def test_a_weight_that_the_classifier_would_ignore_is_refused() -> None:
         pass
 
     step = Step(served(Unweighted()))
-    step.take([Event({"height": 1.0}, True, weight=2.0)])
+    step.process([Event({"height": 1.0}, True, weight=2.0)])
     assert "takes no weights" in step.letters[0].detail
 
 
 def test_what_rivers_classifiers_raise_is_a_dead_letter() -> None:
     step = Step(served(preprocessing.StandardScaler() | GaussianNB()))
-    step.take([Event({"height": "tall"}, "tall")])
+    step.process([Event({"height": "tall"}, "tall")])
     assert step.letters[0].reason == "refused"
-    assert step.outputs == []
+    assert step.collect_outputs() == []
 
 
 def test_words_are_counted_before_they_are_learned() -> None:
     model = feature_extraction.BagOfWords(on="text") | MultinomialNB()
     step = Step(served(model))
-    step.take([Event({"text": "cheap offer"}, "spam"), Event({"text": "lunch today"}, "ham", position=1)])
-    step.take([Event({"text": "an offer"}, position=2)])
-    assert step.outputs[-1].prediction == "spam"
+    step.process([Event({"text": "cheap offer"}, "spam"), Event({"text": "lunch today"}, "ham", position=1)])
+    step.process([Event({"text": "an offer"}, position=2)])
+    assert step.collect_outputs()[-1].prediction == "spam"
 
 
 def test_a_decision_rule_may_stand_around_a_pipeline() -> None:

@@ -140,15 +140,15 @@ def test_the_example_reads_raw_mails_and_labels_of_their_own() -> None:
         records.append(source.decoders["mail"].decode(content, place, mails, 1, key, float(place)))
         value = json.dumps({"label": label}).encode()
         records.append(source.decoders["mail-labels"].decode(value, place, labels, 1, key, float(place)))
-    engine.step.take(records)
+    engine.step.process(records)
     model = filter_of(engine)
     assert model.ids() == [f"mail-{place}" for place in range(40)]
-    assert not engine.step.dead and len(engine.step.outputs) == 40
+    assert not engine.step.dead and len(engine.step.collect_outputs()) == 40
     # Another label is a correction, a record without value forgets, and a mail that comes again counts once.
     correction = source.decoders["mail-labels"].decode(b'{"label": "spam"}', 40, labels, 1, "mail-0", 41.0)
     again = source.decoders["mail-labels"].decode(b'{"label": "spam"}', 41, labels, 1, "mail-0", 41.0)
     tombstone = Event({}, key="mail-1", time=42.0, position=41, kind=Kind.TOMBSTONE, partition=mails)
-    engine.step.take([correction, again, tombstone])
+    engine.step.process([correction, again, tombstone])
     assert model.label_of("mail-0") == "spam" and model.label_of("mail-1") is None
     assert model.messages == {"ham": 19.0, "spam": 20.0}
     assert not engine.step.dead
@@ -212,7 +212,7 @@ def test_a_line_is_no_mail() -> None:
 def test_the_filter_is_served_with_its_verdicts() -> None:
     model = served(SpamFilter())
     assert isinstance(model, ServedFilter)
-    assert model.answer_and_learn({"text": "free pills"}, "spam", 1.0) == {}
+    assert model.predict_then_learn({"text": "free pills"}, "spam", 1.0) == {}
     answer = model.answer({"tokens": {"pills": 1}})
     assert answer["spam"] > 0.5 and model.decide(answer) == "unsure"
     assert model.answer({"mail": "Subject: pills\n\nfree"}) == model.model.predict_proba_one(

@@ -50,7 +50,7 @@ def test_the_model_sees_what_the_transformers_make_and_a_restart_goes_on_with_th
     assert parts == whole
     engine = build(parse_config(PIPELINE.format(out="whole", transformers=SCALED)), tmp_path)
     with closing(engine.source):
-        engine.look()
+        engine.preview()
     assert list(engine.step.model.content({"cm": 165.0, "kg": 1.0})) == ["cm"]
     assert engine.step.model.answer({"cm": 180.0, "kg": 1.0})["tall"] > 0.9
 

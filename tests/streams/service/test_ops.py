@@ -25,12 +25,12 @@ from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.sources.iterable import IterableSource
 from tests.ports import free_ports
 
 
@@ -143,7 +143,7 @@ def test_it_is_not_ready_while_its_source_cannot_be_read() -> None:
     with serving(engine, "127.0.0.1", 0) as port:
 
         def ask(progress: Progress) -> None:
-            engine.source.connected = progress.taken != 20  # type: ignore[attr-defined]  # as a broker's source has it
+            engine.source.connected = progress.processed != 20  # type: ignore[attr-defined]  # as a broker's source has it
             seen.append(asked(port, "/readyz")[0])
 
         engine.watch(ask)

@@ -13,8 +13,8 @@ from river.datasets.synth import SEA
 
 from stream_bayes.core.events.event import BadRecord, Event, Partition
 from stream_bayes.errors import BadValue, Exhausted, SourceError
-from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.sources.iterable import IterableSource
 from tests.streams.files.reading import continued, events, whole
 
 PAIRS = [({"n": number}, number % 2) for number in range(10)]

@@ -84,7 +84,7 @@ class IterableSource:
         return {self._partition: self._position}
 
     @property
-    def ends(self) -> Mapping[Partition, Position]:
+    def end_offsets(self) -> Mapping[Partition, Position]:
         """How many items there are; nothing where only reading them would tell."""
         if not isinstance(self.items, Sized):
             return {}

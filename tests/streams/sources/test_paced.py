@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from stream_bayes.core.events.event import Event, Partition
 from stream_bayes.errors import BadValue, Exhausted
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.iterables import IterableSource
 from stream_bayes.streams.records.fields import Fields
-from stream_bayes.streams.replay import Paced
+from stream_bayes.streams.sources.iterable import IterableSource
+from stream_bayes.streams.sources.paced import Paced
 
 HERE = Partition("items")
 
@@ -125,10 +125,12 @@ def test_how_far_there_is_something_to_read_is_passed_on(tmp_path):
     path.write_text("at,sky\n0,grey\n1,blue\n")
     source = CSVSource(path, Fields(time="at"), follow=True, sleep=lambda _: None)
     replayed = Paced(source, math.inf, sleep=lambda _: None)
-    end = replayed.end()
-    assert replayed.ends == source.ends and set(replayed.ends.values()) == {path.stat().st_size}
+    end = replayed.fetch_end()
+    assert replayed.end_offsets == source.end_offsets and set(replayed.end_offsets.values()) == {
+        path.stat().st_size
+    }
     taken = 0
-    while not replayed.is_past(end):
+    while not replayed.has_reached(end):
         taken += len(replayed.poll(1))
     assert taken == 2 and replayed.connected
     replayed.close()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted
-from stream_bayes.streams.contracts.source import HasEnd, HasEndOffsets, Record, Source
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
 
 __all__ = ["Paced"]
 
@@ -35,7 +35,7 @@ class Paced:
     Examples
     --------
     >>> from stream_bayes.core.events.event import Event
-    >>> from stream_bayes.streams.iterables import IterableSource
+    >>> from stream_bayes.streams.sources.iterable import IterableSource
     >>> moments = IterableSource([Event({}, time=100.0), Event({}, time=160.0)])
     >>> passed = [0.0]
     >>> def sleep(seconds):
@@ -107,17 +107,17 @@ class Paced:
         return not isinstance(self.source, HasEndOffsets) or self.source.connected
 
     @property
-    def ends(self) -> Mapping[Partition, Position]:
+    def end_offsets(self) -> Mapping[Partition, Position]:
         """The position after the last record of each partition, where the source knows it."""
-        return self.source.ends if isinstance(self.source, HasEndOffsets) else {}
+        return self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
 
-    def end(self) -> Mapping[Partition, Position]:
+    def fetch_end(self) -> Mapping[Partition, Position]:
         """Where each partition ends now."""
-        return self.source.end() if isinstance(self.source, HasEnd) else {}
+        return self.source.fetch_end() if isinstance(self.source, EndlessSource) else {}
 
-    def is_past(self, end: Mapping[Partition, Position], /) -> bool:
+    def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         """Whether all records before this end were given away; one that cannot tell is read until it says so."""
-        return not self._waiting and isinstance(self.source, HasEnd) and self.source.is_past(end)
+        return not self._waiting and isinstance(self.source, EndlessSource) and self.source.has_reached(end)
 
     def _begin(self) -> None:
         self._waiting = []

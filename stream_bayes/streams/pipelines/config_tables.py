@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["VARIABLE", "FieldsConfig", "Part", "RenewedSecret", "Secret"]
+__all__ = ["VARIABLE", "FieldsConfig", "RenewedSecret", "Secret", "Table"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -46,13 +46,13 @@ Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
 RenewedSecret: TypeAlias = Annotated[Callable[[], str], BeforeValidator(_renewed)]
 
 
-class Part(BaseModel):
+class Table(BaseModel):
     """A table of the file: it holds the keys below and no others, and does not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
 
 
-class FieldsConfig(Part):
+class FieldsConfig(Table):
     """Which field of a record is what."""
 
     target: str | None = None

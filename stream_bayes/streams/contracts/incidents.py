@@ -1,0 +1,38 @@
+"""Incidents: faults that a running stream survives, counted by sources, sinks and journals for the metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Protocol, runtime_checkable
+
+__all__ = ["GAP", "OVERSIZE", "RESEEKS", "RESENT", "HasIncidents", "total_incidents"]
+
+GAP, OVERSIZE, RESEEKS, RESENT = "offset_gap", "oversize_outputs", "reseeks", "transaction_aborts"
+
+
+@runtime_checkable
+class HasIncidents(Protocol):
+    """A source, sink or journal that counts incidents."""
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        """The number of incidents in this run, by one of the names above. Thread-safe."""
+        ...
+
+
+def total_incidents(parts: Iterable[object]) -> dict[str, int]:
+    """Return the incidents of several sources, sinks and journals added up by name.
+
+    Examples
+    --------
+    >>> class Topic:
+    ...     incidents = {OVERSIZE: 2}
+    >>> total_incidents([Topic(), None, Topic()])
+    {'oversize_outputs': 4}
+    """
+    total: Counter[str] = Counter()
+    for part in parts:
+        if isinstance(part, HasIncidents):
+            total.update(part.incidents)
+    return dict(sorted(total.items()))
