@@ -1,11 +1,12 @@
 """Bayesian learning from a stream, one event at a time.
 
 Learners have River's verbs (`learn_one`, `predict_one`, `predict_proba_one`) over tables of exact counts, so
-they can also take a sample back, merge, fade old samples and be saved without loss.
+they can also take a sample back, merge, fade old samples and be saved without loss (`save`, `load`).
 
-`stream_bayes.compiled` says whether the kernels in use are the compiled ones.
+`stream_bayes.compiled` is True where the compiled kernels are in use.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stream_bayes import _build
@@ -35,6 +36,7 @@ from stream_bayes.learners.trees import ODE, TAN
 
 if TYPE_CHECKING:
     from stream_bayes.drift.adaptive import DriftAdaptive
+    from stream_bayes.model_files import load, save
 
 __all__ = [
     "A2DE",
@@ -68,7 +70,9 @@ __all__ = [
     "__version__",
     "compiled",
     "errors",
+    "load",
     "read_bif",
+    "save",
     "write_bif",
 ]
 
@@ -76,12 +80,17 @@ __version__ = _build.VERSION
 compiled: bool = _build.is_compiled()
 
 
-def __getattr__(name: str) -> Any:
-    """`DriftAdaptive`, imported when it is asked for: River's detectors load pandas and scikit-learn, for a second."""
-    if name == "DriftAdaptive":
-        from stream_bayes.drift.adaptive import DriftAdaptive
+# Imported when first used: River's detectors load pandas and scikit-learn, for a second, and saving needs the filter.
+_LAZY = {
+    "DriftAdaptive": "stream_bayes.drift.adaptive",
+    "load": "stream_bayes.model_files",
+    "save": "stream_bayes.model_files",
+}
 
-        return DriftAdaptive
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

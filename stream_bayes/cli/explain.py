@@ -12,12 +12,10 @@ import typer
 from stream_bayes.by_name import closest
 from stream_bayes.cli.exits import telling_errors
 from stream_bayes.cli.printing import JSON, print_json, print_table
-from stream_bayes.cli.snapshots import Key, store_of
-from stream_bayes.errors import BadValue, NoSnapshot, NotSupported
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.cli.snapshots import Key, key_of
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.river_state.drift_logs import answering_state
-from stream_bayes.streams.pipelines.pipeline import read_snapshot
+from stream_bayes.model_files import load_learner
 
 __all__ = ["explain"]
 
@@ -34,7 +32,7 @@ def explain(
 ) -> None:
     """Say how probable each label of an event is, and what each feature says for it."""
     with telling_errors():
-        model = _model(snapshot, key_env)
+        model = load_learner(snapshot, key_of(key_env))
         x = _features(sys.stdin.read() if event == "-" else event)
         told = model.explain_one(x)
         answer = model.predict_proba_one(x)
@@ -80,27 +78,6 @@ def explain(
         for name in x:
             if name not in known:
                 typer.echo(f"{name}: there is no such feature{closest(name, known)}")
-
-
-def _model(path: Path, key_env: str | None) -> BayesClassifier:
-    """The learner in a snapshot, or in the newest of a directory."""
-    if path.is_dir():
-        found = store_of(path, key_env).latest()
-        if found is None:
-            raise NoSnapshot(f"there are no snapshots in {path}")
-        held = found.snapshot
-    else:
-        held = read_snapshot(path)
-    classes = {made.__name__: made for made in LEARNERS.values()}
-    state = held.sections["model"]
-    present = answering_state(state)
-    name = held.learner if present is None else str(present["learner"])
-    if name not in classes:
-        raise NotSupported(
-            f"the snapshot holds a {held.learner}, which only the program that made it can load; "
-            f"those of {', '.join(classes)} can be explained here"
-        )
-    return classes[name].from_state(state if present is None else present)
 
 
 def _features(text: str) -> dict[str, Any]:

@@ -56,6 +56,7 @@ streams.pipelines
 streams.service
 streams
 networks
+model_files
 plots
 testing
 cli
@@ -99,7 +100,7 @@ CORE_C_IMPORTS = {"libc.float", "libc.math", "libc.stdint", "libc.stdlib", "libc
 CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Only these rooms touch files, sockets, clocks and threads.
-OUTSIDE = ("streams", "formats", "plots", "cli", "testing", "_build", "demo")
+OUTSIDE = ("streams", "formats", "model_files", "plots", "cli", "testing", "_build", "demo")
 EFFECTS = {
     *(
         "asyncio",

@@ -14,13 +14,12 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadConfig, BadSnapshot, BadState, Exhausted, NoSnapshot, SchemaError
+from stream_bayes.errors import BadConfig, BadState, Exhausted, SchemaError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.text.email_tokens import EmailTokens
 from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
-from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.sink import DeadLetter, Output
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
@@ -32,6 +31,7 @@ from stream_bayes.streams.files.csv_types import inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.sink import FileSink
+from stream_bayes.streams.files.snapshot_file import read_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.mail.decoder import MailDecoder
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.kafka.source import KafkaSource
     from stream_bayes.streams.pipelines.kafka_parts import KafkaParts
 
-__all__ = ["build", "make_source", "read_snapshot", "warm_start"]
+__all__ = ["build", "make_source", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
@@ -211,28 +211,6 @@ def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) 
         )
     decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
     return JSONLinesSource(path, decoder, name=config.name, follow=own.follow)
-
-
-def read_snapshot(path: Path) -> Snapshot:
-    """The snapshot in a file.
-
-    Raises
-    ------
-    NoSnapshot
-        If there is none.
-    BadState
-        If it is none.
-    """
-    if path.is_dir():
-        raise NoSnapshot(
-            f"{path} is a directory; `stream-bayes snapshot export {path} FILE` writes its newest snapshot to a file"
-        )
-    try:
-        return Snapshot.from_bytes(path.read_bytes())
-    except FileNotFoundError:
-        raise NoSnapshot(f"there is no snapshot {path}") from None
-    except BadState as error:
-        raise BadSnapshot(f"{path}: {error}") from error
 
 
 def warm_start(engine: Engine, path: Path) -> None:
