@@ -347,9 +347,9 @@ def fenced(connection: Connection, name: str, transaction_seconds: float) -> Any
 
 
 def counted(engine: Engine) -> dict[str, int]:
-    """What an engine's metrics say of what went wrong, by the name of the metric."""
-    lines = [line.split() for line in Metrics(engine).text().splitlines() if line[0] != "#"]
-    return {name.split("{")[0]: int(value) for name, value in lines if value.isdigit()}
+    """Return the metrics of an engine that are whole numbers, by name."""
+    samples = [sample for metric in Metrics(engine).collect() for sample in metric.samples]
+    return {sample.name: int(sample.value) for sample in samples if float(sample.value).is_integer()}
 
 
 def event(record: Any, is_label: bool) -> Record | None:

@@ -1,11 +1,11 @@
-"""Metrics and health of a running engine over HTTP, for Prometheus and for whoever starts and stops processes.
+"""Metrics and health of a running engine over HTTP, for Prometheus and for process supervisors.
 
-    GET /metrics    counters and gauges, as Prometheus reads them
+    GET /metrics    counters and gauges, as text or as OpenMetrics
     GET /livez      200 while the process runs the engine
-    GET /readyz     200 while it also reads, and keeps what it learns: 503 otherwise
+    GET /readyz     200 while the engine also reads, and its snapshots are written; 503 otherwise
 
-What is served is noted after a commit, by the engine's own thread, so nobody who asks can see half of a batch or hold
-the stream up. No label's value comes from the data: there are the pipeline's name, numbers of partitions, and reasons.
+The engine's own thread records the figures after each commit. So a request never sees half of a batch, and never holds
+up the stream. Labels hold the pipeline's name, sources, partitions and reasons; never anything from the data.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, TypeAlias
+
+from prometheus_client import CollectorRegistry, Metric, MetricsHandler
 
 from stream_bayes.core.events.event import Partition
 from stream_bayes.drift.log import KINDS
@@ -30,169 +31,126 @@ from stream_bayes.streams.models.river import ServedAdaptive
 
 __all__ = ["Metrics", "serving"]
 
-MEASURED_EVERY = 1.0  # second: measures cost more than a commit
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-SAID = {
-    GAP: "Positions that had expired before they were read.",
-    OVERSIZE: "Outputs and dead letters that were larger than their topic takes.",
-    RESEEKS: "How often reading began anew, for nothing came of a partition.",
-    RESENT: "Batches that were sent again, for no broker took them.",
+Labels: TypeAlias = dict[str, str]
+
+SECONDS_BETWEEN_MEASURES = 1.0  # computing measures costs more than a commit
+REQUEST_TIMEOUT = 5.0  # seconds for a client to send its request
+REFUSED_METHODS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+DRIFT_STATES = ("stable", "warning", "searching", "trial")
+INCIDENT_HELP = {
+    GAP: "Positions that expired before they were read.",
+    OVERSIZE: "Outputs and dead letters larger than their topic accepts.",
+    RESEEKS: "Restarts of reading because a partition returned nothing.",
+    RESENT: "Batches sent again because no broker accepted them.",
 }
-OTHER_VERBS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-STATES = ("stable", "warning", "searching", "trial")
-HANGS_FOR = 5.0  # seconds a client may take to say what it wants
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric, and its values with their labels."""
-
-    name: str
-    kind: str  # "counter" or "gauge"
-    said: str
-    values: tuple[tuple[dict[str, str], float], ...]
-
-    def lines(self) -> Iterator[str]:
-        """As Prometheus reads it."""
-        yield f"# HELP {self.name} {self.said}"
-        yield f"# TYPE {self.name} {self.kind}"
-        for labels, value in self.values:
-            written = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-            yield f"{self.name}{{{written}}} {value!r}" if written else f"{self.name} {value!r}"
 
 
 class Metrics:
-    """What is known of an engine, noted after its commits.
+    """The figures of an engine, recorded after each commit; a collector for a Prometheus registry.
 
     Parameters
     ----------
     engine
-        Whose.
+        The engine to watch.
     clock
-        The seconds that pass.
+        Seconds, monotonic.
 
     Examples
     --------
+    >>> from prometheus_client import CollectorRegistry, generate_latest
     >>> from stream_bayes import NaiveBayes
-    >>> from stream_bayes.streams.sources.iterable import IterableSource
-    >>> from stream_bayes.streams.models.served import served
     >>> from stream_bayes.streams.engine.step import Step
+    >>> from stream_bayes.streams.models.served import served
+    >>> from stream_bayes.streams.sources.iterable import IterableSource
     >>> engine = Engine(Step(served(NaiveBayes()), "weather"), IterableSource([({"sky": "grey"}, "rain")] * 3))
-    >>> metrics = Metrics(engine)
+    >>> registry = CollectorRegistry()
+    >>> registry.register(Metrics(engine))
     >>> _ = engine.run()
-    >>> print(metrics.text().splitlines()[2])
-    stream_bayes_records_total{pipeline="weather"} 3
+    >>> print(generate_latest(registry).decode().splitlines()[2])
+    stream_bayes_records_total{pipeline="weather"} 3.0
     """
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
         self.engine = engine
+        self._labels: Labels = {"pipeline": engine.step.name}
         self._clock = clock
-        self._measured = float("-inf")
+        self._measured_at = float("-inf")
         self._measures: list[Metric] = []
-        self._noted: list[Metric] = []  # replaced as a whole, for other threads read it
-        engine.watch(self.note)
+        self._recorded: list[Metric] = []  # replaced as a whole, because other threads read it
+        engine.watch(self.record)
 
-    def note(self, progress: Progress) -> None:
-        """Note how things stand, in the engine's own thread."""
-        engine, step = self.engine, self.engine.step
-        own = {"pipeline": step.name}
-        if self._clock() - self._measured >= MEASURED_EVERY:
-            self._measures = self._measured_now(own)
-            self._measured = self._clock()
-        places = [
-            (own | {"source": part.source, "partition": str(part.partition)}, part)
-            for part in engine.positions
-        ]
-        lag, positions = engine.lag, engine.positions
-        pending = step.pending
-        self._noted = [
-            _metric("records_total", "counter", "Records taken.", (own, progress.processed)),
-            _metric(
-                "samples_learned_total",
-                "counter",
-                "Samples learned, less those taken back.",
-                (own, step.learned),
-            ),
-            _metric(
-                "replayed_records_total",
-                "counter",
-                "Records of this run that were replayed.",
-                (own, progress.replayed),
-            ),
-            _metric(
-                "dead_letters_total",
-                "counter",
+    def record(self, progress: Progress) -> None:
+        """Record the figures of this commit. Called in the engine's thread."""
+        engine, step, own = self.engine, self.engine.step, self._labels
+        if self._clock() - self._measured_at >= SECONDS_BETWEEN_MEASURES:
+            self._measures = _measures(step, own)
+            self._measured_at = self._clock()
+        positions, lag, pending = engine.positions, engine.lag, step.pending
+        where = {
+            partition: own | {"source": partition.source, "partition": str(partition.partition)}
+            for partition in positions
+        }
+        self._recorded = [
+            _counter("records", "Records processed.", (own, progress.processed)),
+            _counter("samples_learned", "Samples learned, less those unlearned.", (own, step.learned)),
+            _counter("replayed_records", "Records replayed in this run.", (own, progress.replayed)),
+            _counter(
+                "dead_letters",
                 "Records that could not be used.",
                 *((own | {"reason": reason}, count) for reason, count in sorted(step.dead.items())),
             ),
-            _metric(
+            _gauge(
                 "position",
-                "gauge",
                 "The next position to read.",
-                *((at, positions[part]) for at, part in places),
+                *((where[partition], position) for partition, position in positions.items()),
             ),
-            _metric(
+            _gauge(
                 "lag",
-                "gauge",
-                "Positions that the model has not read yet.",
-                *((at, lag[part]) for at, part in places if part in lag),
+                "Positions between the model and the end of the partition.",
+                *((where[partition], lag[partition]) for partition in positions if partition in lag),
             ),
-            *_of_group(engine, lag),
+            *_consumer_group(engine, lag),
             *(
                 []
                 if pending is None
-                else [_metric("waiting", "gauge", "Samples without label.", (own, pending.waiting))]
+                else [_gauge("waiting", "Samples without a label.", (own, pending.waiting))]
             ),
-            *_of_drift(step, own),
+            *_drift(step, own),
             *self._measures,
         ]
 
-    def text(self) -> str:
-        """All metrics, as Prometheus reads them; may be called from any thread."""
-        own = {"pipeline": self.engine.step.name}
-        written, failed = self.engine.snapshots
-        now = [
-            _metric(
-                "ready",
-                "gauge",
-                "Whether it reads, and keeps what it learns.",
-                (own, int(self.engine.healthy)),
-            ),
-            _metric("snapshots_written", "gauge", "Snapshots that this run has written.", (own, written)),
-            _metric("snapshots_failed", "gauge", "Snapshots that could not be written.", (own, failed)),
-        ]
-        engine = self.engine
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics with their values. Thread-safe."""
+        engine, own = self.engine, self._labels
+        written, failed = engine.snapshots
+        # Not only after a commit: while no broker answers there is none.
         parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters)
-        now += _of_snapshots(engine.store, own)
-        now += [  # not only after a commit: while no broker answers there is none
-            _metric(f"{name}_total", "counter", SAID[name], (own, count))
-            for name, count in total_incidents(parts).items()
-        ]
-        lines = [line for metric in (*self._noted, *now) if metric.values for line in metric.lines()]
-        return "\n".join(lines) + "\n"
-
-    def _measured_now(self, own: dict[str, str]) -> list[Metric]:
-        fading = self.engine.step.losses.fading
-        return [
-            _metric("accuracy", "gauge", "The share of right predictions, fading.", (own, fading.accuracy)),
-            _metric(
-                "log_loss", "gauge", "The logarithmic loss of predictions, fading.", (own, fading.log_loss)
+        now = [
+            _gauge("ready", "1 while the engine reads and its snapshots are written.", (own, engine.healthy)),
+            _gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
+            _gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
+            *_snapshots(engine.store, own),
+            *(
+                _counter(name, INCIDENT_HELP[name], (own, count))
+                for name, count in total_incidents(parts).items()
             ),
         ]
+        yield from (metric for metric in (*self._recorded, *now) if metric.samples)
 
 
 @contextmanager
 def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
-    """Serve an engine's metrics and health while this lasts; gives the port, a free one where 0 was asked for.
+    """Serve an engine's metrics and health inside a `with` block; yield the port, a free one for port 0.
 
     Raises
     ------
     BadConfig
-        If this cannot be listened on.
+        If the address cannot be listened on.
     """
-    metrics = Metrics(engine)
-    refused = dict.fromkeys((f"do_{verb}" for verb in OTHER_VERBS), _Handler.refuse)
-    handler = type("Handler", (_Handler,), {"metrics": metrics, **refused})
+    registry = CollectorRegistry()
+    registry.register(Metrics(engine))
+    refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
+    handler = type("Handler", (_Handler,), {"registry": registry, "engine": engine, **refused})
     try:
         server = ThreadingHTTPServer((host, port), handler)
     except OSError as error:
@@ -207,33 +165,34 @@ def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
         server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers GET, and nothing else."""
+class _Handler(MetricsHandler):
+    """Metrics and health for GET requests; other methods are refused."""
 
-    metrics: Metrics
-    timeout = HANGS_FOR
+    engine: Engine
+    timeout = REQUEST_TIMEOUT
     server_version = "stream-bayes"
     sys_version = ""
 
-    def do_GET(self) -> None:
-        ready = self.metrics.engine.healthy
-        if self.path == "/metrics":
-            self._answer(200, self.metrics.text(), CONTENT_TYPE)
-        elif self.path == "/livez":
-            self._answer(200, "alive\n")
-        elif self.path == "/readyz":
-            self._answer(200 if ready else 503, "ready\n" if ready else "not ready\n")
+    def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            super().do_GET()
+        elif path == "/livez":
+            self._send(200, "alive\n")
+        elif path == "/readyz":
+            ready = self.engine.healthy
+            self._send(200 if ready else 503, "ready\n" if ready else "not ready\n")
         else:
-            self._answer(404, "there are /metrics, /livez and /readyz\n")
+            self._send(404, "the paths are /metrics, /livez and /readyz\n")
 
     def refuse(self) -> None:
-        """Answer any other verb."""
-        self._answer(405, "only GET is answered\n")
+        """Refuse any other method."""
+        self._send(405, "only GET is allowed\n")
 
-    def _answer(self, status: int, text: str, kind: str = "text/plain; charset=utf-8") -> None:
+    def _send(self, status: int, text: str) -> None:
         body = b"" if self.command == "HEAD" else text.encode()
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         if status == 405:
             self.send_header("Allow", "GET")
@@ -241,69 +200,77 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: requests come every few seconds."""
+        """Log nothing: requests come every few seconds."""
 
 
-def _of_snapshots(store: SnapshotStore | None, own: dict[str, str]) -> list[Metric]:
-    """How old the newest snapshot is, and how large; nothing where there is none."""
+def _measures(step: Step, own: Labels) -> list[Metric]:
+    fading = step.losses.fading
+    return [
+        _gauge("accuracy", "Share of correct predictions, fading.", (own, fading.accuracy)),
+        _gauge("log_loss", "Logarithmic loss of the predictions, fading.", (own, fading.log_loss)),
+    ]
+
+
+def _snapshots(store: SnapshotStore | None, own: Labels) -> list[Metric]:
     newest = None if store is None else store.newest()
     if newest is None:
         return []
     age = max(0.0, time.time() - newest.written)
     return [
-        _metric("snapshot_age_seconds", "gauge", "Since the newest snapshot was written.", (own, age)),
-        _metric("snapshot_bytes", "gauge", "Of the newest snapshot.", (own, newest.size)),
+        _gauge("snapshot_age_seconds", "Seconds since the newest snapshot was written.", (own, age)),
+        _gauge("snapshot_bytes", "Size of the newest snapshot.", (own, newest.size)),
     ]
 
 
-def _of_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric]:
-    """The lag over Kafka by the names that dashboards of consumer groups ask for."""
+def _consumer_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric]:
+    """Return the lag over Kafka under the names that dashboards of consumer groups use."""
     if engine.source.medium != "kafka":
         return []
-    group = {"group": engine.step.name}
-    behind = [(group | {"topic": part.source, "partition": str(part.partition)}, lag[part]) for part in lag]
-    metrics = [Metric("kafka_consumergroup_group_lag", "gauge", "As stream_bayes_lag.", tuple(behind))]
-    if engine.reached is not None:
-        seconds = max(0.0, time.time() - engine.reached) if any(lag.values()) else 0.0
-        said = "How long ago the last record happened that was taken; 0 where all were."
-        metrics.append(
-            Metric("kafka_consumergroup_group_max_lag_seconds", "gauge", said, ((group, seconds),))
-        )
-    return metrics
+    name, group = "kafka_consumergroup_group", {"group": engine.step.name}
+    lags = Metric(f"{name}_lag", "As stream_bayes_lag.", "gauge")
+    for partition, behind in lag.items():
+        where = {"topic": partition.source, "partition": str(partition.partition)}
+        lags.add_sample(f"{name}_lag", group | where, behind)
+    if engine.reached is None:
+        return [lags]
+    seconds = max(0.0, time.time() - engine.reached) if any(lag.values()) else 0.0
+    longest = Metric(
+        f"{name}_max_lag_seconds", "Age of the last record that was processed; 0 without a backlog.", "gauge"
+    )
+    longest.add_sample(f"{name}_max_lag_seconds", group, seconds)
+    return [lags, longest]
 
 
-def _of_drift(step: Step, own: dict[str, str]) -> list[Metric]:
-    """What a model that follows drift has noted and where it stands; nothing of others."""
+def _drift(step: Step, own: Labels) -> list[Metric]:
     model = step.model
     if not isinstance(model, ServedAdaptive):
         return []
     now, counts = model.adaptive.state_, model.drifts.counts
     return [
-        _metric(
-            "drift_events_total",
-            "counter",
-            "Entries of the log of drifts, by what they say.",
+        _counter(
+            "drift_events",
+            "Entries of the drift log, by kind.",
             # From the start on, at 0: a counter that appears has no rate.
             *((own | {"what": what}, counts.get(what, 0)) for what in sorted({*KINDS, *counts})),
         ),
-        _metric(
-            "model_generation",
-            "gauge",
-            "How often the model was swapped for a better one.",
-            (own, model.generation),
-        ),
-        _metric(
+        _gauge("model_generation", "Number of times that the model was replaced.", (own, model.generation)),
+        _gauge(
             "drift_state",
-            "gauge",
-            "1 for the state that the model is in.",
-            *((own | {"state": state}, int(state == now)) for state in sorted({*STATES, now})),
+            "1 for the current state of the model.",
+            *((own | {"state": state}, state == now) for state in sorted({*DRIFT_STATES, now})),
         ),
     ]
 
 
-def _metric(name: str, kind: str, said: str, *values: tuple[dict[str, str], float]) -> Metric:
-    return Metric(f"stream_bayes_{name}", kind, said, values)
+def _counter(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+    metric = Metric(f"stream_bayes_{name}", text, "counter")
+    for labels, value in values:
+        metric.add_sample(f"stream_bayes_{name}_total", labels, value)
+    return metric
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+def _gauge(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+    metric = Metric(f"stream_bayes_{name}", text, "gauge")
+    for labels, value in values:
+        metric.add_sample(f"stream_bayes_{name}", labels, value)
+    return metric

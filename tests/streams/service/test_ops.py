@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from stream_bayes import DriftAdaptive, NaiveBayes
 from stream_bayes.core.events.event import Event
@@ -51,8 +52,16 @@ def engine_of(items: Iterable[Any], **settings: Any) -> Engine:
 
 def values(text: str) -> dict[str, float]:
     return {
-        line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line[0] != "#"
+        series(sample.name, **sample.labels): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
     }
+
+
+def series(name: str, **labels: str) -> str:
+    """Return the name of a time series as Prometheus writes it: labels in the order of their names."""
+    written = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
+    return f"{name}{{{written}}}"
 
 
 SAMPLES = [({"sky": "grey"}, "rain")] * 25 + [({"sky": float("inf")}, "rain")]
@@ -65,7 +74,7 @@ def test_the_figures_are_those_of_the_last_commit(tmp_path: Path) -> None:
         engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
         engine.run()
     name = 'pipeline="weather"'
-    place = f'{{{name},source="days",partition="0"}}'
+    place = f'{{partition="0",{name},source="days"}}'
     assert [figures[f"stream_bayes_records_total{{{name}}}"] for figures in seen] == [10, 20, 26]
     assert [figures[f"stream_bayes_position{place}"] for figures in seen] == [10, 20, 26]
     assert [figures[f"stream_bayes_lag{place}"] for figures in seen] == [16, 6, 0]
@@ -100,7 +109,7 @@ def test_the_lag_over_kafka_has_the_names_that_dashboards_ask_for() -> None:
         engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
         engine.run()
     group = "kafka_consumergroup_group"
-    place = '{group="weather",topic="days",partition="0"}'
+    place = '{group="weather",partition="0",topic="days"}'
     assert [figures[f"{group}_lag{place}"] for figures in seen] == [15, 5, 0]
     first, _, last = [figures[f'{group}_max_lag_seconds{{group="weather"}}'] for figures in seen]
     assert 3600 <= first < 3700 and last == 0
@@ -164,6 +173,13 @@ def test_what_goes_wrong_is_counted_before_anything_was_committed_too() -> None:
         assert values(asked(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 2
         source.incidents["reseeks"] = 3
         assert values(asked(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 3
+
+
+def test_a_query_behind_the_path_is_allowed() -> None:
+    with serving(engine_of(SAMPLES), "127.0.0.1", 0) as port:
+        assert values(asked(port, "/metrics?x=1")[1])['stream_bayes_ready{pipeline="weather"}'] == 0
+        assert asked(port, "/livez?x=1")[0] == 200
+        assert asked(port, "/readyz?x=1")[0] == 503
 
 
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])
@@ -276,8 +292,7 @@ def test_drifts_are_counted_and_the_models_state_and_generation_told() -> None:
         engine.run()
 
     def of(found: dict[str, float], name: str, **labels: str) -> float:
-        written = "".join(f',{key}="{value}"' for key, value in labels.items())
-        return found[f'stream_bayes_{name}{{pipeline="lights"{written}}}']
+        return found[series(f"stream_bayes_{name}", pipeline="lights", **labels)]
 
     first, last = seen[0], seen[-1]
     for what, number in (("drift", 1), ("adopted", 1), ("refused", 0)):
