@@ -45,7 +45,7 @@ def produce(
             raise BadValue("--speed needs --time, the column that says when a record happened")
         # Only where it is used: the client takes a tenth of a second to load.
         from stream_bayes.streams.kafka.connection import Connection
-        from stream_bayes.streams.kafka.produce import csv_contents, json_contents
+        from stream_bayes.streams.kafka.produce import csv_records, json_records
         from stream_bayes.streams.kafka.produce import produce as write
 
         if pipeline is None:
@@ -56,13 +56,13 @@ def produce(
                 raise BadConfig(f"{pipeline}: kafka: is missing; it says how to connect")
             connection = kafka.connection()
         if kind_of(file) == "csv":
-            contents = csv_contents(file, key, time, delimiter_of(file, delimiter))
+            records = csv_records(file, key, time, delimiter_of(file, delimiter))
         else:
-            contents = json_contents(file, key, time)
-        source = Paced(contents, math.inf if speed is None else speed)
+            records = json_records(file, key, time)
+        source = Paced(records, math.inf if speed is None else speed)
         with closing(source), stopping_on_signals(source.stop):
             told = write(connection, topic, source, most)
     if json:
-        print_json({"topic": topic, "sent": told.sent, "left_out": told.left_out})
+        print_json({"topic": topic, "sent": told.sent, "skipped": told.skipped})
     else:
-        typer.echo(f"{topic}: {told.sent:,} records, {told.left_out:,} left out that are none")
+        typer.echo(f"{topic}: {told.sent:,} records, {told.skipped:,} left out that are none")

@@ -100,7 +100,7 @@ def test_an_example_runs_as_it_stands_once_its_topics_are_there(
     produced = stream_bayes(
         "produce", str(days_file), "--topic", "weather", "--servers", lab.servers, "--json"
     )
-    assert json.loads(produced.stdout) == {"topic": "weather", "sent": 80, "left_out": 0}
+    assert json.loads(produced.stdout) == {"topic": "weather", "sent": 80, "skipped": 0}
     for most in (30, 50):
         result = stream_bayes("run", str(path), "--most", str(most), "--json")
         assert result.exit_code == 0, result.output

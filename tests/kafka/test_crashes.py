@@ -36,7 +36,7 @@ def test_a_worker_killed_at_counted_commits_loses_and_repeats_nothing(pipeline: 
 def test_the_other_client_loses_and_repeats_nothing_either(pipeline: Pipeline) -> None:
     pipeline.told["client"] = "confluent-kafka"
     pipeline.lab.put(pipeline.topic, days(EVENTS))
-    for point, count in (("committed", 4), ("offsets", 3), ("commit", 5)):
+    for point, count in (("committed", 4), ("send_offsets", 3), ("commit", 5)):
         pipeline.dies(end_at=[point, count], every_events=10_000)
     assert pipeline.finish(EVENTS)["replayed"] > 0
     pipeline.check(EVENTS)

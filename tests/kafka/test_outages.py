@@ -21,7 +21,7 @@ from stream_bayes.streams.kafka import source as source_module
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import CLIENTS, Connection
-from stream_bayes.streams.kafka.transactions import end_in_doubt, hangs
+from stream_bayes.streams.kafka.in_doubt import end_in_doubt, is_in_doubt
 from tests.kafka.broker import Broker
 from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import PATIENCE, TO_BEGIN, until
@@ -58,7 +58,7 @@ def running(pipeline: Pipeline, **told: Any) -> Iterator[Any]:
 def test_ten_seconds_without_a_broker_are_waited_for(
     lab: Lab, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "LOOK_SECONDS", 1.0)
+    monkeypatch.setattr(source_module, "CHECK_SECONDS", 1.0)
     one, other = (Pipeline(lab, tmp_path / client, client=client) for client in CLIENTS)
     with running(one, **TOLD) as first, running(other, **TOLD) as second:
         for pipeline in (one, other):
@@ -161,7 +161,7 @@ def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
             worker.wait_for("is sent again")  # a batch is there that nobody takes
             worker.send_signal(signal.SIGTERM)
             assert worker.ended() == 1  # the docs say so
-            assert "was told to end while no broker took its results" in worker.wrong()
+            assert "was stopped while no broker accepted its results" in worker.wrong()
         if delivery == "exactly-once":
             pipeline.finish(400)
             pipeline.check(400)
@@ -219,10 +219,10 @@ def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
         until("a transaction to be left open", lambda: left_open(lab, name, places))
     try:
         fenced(connection, name, TO_BEGIN).close()
-        assert hangs(cluster, places[0], time.sleep)
+        assert is_in_doubt(cluster, places[0], time.sleep)
         make = partial(fenced, connection, name, TO_BEGIN)
         end_in_doubt(make, places, f"{name}-group", committed)
-        assert not hangs(cluster, places[0], time.sleep)
+        assert not is_in_doubt(cluster, places[0], time.sleep)
     finally:
         cluster.close()
     for topic in topics:
@@ -233,8 +233,8 @@ def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
 def test_a_partition_that_is_added_while_a_worker_runs_is_read_too(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 0.2)
+    monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(source_module, "METADATA_SECONDS", 0.2)
     pipeline.lab.put(pipeline.topic, days(60))
     with running(pipeline) as engine:
         until("the first records", lambda: pipeline.taken() == 60)
@@ -252,7 +252,7 @@ def test_the_positions_of_a_silent_stream_are_stored_anew_before_they_expire(pip
             until("the records", partial(has_taken, pipeline, count))
         pipeline.lab.admin.delete_groups([pipeline.name])  # as the cluster does after a week
         assert pipeline.taken() == 0
-        engine.recovery.mark_seconds = 0.5
+        engine.recovery.refresh_seconds = 0.5
         until("the positions to be there again", partial(has_taken, pipeline, 60))
     pipeline.check(60)
 
@@ -260,8 +260,8 @@ def test_the_positions_of_a_silent_stream_are_stored_anew_before_they_expire(pip
 def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.0)  # before each poll
-    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 0.0)
+    monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.0)  # before each poll
+    monkeypatch.setattr(source_module, "METADATA_SECONDS", 0.0)
     pipeline.lab.put(pipeline.topic, days(60))
 
     def read() -> None:
@@ -276,7 +276,7 @@ def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
             client.may_go_on.set()
             until("the run to end", lambda: not engine.running)
 
-    with pytest.raises(SourceError, match="made anew while it was read"):
+    with pytest.raises(SourceError, match="recreated while it was read"):
         read()
     assert pipeline.kept().clock <= 60  # nothing of the new topic was learned as if it were of the old one
     assert len(pipeline.answered()) == 60
@@ -285,7 +285,7 @@ def test_a_topic_that_is_made_anew_while_it_is_read_ends_the_run(
 def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.2)
     with running(pipeline) as engine:
         pipeline.lab.put(pipeline.topic, days(20))
         until("the first records", lambda: pipeline.taken() == 20)

@@ -60,7 +60,7 @@ def test_a_tombstone_is_left_out_where_no_samples_are_held(pipeline: Pipeline) -
 
 
 def test_an_output_that_is_too_large_becomes_a_dead_letter(lab: Lab, tmp_path: Path) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, most_bytes=20_000)
+    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, max_message_bytes=20_000)
     value = json.dumps({"sky": "grey", "y": "rain" * 5000}).encode()  # a label that no output has room for
     lab.put(pipeline.topic, [(0, b"one", value), *days(20, partitions=1)])
     engine = pipeline.engine()
@@ -73,7 +73,7 @@ def test_an_output_that_is_too_large_becomes_a_dead_letter(lab: Lab, tmp_path: P
 
 
 def test_a_dead_letter_of_a_record_that_is_too_large_holds_its_beginning(lab: Lab, tmp_path: Path) -> None:
-    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, most_bytes=6_000)
+    pipeline = Pipeline(lab, tmp_path / "state", partitions=1, max_message_bytes=6_000)
     broken = b"{not json" + b"!" * 60_000
     lab.put(pipeline.topic, [(0, b"bad", broken), (0, b"k" * 30_000, broken), *days(20, partitions=1)])
     engine = pipeline.engine()

@@ -88,7 +88,7 @@ def test_a_wrong_password_is_told_in_a_line_without_it(
 
     said = within(15, begin)
     # Over TLS the client may find the connection closed before it has read why.
-    assert "does not allow it" in said or "a broker closes the connection of whom it refuses" in said
+    assert "does not allow it" in said or "a broker closes the connections that it refuses" in said
     assert "guessed-wrong" not in said and "\n" not in said
     assert not (tmp_path / "state").exists()
 
@@ -113,7 +113,7 @@ def test_what_a_user_may_not_do_is_told_at_the_start_and_nothing_is_changed(
     answers = engine.predictions.topic
     refused = topic if operation == ACLOperation.READ else answers
     deny(lab, refused, operation)
-    said = f"does not allow it: this user may not {operation.name.lower()} topic '{refused}'; check who asks"
+    said = f"does not allow it: this user may not {operation.name.lower()} topic '{refused}'; check the user"
     with pytest.raises(BrokerError, match=said):
         engine.run(0)
     assert not (tmp_path / "state").exists() and f"{topic}.journal" not in lab.names()
@@ -128,7 +128,7 @@ def test_what_a_user_may_do_no_longer_ends_a_run_in_a_line(
     lab.put(topic, days(5, partitions=1))
     engine = pipeline(lab, tmp_path, reached(security, "PLAIN", client), topic, topic)
     engine.watch(lambda _: deny(lab, topic, ACLOperation.READ))
-    with pytest.raises(BrokerError, match=r"does not allow it: .*check who asks, and what they may do"):
+    with pytest.raises(BrokerError, match=r"does not allow it: .*check the user and its permissions"):
         engine.run()
     assert engine.step.processed == 5
 

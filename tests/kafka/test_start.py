@@ -16,7 +16,7 @@ from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transactions import SOON
+from stream_bayes.streams.kafka.transactions import VISIBLE_AFTER
 from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
 from tests.ports import unanswered
@@ -50,7 +50,7 @@ def test_a_start_waits_until_what_the_worker_before_has_committed_can_be_read(be
     delivery._sleep = sleep
     engine.recovery._positions = look
     engine.run(100)
-    assert slept[:2] == [SOON] * 2 and looked[0] == 2
+    assert slept[:2] == [VISIBLE_AFTER] * 2 and looked[0] == 2
     begun.check(600)
 
 
@@ -68,7 +68,7 @@ def test_whether_a_transaction_is_being_decided_is_told_of_one_that_is_there(lab
             writer.commit()
             until("it to be decided", lambda: not cluster.is_deciding(f"{topic}-writer"))
             # Its end takes a place too.
-            assert cluster.ends([Partition(topic)]) == {Partition(topic): 2 * (number + 1)}
+            assert cluster.end_offsets([Partition(topic)]) == {Partition(topic): 2 * (number + 1)}
     finally:
         writer.close()
         cluster.close()
@@ -76,7 +76,7 @@ def test_whether_a_transaction_is_being_decided_is_told_of_one_that_is_there(lab
 
 def test_committed_results_without_a_snapshot_are_not_begun_anew(begun: Pipeline) -> None:
     shutil.rmtree(begun.told["directory"])
-    with pytest.raises(CannotResume, match="there is no snapshot: what it had learned is not known"):
+    with pytest.raises(CannotResume, match="there is no snapshot: its model is lost"):
         begun.engine().run(100)
     assert len(begun.answered()) == 500
 
@@ -144,7 +144,7 @@ def test_a_topic_that_was_made_anew_is_refused(begun: Pipeline) -> None:
     begun.lab.delete(begun.topic)
     begun.lab.topic(2, begun.topic)
     begun.lab.put(begun.topic, days(700))
-    with pytest.raises(CannotResume, match="was deleted and made anew since"):
+    with pytest.raises(CannotResume, match="was deleted and recreated: its id in"):
         begun.engine().run(100)
 
 

@@ -55,7 +55,7 @@ class Lab:
         self.admin = KafkaAdminClient(bootstrap_servers=servers.split(","))
 
     def begin_anew(self) -> None:
-        """Ask with a new client: one that has lost a broker may go on asking it for minutes."""
+        """Ask with a new client: one that has lost a broker may go on translated_errors it for minutes."""
         new = KafkaAdminClient(bootstrap_servers=self.servers.split(","))
         self.close()
         self.admin = new
@@ -74,7 +74,7 @@ class Lab:
             try:
                 writer.begin()
                 writer.send(topic, 0, None, b"one")
-                writer.offsets(f"{topic}-group", {Partition(topic): 1})
+                writer.send_offsets(f"{topic}-group", {Partition(topic): 1})
                 writer.commit()
                 return True
             except Interrupted:

@@ -33,7 +33,7 @@ from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.service.signals import stopping_on_signals
 from tests.kafka.waiting import TO_BEGIN
 
-POINTS = ("sends", "journal", "offsets", "commit", "committed", "snapshot", "saved")
+POINTS = ("sends", "journal", "send_offsets", "commit", "committed", "snapshot", "saved")
 
 
 def make_engine(told: dict[str, Any]) -> Engine:
@@ -68,9 +68,9 @@ def make_engine(told: dict[str, Any]) -> Engine:
             connection,
             name,
             source.identity,
-            copies=told.get("copies"),
+            replication_factor=told.get("replication_factor"),
             transaction_seconds=told.get("transaction_seconds", 60.0),
-            most_bytes=told.get("most_bytes", 1_000_000),
+            max_message_bytes=told.get("max_message_bytes", 1_000_000),
         )
         recovery = JournalRecovery(source, name, delivery, accept_gap=told.get("accept_gap", False))
     letters = KafkaDeadLetters(delivery, told["letters"])
@@ -127,7 +127,7 @@ def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any])
             writer.send_all = lambda sends: plain(map(noticed, sends))
         elif point == "journal":
             writer.send = reaching(writer.send)
-        elif point in ("offsets", "commit"):
+        elif point in ("send_offsets", "commit"):
             setattr(writer, point, reaching(getattr(writer, point)))
 
     delivery._fence = fence

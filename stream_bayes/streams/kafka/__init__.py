@@ -1,1 +1,1 @@
-"""Apache Kafka as a source and a sink, with every event counted exactly once."""
+"""Apache Kafka as a source and a sink: exactly-once processing, and the recovery that it needs."""

@@ -1,7 +1,7 @@
-"""What is asked of a Kafka client, whichever it is: read records, and write them in transactions.
+"""The protocols of a Kafka client: read records, and write them in transactions.
 
-A client's own errors do not leave it. What may go away by itself is `Interrupted`; what nobody but a person can mend is
-a `BrokerError`.
+A client library's own errors do not leave its adapter. An error that may pass is `Interrupted`; one that a person must
+mend is a `BrokerError`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
 
 __all__ = [
-    "MOST_BYTES",
+    "MAX_MESSAGE_BYTES",
     "TRANSACTION_SECONDS",
     "ClientFailed",
     "EpochLost",
@@ -31,22 +31,22 @@ Header = tuple[str, bytes]
 Send = tuple[str, int, bytes | None, bytes | None, list[Header]]  # topic, partition, key, value, headers
 
 TRANSACTION_SECONDS = 60.0
-MOST_BYTES = 1_000_000  # of a record with its headers: topics take 1,048,588 unless told otherwise
+MAX_MESSAGE_BYTES = 1_000_000  # of a record with its headers; by default topics accept 1,048,588
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One record of a topic, as it came.
+    """One record of a topic, as it was read.
 
     Parameters
     ----------
     partition
-        Which topic, and which of its partitions.
+        Its topic and partition.
     offset
-        Where it stands there.
+        Its offset there.
     time
-        In seconds since 1970; None where the topic keeps none.
+        Its timestamp in seconds since 1970; None if the topic keeps none.
     key, value
-        Its bytes. A value of None deletes what was written with the key.
+        Its bytes. A value of None is a tombstone for the key.
     """
 
     partition: Partition
@@ -57,61 +57,61 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class Interrupted(BrokerError):
-    """The cluster did not do what was asked, or did not say so. It may do it later."""
+    """A request failed or was not answered. It may succeed later."""
 
 
 class ClientFailed(Interrupted):
-    """The client itself failed, or did not come back: nothing more is to be asked of it, and another may do better."""
+    """The client itself failed, or a call to it did not return: drop it, and make another."""
 
 
 class EpochLost(Interrupted):
-    """Another writer has begun with this transactional id, or the cluster gave the transaction up after its time."""
+    """Another writer has fenced this transactional id, or the transaction timed out."""
 
 
 class Reader(Protocol):
-    """Reads partitions that it is given, under read_committed: without transactions that are open or were aborted."""
+    """Reads assigned partitions under read_committed: without transactions that are open or aborted."""
 
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         """Read these partitions and no others, from these positions."""
         ...
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
-        """What has come, at most `limit`; those of one partition in their order. None after so many seconds.
+        """Return up to `limit` messages, those of one partition in order; an empty list after so many seconds.
 
         Raises
         ------
         SourceError
-            If a partition no longer holds the position that is read next.
+            If a partition no longer holds the position to read next.
         BrokerError
-            If this may not be read.
+            If the user may not read it.
         """
         ...
 
-    def reached(self, partition: Partition) -> Position:
-        """Up to where a partition was read; past what it holds that is no record, such as the ends of transactions."""
+    def position(self, partition: Partition) -> Position:
+        """Return the position to read next. It moves past offsets without a record, such as transaction markers."""
         ...
 
     def pause(self, partitions: Iterable[Partition]) -> None:
-        """Leave these out until they are resumed."""
+        """Fetch nothing from these partitions until they are resumed."""
         ...
 
     def resume(self, partitions: Iterable[Partition]) -> None:
-        """Go on with these."""
+        """Fetch from these partitions again."""
         ...
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         ...
 
 
 class Writer(Protocol):
-    """Writes records, in transactions where it was made with a transactional id.
+    """Writes records; in transactions, if it was made with a transactional id.
 
-    All but `close` raise `Interrupted` and `BrokerError`; after one of them the writer is to be closed.
+    All methods but `close` raise `Interrupted` and `BrokerError`. Close the writer after either.
     """
 
     def fence(self) -> None:
-        """End what an earlier writer of this transactional id has begun; it cannot write any more."""
+        """Fence earlier writers of this transactional id: end their transaction, and let them write no more."""
         ...
 
     def begin(self) -> None:
@@ -119,29 +119,29 @@ class Writer(Protocol):
         ...
 
     def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Callable[[], int]:
-        """Write a record; what is returned tells its offset, once it was committed or flushed."""
+        """Write a record. Return a function that returns its offset, once it is committed or flushed."""
         ...
 
     def send_all(self, sends: Iterable[Send]) -> None:
-        """Write records in their order."""
+        """Write records in order."""
         ...
 
-    def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
-        """Let the group's positions be these, as part of the transaction."""
+    def send_offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
+        """Add the group's positions to the transaction."""
         ...
 
     def commit(self) -> None:
-        """Make the transaction count."""
+        """Commit the transaction."""
         ...
 
     def abort(self) -> None:
-        """Undo the transaction."""
+        """Abort the transaction."""
         ...
 
     def flush(self) -> None:
-        """Return once everything was written, outside of transactions."""
+        """Wait until everything sent outside of a transaction is written."""
         ...
 
     def close(self) -> None:
-        """Let go of the connections at once; a transaction that is open is left to the next `fence`."""
+        """Close the connections at once. An open transaction is left to the next `fence`."""
         ...

@@ -1,4 +1,4 @@
-"""The clients by name. Each is imported when it is asked for: a pipeline over files loads neither."""
+"""Readers and writers by the client's name. Each client is imported on first use: a pipeline over files loads none."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from stream_bayes.streams.kafka.connection import Connection
 __all__ = ["make_reader", "make_writer"]
 
 
-def make_reader(connection: Connection, most_bytes: int) -> Reader:
-    """A reader that keeps at most about this many bytes of each broker ready.
+def make_reader(connection: Connection, fetch_max_bytes: int) -> Reader:
+    """Return a reader that buffers about `fetch_max_bytes` per broker at most.
 
     Raises
     ------
@@ -22,17 +22,17 @@ def make_reader(connection: Connection, most_bytes: int) -> Reader:
     if connection.client == "kafka-python":
         from stream_bayes.streams.kafka.python_client import PythonReader
 
-        return PythonReader(connection, most_bytes)
-    _find_confluent()
+        return PythonReader(connection, fetch_max_bytes)
+    _check_confluent()
     from stream_bayes.streams.kafka.confluent_client import ConfluentReader
 
-    return ConfluentReader(connection, most_bytes)
+    return ConfluentReader(connection, fetch_max_bytes)
 
 
 def make_writer(
-    connection: Connection, transactional_id: str | None, seconds: float, most_bytes: int
+    connection: Connection, transactional_id: str | None, seconds: float, max_message_bytes: int
 ) -> Writer:
-    """A writer of records of at most this many bytes; with an id, in transactions given up after so many seconds.
+    """Return a writer of records of at most this many bytes; with an id, in transactions that time out in `seconds`.
 
     Raises
     ------
@@ -44,16 +44,16 @@ def make_writer(
     if connection.client == "kafka-python":
         from stream_bayes.streams.kafka.python_client import PythonWriter
 
-        return PythonWriter(connection, transactional_id, seconds, most_bytes)
-    _find_confluent()
+        return PythonWriter(connection, transactional_id, seconds, max_message_bytes)
+    _check_confluent()
     from stream_bayes.streams.kafka.confluent_client import ConfluentWriter
 
-    return ConfluentWriter(connection, transactional_id, seconds, most_bytes)
+    return ConfluentWriter(connection, transactional_id, seconds, max_message_bytes)
 
 
-def _find_confluent() -> None:
+def _check_confluent() -> None:
     try:
-        import confluent_kafka  # noqa: F401  # only whether it is there
+        import confluent_kafka  # noqa: F401  # checked here, used by the adapter
     except ImportError as error:
         raise MissingPackage(
             "the client confluent-kafka is not installed; install it with: pip install 'stream-bayes[fast]'"

@@ -1,4 +1,4 @@
-"""What is asked of a cluster beside its records: topics, offsets, and the one topic that a pipeline makes."""
+"""A cluster besides its records: topics, offsets, transactions, and the one topic that a pipeline creates."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.errors import BrokerError
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.python_client import asking, made, refused, unreachable
+from stream_bayes.streams.kafka.python_client import make_client, not_allowed, translated_errors, unreachable
 from stream_bayes.streams.kafka.time_limits import GRACE_SECONDS, bounded
 
 __all__ = ["Cluster", "Topic"]
 
 T = TypeVar("T")
 
-REQUEST_SECONDS = 5.0  # for one answer
-PAUSE = 0.2  # between two attempts
-MOST_COPIES = 3  # of a topic that is made here, unless told
+REQUEST_SECONDS = 5.0  # for one attempt
+RETRY_PAUSE = 0.2  # seconds between two attempts
+MAX_REPLICATION_FACTOR = 3  # of a journal, unless given
 DECIDING = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 COMMITTED = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
-DOES_NOT_SAY = (  # because there was none, because it is too old, or not to this user
+STATE_UNKNOWN = (  # no such transaction, a cluster that is too old, or a user without permission
     kafka_errors.TransactionalIdNotFoundError,
     kafka_errors.UnsupportedVersionError,
     kafka_errors.TransactionalIdAuthorizationFailedError,
 )
-JOURNAL = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+JOURNAL_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
 class Topic(NamedTuple):
-    """A topic: what tells it from another one of its name, how many partitions it has, and what this user may do."""
+    """A topic's id, which a recreated topic does not share, its number of partitions, and this user's permissions."""
 
     id: str
     partitions: int
-    allowed: frozenset[str]  # such as READ; empty where the cluster does not say
+    allowed: frozenset[str]  # such as READ; empty if the cluster does not report them
 
 
 class Cluster:
-    """Asks a cluster, and asks again for a while where it does not answer.
+    """Requests to a cluster about topics, offsets and transactions, repeated for a while until it answers.
 
     Parameters
     ----------
     connection
-        How it is reached.
+        The cluster.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -63,188 +63,187 @@ class Cluster:
         return f"Cluster({self.connection})"
 
     def close(self) -> None:
-        """Let go of the connections; the next question makes new ones."""
+        """Close the connections. The next request opens new ones."""
         admin, self._admin = self._admin, None
         if admin is not None:
             with suppress(kafka_errors.KafkaError, Interrupted):
                 bounded(admin.close, GRACE_SECONDS)
 
-    # -- questions ----------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
-    def id(self) -> str:
-        """What tells this cluster from others."""
-        return str(self._ask(lambda admin: admin.describe_cluster())["cluster_id"])
+    def cluster_id(self) -> str:
+        """Return the cluster's id."""
+        return str(self._call(lambda admin: admin.describe_cluster())["cluster_id"])
 
-    def brokers(self) -> int:
-        """How many brokers there are."""
-        return len(self._ask(lambda admin: admin.describe_cluster())["brokers"])
+    def broker_count(self) -> int:
+        """Return the number of brokers."""
+        return len(self._call(lambda admin: admin.describe_cluster())["brokers"])
 
     def topics(self, names: Iterable[str]) -> dict[str, Topic]:
-        """Those of these topics that there are.
+        """Return those of these topics that exist.
 
         Raises
         ------
         BrokerError
-            If one of them may not be seen.
+            If the user may not describe one of them.
         """
         names = list(names)
 
-        def look(admin: Any) -> list[Any]:
+        def describe(admin: Any) -> list[Any]:
             topics: list[Any] = admin.describe_topics(names)
             for topic in topics:
-                _ask_again_after(kafka_errors.for_code(topic["error_code"]))
+                _raise_if_retriable(kafka_errors.for_code(topic["error_code"]))
             return topics
 
         found = {}
-        for told in self._ask(look):
-            fault = kafka_errors.for_code(told["error_code"])
+        for answer in self._call(describe):
+            fault = kafka_errors.for_code(answer["error_code"])
             if issubclass(fault, kafka_errors.UnknownTopicOrPartitionError):
                 continue
             if fault is not kafka_errors.NoError:
                 raise BrokerError(
-                    f"topic {told['name']!r} at {self.connection}: {fault.__name__.removesuffix('Error')}; "
-                    "check its name, and what this user may do"
+                    f"topic {answer['name']!r} at {self.connection}: {fault.__name__.removesuffix('Error')}; "
+                    "check its name and this user's permissions"
                 )
-            allowed = frozenset(told.get("authorized_operations") or ())
-            found[told["name"]] = Topic(str(told.get("topic_id")), len(told["partitions"]), allowed)
+            allowed = frozenset(answer.get("authorized_operations") or ())
+            found[answer["name"]] = Topic(str(answer.get("topic_id")), len(answer["partitions"]), allowed)
         return found
 
-    def existing(self, names: Iterable[str]) -> dict[str, Topic]:
-        """These topics.
+    def require_topics(self, names: Iterable[str]) -> dict[str, Topic]:
+        """Return these topics.
 
         Raises
         ------
         BrokerError
-            If one of them is not there, or may not be seen.
+            If one of them does not exist, or the user may not describe it.
         """
         names = list(names)
         found = self.topics(names) if names else {}
         missing = [name for name in names if name not in found]
         if missing:
-            raise BrokerError(self._without(missing))
+            raise BrokerError(self._missing_topics(missing))
         return found
 
-    def check(self, read: Iterable[str], written: Iterable[str]) -> None:
-        """Look whether topics are there, and may be read and written; nothing is changed.
+    def check_topics(self, read: Iterable[str], written: Iterable[str]) -> None:
+        """Check that topics exist, and that this user may read and write them. Change nothing.
 
         Raises
         ------
         BrokerError
             If not.
         """
-        doing = dict.fromkeys(read, "READ") | dict.fromkeys(written, "WRITE")
-        for name, topic in self.existing(doing).items():
-            if topic.allowed and doing[name] not in topic.allowed:
-                raise refused(self.connection, f"this user may not {doing[name].lower()} topic {name!r}")
+        needed = dict.fromkeys(read, "READ") | dict.fromkeys(written, "WRITE")
+        for name, topic in self.require_topics(needed).items():
+            if topic.allowed and needed[name] not in topic.allowed:
+                raise not_allowed(self.connection, f"this user may not {needed[name].lower()} topic {name!r}")
 
-    def _without(self, missing: list[str]) -> str:
-        """What to say of topics that are not there; of a single one, which may have been meant."""
+    def _missing_topics(self, missing: list[str]) -> str:
+        """Return the error's text for topics that do not exist; for a single one, with similar names."""
         first, *others = missing
         if others:
-            said = f"there are no topics {', '.join(map(repr, missing))} at {self.connection}."
+            fault = f"there are no topics {', '.join(map(repr, missing))} at {self.connection}."
         else:
-            meant = closest(first, self._ask(lambda admin: admin.list_topics()))
-            said = f"there is no topic {first!r} at {self.connection}{meant}"
-        how = f"kafka-topics.sh --create --topic {first}"
-        return f"{said} None is made here: mend the name, or make it first, as with {how}"
+            similar = closest(first, self._call(lambda admin: admin.list_topics()))
+            fault = f"there is no topic {first!r} at {self.connection}{similar}"
+        remedy = f"kafka-topics.sh --create --topic {first}"
+        return f"{fault} Topics are not created here: correct the name, or create it first, as with {remedy}"
 
-    def beginnings(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
-        """The first position that each partition still holds."""
-        return self._listed(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
+    def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
+        """Return the first offset that each partition still holds."""
+        return self._list_offsets(dict.fromkeys(partitions, OffsetSpec.EARLIEST))
 
-    def ends(
+    def end_offsets(
         self, partitions: Iterable[Partition], seconds: float | None = None
     ) -> dict[Partition, Position]:
-        """The position after the last one that can be read of each partition, transactions that are open left out."""
-        return self._listed(dict.fromkeys(partitions, OffsetSpec.LATEST), seconds)
+        """Return each partition's last stable offset: the end of what is readable, before any open transaction."""
+        return self._list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST), seconds)
 
-    def lengths(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
-        """The position after the last one of each partition, those of transactions that are open too."""
-        return self._listed(dict.fromkeys(partitions, OffsetSpec.LATEST), isolation="read_uncommitted")
+    def high_watermarks(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
+        """Return each partition's high watermark: its end, records of open transactions included."""
+        return self._list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST), isolation="read_uncommitted")
 
-    def since(self, partitions: Iterable[Partition], moment: float) -> dict[Partition, Position]:
-        """The first position of each partition whose time is this one, in seconds since 1970, or later."""
+    def offsets_at(self, partitions: Iterable[Partition], moment: float) -> dict[Partition, Position]:
+        """Return each partition's first offset with a timestamp at or after a moment, in seconds since 1970."""
         partitions = list(partitions)
-        found = self._listed(dict.fromkeys(partitions, int(1000 * moment)))
-        ends = self.ends(partitions)  # where nothing is as late, -1 was told
+        found = self._list_offsets(dict.fromkeys(partitions, int(1000 * moment)))
+        ends = self.end_offsets(partitions)  # -1 stands for partitions without such a record
         return {part: at if at >= 0 else ends[part] for part, at in found.items()}
 
-    def committed(self, group: str) -> dict[Partition, Position]:
-        """The positions that are stored for a group."""
-        told = self._ask(lambda admin: admin.list_group_offsets(group))
-        stored = told.get(group, {})
+    def committed_offsets(self, group: str) -> dict[Partition, Position]:
+        """Return the offsets committed by a group."""
+        stored = self._call(lambda admin: admin.list_group_offsets(group)).get(group, {})
         return {Partition(*place): at.offset for place, at in stored.items() if at.offset >= 0}
 
     def is_deciding(self, transactional_id: str) -> bool:
-        """Whether a transaction was committed or aborted just now, and not all of it can be read yet.
+        """Return True while a transaction is decided, and its markers are not yet in all partitions.
 
-        Who commits is told so before the partitions are: for some milliseconds after it they, and the positions of a
-        group, are as they were before. A cluster that does not say is taken to have decided.
+        A commit is answered before its markers are written: for some milliseconds partitions and group offsets read as
+        before. False if the cluster does not report the state.
         """
-        return self._state(transactional_id) in DECIDING
+        return self._transaction_state(transactional_id) in DECIDING
 
     def was_committed(self, transactional_id: str) -> bool | None:
-        """Whether the last transaction was decided to be committed; None where the cluster does not say."""
-        state = self._state(transactional_id)
+        """Return True if the last transaction was decided to be committed; None if the cluster does not report it."""
+        state = self._transaction_state(transactional_id)
         return None if state in (None, TransactionState.EMPTY) else state in COMMITTED
 
-    def _state(self, transactional_id: str) -> Any:
-        def look(admin: Any) -> Any:
-            with suppress(*DOES_NOT_SAY):
+    def _transaction_state(self, transactional_id: str) -> Any:
+        def describe(admin: Any) -> Any:
+            with suppress(*STATE_UNKNOWN):
                 return admin.describe_transactions([transactional_id])[transactional_id].state
             return None
 
-        return self._ask(look)
+        return self._call(describe)
 
-    # -- changes ------------------------------------------------------------------------------------------------------
+    # -- writing ------------------------------------------------------------------------------------------------------
 
-    def commit(self, group: str, positions: Mapping[Partition, Position]) -> None:
-        """Store the positions of a group, outside of any transaction.
+    def commit_offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
+        """Commit the offsets of a group, outside of any transaction.
 
         Raises
         ------
         BrokerError
             If the cluster refuses it.
         """
-        told = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
+        offsets = {TopicPartition(*part): OffsetAndMetadata(at, "", -1) for part, at in positions.items()}
 
         def store(admin: Any) -> dict[Any, Any]:
-            faults: dict[Any, Any] = admin.alter_group_offsets(group, told)
+            faults: dict[Any, Any] = admin.alter_group_offsets(group, offsets)
             for fault in faults.values():
-                _ask_again_after(fault)
+                _raise_if_retriable(fault)
             return faults
 
-        for place, fault in self._ask(store).items():
+        for place, fault in self._call(store).items():
             if fault is not kafka_errors.NoError:
                 raise BrokerError(
                     f"the positions of group {group!r} in {place.topic} could not be stored: {fault.__name__}; "
-                    "check that no other program uses this group, and what this user may do"
+                    "check that no other program uses this group, and this user's permissions"
                 )
 
-    def make_journal(self, name: str, copies: int | None) -> None:
-        """Make a topic of one partition that keeps all until it is deleted, unless there is one of that name."""
+    def create_journal(self, name: str, replication_factor: int | None) -> None:
+        """Create a topic of one partition without retention limits, unless it exists."""
         if name in self.topics([name]):
             return
-        told = {
+        settings = {
             "num_partitions": 1,
-            "replication_factor": copies or min(MOST_COPIES, self.brokers()),
-            "configs": JOURNAL,
+            "replication_factor": replication_factor or min(MAX_REPLICATION_FACTOR, self.broker_count()),
+            "configs": JOURNAL_SETTINGS,
         }
-        with suppress(_AlreadyThere):
-            self._ask(lambda admin: admin.create_topics({name: told}))
+        with suppress(_TopicExists):
+            self._call(lambda admin: admin.create_topics({name: settings}))
         deadline = time.monotonic() + self.connection.seconds
         while name not in self.topics([name]):
             if time.monotonic() > deadline:
-                raise BrokerError(f"topic {name!r} was made at {self.connection}, and is not there")
-            time.sleep(PAUSE)
+                raise BrokerError(f"topic {name!r} was created at {self.connection}, and does not exist")
+            time.sleep(RETRY_PAUSE)
 
-    def delete_below(self, partition: Partition, position: Position) -> None:
-        """Let the cluster delete what stands before a position."""
-        self._ask(lambda admin: admin.delete_records({TopicPartition(*partition): position}))
+    def delete_records_below(self, partition: Partition, position: Position) -> None:
+        """Delete a partition's records below a position."""
+        self._call(lambda admin: admin.delete_records({TopicPartition(*partition): position}))
 
-    # -- asking -------------------------------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------------------------
 
-    def _listed(
+    def _list_offsets(
         self,
         wanted: Mapping[Partition, int],
         seconds: float | None = None,
@@ -253,52 +252,52 @@ class Cluster:
         if not wanted:
             return {}
         specs = {TopicPartition(*partition): spec for partition, spec in wanted.items()}
-        told = self._ask(lambda admin: admin.list_partition_offsets(specs, isolation), seconds)
-        return {Partition(*place): found.offset for place, found in told.items()}
+        found = self._call(lambda admin: admin.list_partition_offsets(specs, isolation), seconds)
+        return {Partition(*place): offset.offset for place, offset in found.items()}
 
-    def _ask(self, question: Callable[[Any], T], seconds: float | None = None) -> T:
-        """One answer; where there is none, ask again until the time is up.
+    def _call(self, request: Callable[[Any], T], seconds: float | None = None) -> T:
+        """Return the answer to a request, repeated until the time is up.
 
         Raises
         ------
         BrokerError
-            If there is none, or this may not be asked.
+            If nobody answers, or the user may not make this request.
         """
-        patience = self.connection.seconds if seconds is None else seconds
-        deadline = time.monotonic() + patience
+        timeout = self.connection.seconds if seconds is None else seconds
+        deadline = time.monotonic() + timeout
         while True:
             try:
-                with asking(self.connection):
-                    admin = self._connected(deadline)
+                with translated_errors(self.connection):
+                    admin = self._connect(deadline)
                     left = max(0.0, deadline - time.monotonic())
-                    return bounded(partial(question, admin), left + REQUEST_SECONDS)
+                    return bounded(partial(request, admin), left + REQUEST_SECONDS)
             except Interrupted as error:
                 cause = error.__cause__
                 if isinstance(cause, kafka_errors.TopicAlreadyExistsError):
-                    raise _AlreadyThere from error
-                self.close()  # it may hold on to a broker that is gone, and ask it again and again
-                if time.monotonic() + PAUSE > deadline:
-                    raise unreachable(self.connection, error, patience) from error
-            time.sleep(PAUSE)
+                    raise _TopicExists from error
+                self.close()  # a client may stay with a broker that is gone
+                if time.monotonic() + RETRY_PAUSE > deadline:
+                    raise unreachable(self.connection, error, timeout) from error
+            time.sleep(RETRY_PAUSE)
 
-    def _connected(self, deadline: float) -> KafkaAdminClient:
+    def _connect(self, deadline: float) -> KafkaAdminClient:
         if self._admin is None:
             settings = self.connection.python_settings()
-            patience = max(0.2, deadline - time.monotonic())
-            self._admin = made(
+            seconds_left = max(0.2, deadline - time.monotonic())
+            self._admin = make_client(
                 KafkaAdminClient,
-                patience,
-                **settings | {"bootstrap_timeout_ms": int(1000 * patience)},
+                seconds_left,
+                **settings | {"bootstrap_timeout_ms": int(1000 * seconds_left)},
                 request_timeout_ms=int(1000 * min(REQUEST_SECONDS, self.connection.seconds)),
             )
         return self._admin
 
 
-def _ask_again_after(fault: type[kafka_errors.KafkaError]) -> None:
-    """Raise what goes away by itself, such as a coordinator that is loading, or is another one now."""
+def _raise_if_retriable(fault: type[kafka_errors.KafkaError]) -> None:
+    """Raise faults that may pass, such as a coordinator that is loading or has moved."""
     if fault.retriable and not issubclass(fault, kafka_errors.UnknownTopicOrPartitionError):
         raise fault()
 
 
-class _AlreadyThere(Exception):
-    """A topic that was to be made is there: another process was quicker."""
+class _TopicExists(Exception):
+    """The topic to create exists: another process was quicker."""

@@ -1,4 +1,4 @@
-"""How a Kafka cluster is reached: servers, TLS, and who asks."""
+"""The connection to a Kafka cluster: servers, TLS and authentication."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
-__all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Hidden"]
+__all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Masked"]
 
 CLIENTS = ("kafka-python", "confluent-kafka")
-SECONDS = 8.0  # and some for the program to load: whoever waits for a first start is told within fifteen
+SECONDS = 8.0  # with the time to load the program, a first start without a broker ends within fifteen
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
-class Hidden(str):
-    """A secret that is not shown: clients write their settings into logs.
+class Masked(str):
+    """A text that is not shown: clients write their settings into logs.
 
     Examples
     --------
-    >>> {"password": Hidden("sesame")}
+    >>> {"password": Masked("sesame")}
     {'password': '***'}
     """
 
@@ -33,32 +33,33 @@ class Hidden(str):
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """How a cluster is reached. Nothing is asked of it here.
+    """Settings to reach a cluster. Making one opens no connection.
 
     Parameters
     ----------
     servers
-        `host:port` of a few brokers.
+        `host:port` of some brokers.
     client
-        What carries the records: `"kafka-python"`, or `"confluent-kafka"`, which takes half the time for each, all
-        told, and is installed with the extra `fast`. Everything but records is always carried by kafka-python.
+        The client for records: `"kafka-python"`, or `"confluent-kafka"`, which is installed with the extra `fast` and
+        takes half the time per record, end to end. All other requests use kafka-python.
     tls
-        Whether to encrypt.
+        True to encrypt.
     ca_file, cert_file, key_file, key_password
-        For TLS: whom to trust, if not those whom the system trusts; and, where brokers ask for it, a certificate.
+        For TLS: the certificate authorities to trust, by default the system's; and a client certificate, if brokers
+        require one.
     mechanism
         For SASL: `"PLAIN"`, `"SCRAM-SHA-256"`, `"SCRAM-SHA-512"` or `"OAUTHBEARER"`.
     user, password
         For PLAIN and SCRAM.
     token
-        For OAUTHBEARER: what returns a token, called for every connection.
+        For OAUTHBEARER: returns a token, and is called for every connection.
     seconds
-        How long to try before saying that nobody answers.
+        Seconds to try before raising that no broker answers.
 
     Raises
     ------
     BadValue
-        If these contradict one another.
+        If the settings contradict one another.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class Connection:
             raise BadValue(f"seconds: expected a number above 0, got {shown(self.seconds)}")
         by_password = self.mechanism not in (None, "OAUTHBEARER")
         if by_password != (self.user is not None and self.password is not None):
-            raise BadValue("user and password belong to the mechanisms PLAIN and SCRAM, and these need both")
+            raise BadValue("user and password belong to the mechanisms PLAIN and SCRAM, which need both")
         if (self.mechanism == "OAUTHBEARER") != (self.token is not None):
             raise BadValue("token belongs to the mechanism OAUTHBEARER, which needs it")
         if not self.tls and (self.ca_file or self.cert_file or self.key_file or self.key_password):
@@ -105,11 +106,11 @@ class Connection:
 
     @property
     def protocol(self) -> str:
-        """What Kafka calls the combination of TLS and SASL."""
+        """Kafka's name for the combination of TLS and SASL."""
         return ("SASL_" if self.mechanism else "") + ("SSL" if self.tls else "PLAINTEXT")
 
     def python_settings(self) -> dict[str, Any]:
-        """As kafka-python takes it."""
+        """Return the settings of kafka-python's clients."""
         settings: dict[str, Any] = {
             "bootstrap_servers": list(self.servers),
             "client_id": "stream_bayes",
@@ -123,17 +124,17 @@ class Connection:
                 "ssl_certfile": self.cert_file,
                 "ssl_keyfile": self.key_file,
             }
-            settings["ssl_password"] = _hidden(self.key_password)
+            settings["ssl_password"] = _masked(self.key_password)
         if self.mechanism:
             settings["sasl_mechanism"] = self.mechanism
         if self.token is not None:
-            settings["sasl_oauth_token_provider"] = _provider(self.token)
+            settings["sasl_oauth_token_provider"] = _token_provider(self.token)
         elif self.mechanism:
-            settings |= {"sasl_plain_username": self.user, "sasl_plain_password": _hidden(self.password)}
+            settings |= {"sasl_plain_username": self.user, "sasl_plain_password": _masked(self.password)}
         return settings
 
     def confluent_settings(self) -> dict[str, Any]:
-        """As confluent-kafka takes it."""
+        """Return the settings of confluent-kafka's clients."""
         settings: dict[str, Any] = {
             "bootstrap.servers": ",".join(self.servers),
             "client.id": "stream_bayes",
@@ -152,16 +153,16 @@ class Connection:
         }
         settings |= {name: value for name, value in given.items() if value is not None}
         if self.token is not None:
-            settings["oauth_cb"] = _callback(self.token)
+            settings["oauth_cb"] = _token_callback(self.token)
         return settings
 
 
-def _hidden(secret: str | None) -> Hidden | None:
-    return None if secret is None else Hidden(secret)
+def _masked(secret: str | None) -> Masked | None:
+    return None if secret is None else Masked(secret)
 
 
-def _provider(token: Callable[[], str]) -> Any:
-    """A token provider, as kafka-python asks for one."""
+def _token_provider(token: Callable[[], str]) -> Any:
+    """Return a token provider for kafka-python."""
     from kafka.net.sasl.oauth import AbstractTokenProvider
 
     class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the package brings no types
@@ -171,11 +172,11 @@ def _provider(token: Callable[[], str]) -> Any:
     return Provider()
 
 
-TOKEN_SECONDS = 300.0  # after which confluent-kafka asks for a token again
+TOKEN_SECONDS = 300.0  # after which confluent-kafka fetches a new token
 
 
-def _callback(token: Callable[[], str]) -> Callable[[str], tuple[str, float]]:
-    """A token provider, as confluent-kafka asks for one."""
+def _token_callback(token: Callable[[], str]) -> Callable[[str], tuple[str, float]]:
+    """Return a token provider for confluent-kafka."""
     import time
 
     def provide(_: str) -> tuple[str, float]:

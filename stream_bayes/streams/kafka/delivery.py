@@ -1,7 +1,7 @@
-"""How results reach their topics: all of a batch, or none.
+"""Delivery of results to topics, a batch at a time.
 
-Several sinks share one delivery. What they write is kept until the last of them commits, and is then sent at once; so a
-batch that a broker did not take can be sent again, however far it got.
+The sinks of a pipeline share one delivery. It buffers their records until the last sink commits, and then sends them
+all. So a batch that a broker did not accept can be sent again, however far it got.
 
     AtLeastOnce    results and dead letters, then the group's positions; for clusters without transactions
     Transactions   results, dead letters, the journal's entry and the group's positions in one; in `transactions.py`
@@ -18,7 +18,7 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.contracts.slices import positions_after
 from stream_bayes.streams.kafka.client import (
-    MOST_BYTES,
+    MAX_MESSAGE_BYTES,
     TRANSACTION_SECONDS,
     Interrupted,
     Send,
@@ -32,29 +32,29 @@ __all__ = ["AtLeastOnce", "Delivery"]
 
 logger = logging.getLogger(__name__)
 
-PAUSE = 0.5  # before a batch is sent again
+RETRY_PAUSE = 0.5  # seconds before a batch is sent again
 
 
 class Delivery(ABC):
-    """What sinks of one pipeline share.
+    """Sends the records of a pipeline's sinks, a batch at a time.
 
     Parameters
     ----------
     connection
-        How the cluster is reached.
+        The cluster.
     name
-        The pipeline's: the consumer group and all other identities derive from it.
-    most_bytes
-        How large a record may be.
+        The pipeline's name, from which the consumer group and all other ids derive.
+    max_message_bytes
+        The largest record.
     sleep
-        Waiting.
+        Waits so many seconds.
 
     Attributes
     ----------
     aborts
-        How often a batch had to be sent again.
+        The number of times that a batch was sent again.
     waiting
-        Whether a batch is there that no broker has taken yet, though it was tried.
+        True while no broker has accepted a batch that was sent.
     """
 
     def __init__(
@@ -62,95 +62,95 @@ class Delivery(ABC):
         connection: Connection,
         name: str,
         *,
-        most_bytes: int = MOST_BYTES,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.connection = connection
         self.name = name
         self.group = name
-        self.most_bytes = most_bytes
+        self.max_message_bytes = max_message_bytes
         self.cluster = Cluster(connection)
-        self.topics: list[str] = []  # what sinks write to
+        self.topics: list[str] = []  # of the sinks
         self.aborts = 0
         self.waiting = False
         self._interrupted = False
         self._sleep = sleep
         self._partitions: dict[str, int] = {}
         self._sends: list[Send] = []
-        self._begun = 0
+        self._open_sinks = 0
         self._writer: Writer | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r} at {self.connection})"
 
     def check(self) -> None:
-        """Look whether everything is there to write to; nothing is changed.
+        """Check that all topics exist. Change nothing.
 
         Raises
         ------
         BrokerError
             If a topic is missing.
         """
-        found = self.cluster.existing(self.topics)
+        found = self.cluster.require_topics(self.topics)
         self._partitions = {topic: found[topic].partitions for topic in self.topics}
 
     def open(self) -> None:
-        """Make ready to write; sinks may each call this."""
+        """Open the writer. Every sink may call this."""
         self._interrupted = False
         if self._writer is None:
             self.check()
             self._open()
 
     def partition(self, topic: str, number: int) -> int:
-        """Where what comes from a partition goes: all of it to one, so that it stays in order."""
+        """Return the output partition for an input partition: always the same one, which keeps the order."""
         return number % self._partitions[topic]
 
     def begin(self) -> None:
-        """A sink begins a batch."""
-        self._begun += 1
+        """Begin a batch, for one sink."""
+        self._open_sinks += 1
 
     def send(self, send: Send) -> None:
-        """A sink adds a record to the batch."""
+        """Add a record to the batch."""
         self._sends.append(send)
 
     def commit(self, slices: Sequence[Slice]) -> None:
-        """A sink is done with the batch; with the last of them it is sent."""
-        self._begun -= 1
-        if not self._begun:
+        """End the batch, for one sink. The last sink sends it."""
+        self._open_sinks -= 1
+        if not self._open_sinks:
             sends, self._sends = self._sends, []
             self._deliver(sends, slices)
 
     def abort(self) -> None:
         """Drop the batch."""
-        self._begun = 0
+        self._open_sinks = 0
         self._sends = []
 
     def interrupt(self) -> None:
-        """From now on wait for no broker that does not answer. May be called from a signal."""
+        """Stop waiting for brokers that do not answer. May be called from a signal handler."""
         self._interrupted = True
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close writer and cluster."""
         self._drop_writer()
         self.cluster.close()
 
     @abstractmethod
     def _open(self) -> None:
-        """Make the writer."""
+        """Make the writer, and fence earlier ones."""
 
     @abstractmethod
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
-        """Send a batch, until it was taken."""
+        """Send a batch until brokers accept it."""
 
     @abstractmethod
-    def mark(self, positions: Mapping[Partition, Position]) -> None:
-        """Store the group's positions anew, before they expire."""
+    def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
+        """Commit the group's positions outside of a batch."""
 
-    def _leave_if_interrupted(self, said: object) -> None:
+    def _raise_if_interrupted(self, reason: object) -> None:
         if self._interrupted:
             raise BrokerAway(
-                f"{self.name} was told to end while no broker took its results: what they were made from is taken "
-                f"again at the next start ({said})"
+                f"{self.name} was stopped while no broker accepted its results: their events are processed again at "
+                f"the next start ({reason})"
             )
 
     def _drop_writer(self) -> None:
@@ -158,21 +158,21 @@ class Delivery(ABC):
         if writer is not None:
             writer.close()
 
-    def _note(self, error: Exception) -> None:
+    def _record_retry(self, error: Exception) -> None:
         self.aborts += 1
         self.waiting = True
         logger.warning("a batch of %s is sent again: %s", self.name, error)
 
 
 class AtLeastOnce(Delivery):
-    """Results first, positions after them: a crash in between repeats results.
+    """Sends results first and commits positions after them: a crash in between repeats results.
 
     Parameters
     ----------
-    connection, name, most_bytes, sleep
+    connection, name, max_message_bytes, sleep
         As of a `Delivery`.
     stores_positions
-        Whether what is read comes from this cluster too, so that its positions are stored for the group.
+        True if the source reads this cluster too, so that its positions are committed for the group.
     """
 
     def __init__(
@@ -181,13 +181,13 @@ class AtLeastOnce(Delivery):
         name: str,
         *,
         stores_positions: bool = True,
-        most_bytes: int = MOST_BYTES,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> None:
-        super().__init__(connection, name, most_bytes=most_bytes)
+        super().__init__(connection, name, max_message_bytes=max_message_bytes)
         self.stores_positions = stores_positions
 
     def _open(self) -> None:
-        self._writer = make_writer(self.connection, None, TRANSACTION_SECONDS, self.most_bytes)
+        self._writer = make_writer(self.connection, None, TRANSACTION_SECONDS, self.max_message_bytes)
 
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
         while True:
@@ -197,16 +197,16 @@ class AtLeastOnce(Delivery):
                 assert self._writer is not None
                 self._writer.send_all(sends)
                 self._writer.flush()
-                self.mark(positions_after(slices))
+                self.commit_offsets(positions_after(slices))
                 self.waiting = False
                 return
             except (Interrupted, BrokerAway) as error:
-                self._note(error)
-                said = str(error)  # the error itself would hold the client
+                self._record_retry(error)
+                reason = str(error)  # not the error itself, which would keep the client alive
             self._drop_writer()
-            self._leave_if_interrupted(said)
-            self._sleep(PAUSE)
+            self._raise_if_interrupted(reason)
+            self._sleep(RETRY_PAUSE)
 
-    def mark(self, positions: Mapping[Partition, Position]) -> None:
+    def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
         if self.stores_positions and positions:
-            self.cluster.commit(self.group, positions)
+            self.cluster.commit_offsets(self.group, positions)

@@ -1,12 +1,12 @@
-"""The journal of a pipeline: a topic with one partition, in which each commit says what it was made from.
+"""The journal of a pipeline: a topic with one partition that holds an entry for each commit, with its slices.
 
     {"format":1,"worker":"5c1e...","number":0,"slices":[],"cluster":"w1u7...","topics":{"days":"b9a4..."}}
     {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}
     {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]],"cluster":...}
 
-The first is what a worker writes when it takes over; by the name in it others learn that they were taken over from. The
-second is a commit, in the same transaction as its results. The third comes now and then, and before the journal is cut
-off below the oldest snapshot: so what is left of it always tells what was read, and how far was committed.
+A worker writes the first when it takes over: the `worker` in it shows others that they are fenced. The second is a
+commit, in the same transaction as its results. The third is written periodically, and before the journal is deleted
+below the oldest snapshot, so the rest always holds the source's identity and the committed positions.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from stream_bayes.streams.kafka.client import Interrupted, Message, Reader
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
-from stream_bayes.streams.kafka.slices import advanced
+from stream_bayes.streams.kafka.slices import positions_past
 
 __all__ = ["FORMAT", "Entry", "committed_in", "entries_from"]
 
 FORMAT = 1
 POLL_SECONDS = 0.2
-AT_ONCE = 500
-MOST_BYTES = 2**22
+POLL_LIMIT = 500
+FETCH_MAX_BYTES = 2**22
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,15 +41,15 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     format
         `FORMAT`, when it was written.
     worker, number
-        Who wrote it, and the how manieth of theirs it is.
+        The worker's id, and the entry's number among that worker's entries.
     slices
-        What was read for it: topic, partition, and the positions from and to.
+        The input of the commit: topic, partition, start and stop position.
     positions
-        The next to read of each partition; only in entries without slices.
+        The next position to read of each partition; only in entries without slices.
     cluster, topics
-        What is read, by id; only in entries without slices.
+        The source's ids of cluster and topics; only in entries without slices.
     offset
-        Where it stands in the journal; not written.
+        Its offset in the journal; not written.
     """
 
     format: int
@@ -62,38 +62,38 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     offset: int = 0
 
     @property
-    def taken(self) -> list[Slice]:
-        """The slices, as such."""
+    def slices_read(self) -> list[Slice]:
+        """The slices, as `Slice` objects."""
         return [Slice(Partition(topic, number), start, stop) for topic, number, start, stop in self.slices]
 
     @property
-    def reached(self) -> dict[Partition, Position]:
-        """The positions, as such."""
+    def next_positions(self) -> dict[Partition, Position]:
+        """The positions by partition."""
         return {Partition(topic, number): position for topic, number, position in self.positions}
 
 
 def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entry | None]:
-    """The entries from an offset to what is the end now, in their order; None for every time that one must wait.
+    """Yield the entries from an offset to the present end, in order; None for every poll without entries.
 
     Raises
     ------
     BrokerAway
-        If the cluster stops answering meanwhile.
+        If the cluster stops answering.
     CannotResume
-        If something else than a journal is there.
+        If the topic holds records that are no journal entries.
     """
     partition = Partition(topic)
-    end = cluster.ends([partition])[partition]
+    end = cluster.end_offsets([partition])[partition]
     if start >= end:
         return
-    reader = ReconnectingReader(partial(make_reader, cluster.connection, MOST_BYTES))
+    reader = ReconnectingReader(partial(make_reader, cluster.connection, FETCH_MAX_BYTES))
     try:
-        reader.assign({partition: max(start, cluster.beginnings([partition])[partition])})
+        reader.assign({partition: max(start, cluster.beginning_offsets([partition])[partition])})
         silent_since = time.monotonic()
         while True:
-            messages, reached = _read(reader, partition)
+            messages, reached = _poll(reader, partition)
             for message in messages:
-                yield _entry(topic, message.value, message.offset)
+                yield decode_entry(topic, message.value, message.offset)
             if messages:
                 silent_since = time.monotonic()
                 continue
@@ -102,24 +102,24 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
             if time.monotonic() - silent_since > cluster.connection.seconds:
                 raise BrokerAway(
                     f"the journal {topic!r} has records up to {end}, and Kafka at {cluster.connection} sent none after "
-                    f"{reached} in {cluster.connection.seconds:g} seconds; look whether its brokers are well"
+                    f"{reached} in {cluster.connection.seconds:g} seconds; check its brokers"
                 )
             yield None
     finally:
         reader.close()
 
 
-def _read(reader: Reader, partition: Partition) -> tuple[list[Message], Position]:
-    """What has come, and up to where was read where nothing has."""
+def _poll(reader: Reader, partition: Partition) -> tuple[list[Message], Position]:
+    """Poll once. Return the messages, and the reader's position if there are none."""
     try:
-        messages = reader.poll(AT_ONCE, POLL_SECONDS)
-        return messages, 0 if messages else reader.reached(partition)
+        messages = reader.poll(POLL_LIMIT, POLL_SECONDS)
+        return messages, 0 if messages else reader.position(partition)
     except (BrokerAway, Interrupted):
         time.sleep(POLL_SECONDS)
         return [], 0
 
 
-def _entry(topic: str, value: bytes | None, offset: int) -> Entry:
+def decode_entry(topic: str, value: bytes | None, offset: int) -> Entry:
     try:
         entry = msgspec.json.decode(value or b"", type=Entry)
     except msgspec.DecodeError as error:
@@ -135,7 +135,7 @@ def _entry(topic: str, value: bytes | None, offset: int) -> Entry:
 
 
 def committed_in(entries: Iterable[Entry | None]) -> dict[Partition, Position]:
-    """Up to where entries say that a log was committed.
+    """Return the committed positions according to entries.
 
     Examples
     --------
@@ -146,5 +146,5 @@ def committed_in(entries: Iterable[Entry | None]) -> dict[Partition, Position]:
     positions: dict[Partition, Position] = {}
     for entry in entries:
         if entry is not None:
-            positions = advanced(positions | entry.reached, entry.taken)
+            positions = positions_past(positions | entry.next_positions, entry.slices_read)
     return positions

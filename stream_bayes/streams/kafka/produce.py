@@ -1,4 +1,4 @@
-"""A file into a topic: what was written down once, as a stream again."""
+"""Writing the records of a file into a topic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stream_bayes.streams.files.csv_cells import number
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import FIRST_ROWS, inferred_features
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS, Send
+from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS, Send
 from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
@@ -28,22 +28,22 @@ from stream_bayes.streams.records.bad_records import Reason, bad_record, undecod
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
 
-__all__ = ["Contents", "Produced", "csv_contents", "json_contents", "produce"]
+__all__ = ["FileRecords", "Produced", "csv_records", "json_records", "produce"]
 
-AT_ONCE = 500  # records between two looks whether they were taken
+BATCH = 500  # records between two flushes
 
 
-class Contents:
-    """A source whose events hold whole records, with nothing taken out: `x` is what is written, as a dict.
+class FileRecords:
+    """A source whose events hold whole records of a file: `x` is the record as a dict, with no field taken out.
 
     Parameters
     ----------
     source
-        What reads the file.
+        Reads the file.
     content
-        The content of an event of it; None where it is no record.
+        Returns the record of one of its events; None if there is none.
     key, time
-        The fields that hold a record's key, and when it happened: a number of seconds, or ISO 8601.
+        The fields with a record's key and time: a number of seconds, or ISO 8601.
     """
 
     medium = "local"
@@ -67,7 +67,7 @@ class Contents:
         return self.source.positions
 
     def poll(self, limit: int) -> list[Record]:
-        return [self._whole(record) for record in self.source.poll(limit)]
+        return [self._with_key_and_time(record) for record in self.source.poll(limit)]
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         self.source.seek(positions)
@@ -75,7 +75,7 @@ class Contents:
     def close(self) -> None:
         self.source.close()
 
-    def _whole(self, record: Record) -> Record:
+    def _with_key_and_time(self, record: Record) -> Record:
         if not isinstance(record, Event):
             return record
         x = self._content(record.x)
@@ -90,13 +90,15 @@ class Contents:
         return msgspec.structs.replace(record, x=x, key=key, time=moment)
 
 
-def json_contents(path: str | os.PathLike[str], key: str | None = None, time: str | None = None) -> Contents:
-    """The objects of a file of JSON lines."""
-    return Contents(JSONLinesSource(path, RawDecoder()), _object, key, time)
+def json_records(
+    path: str | os.PathLike[str], key: str | None = None, time: str | None = None
+) -> FileRecords:
+    """Return the objects of a file of JSON lines."""
+    return FileRecords(JSONLinesSource(path, RawDecoder()), _object, key, time)
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    """What stands in a line, if it is an object, however deep.
+    """Return the JSON object in a line, nested or not; None if there is none.
 
     Examples
     --------
@@ -110,15 +112,15 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def csv_contents(
+def csv_records(
     path: str | os.PathLike[str], key: str | None = None, time: str | None = None, delimiter: str = ","
-) -> Contents:
-    """The rows of a CSV file; numbers where a column's first rows hold nothing else. Empty cells are left out.
+) -> FileRecords:
+    """Return the rows of a CSV file. Columns of numbers in the first rows become numbers; empty cells are dropped.
 
     Raises
     ------
     SchemaError
-        If there is no column of the names that are given.
+        If there is no column `key` or `time`.
     """
     source = CSVSource(path, Fields(), delimiter=delimiter)
     for name in (key, time):
@@ -138,11 +140,11 @@ def csv_contents(
         given = {name: text for name, text in row.items() if text is not None}
         return {name: _number(text) if name in numeric else text for name, text in given.items()}
 
-    return Contents(source, content, key, time)
+    return FileRecords(source, content, key, time)
 
 
 def _number(text: str) -> int | float | str:
-    """A number as it would stand in JSON; the text where it is none after all.
+    """Return a text as a JSON number, or unchanged if it is none.
 
     Examples
     --------
@@ -158,48 +160,48 @@ def _number(text: str) -> int | float | str:
 
 
 class Produced(NamedTuple):
-    """What became of a file.
+    """The result of `produce`.
 
     Parameters
     ----------
     sent
-        How many records were written.
-    left_out
-        How many of the file's were none.
+        The number of records written.
+    skipped
+        The number of entries in the file that are no records.
     """
 
     sent: int
-    left_out: int
+    skipped: int
 
 
 def produce(connection: Connection, topic: str, source: Source, most: int | None = None) -> Produced:
-    """Write what a source of contents holds into a topic, as JSON objects; those of one key to one partition.
+    """Write a source's records into a topic as JSON objects, those of one key to one partition.
 
-    A record may be written twice where the cluster does not answer; what is not taken in the end is an error.
+    A record may be written twice if the cluster does not answer.
 
     Raises
     ------
     BrokerError
-        If there is no such topic, or it cannot be written to.
+        If there is no such topic, or records cannot be written to it.
     """
     cluster = Cluster(connection)
     try:
-        partitions = cluster.existing([topic])[topic].partitions
+        partitions = cluster.require_topics([topic])[topic].partitions
     finally:
         cluster.close()
     turns = itertools.cycle(range(partitions))
-    sent = left_out = 0
-    writer = make_writer(connection, None, TRANSACTION_SECONDS, MOST_BYTES)
+    sent = skipped = 0
+    writer = make_writer(connection, None, TRANSACTION_SECONDS, MAX_MESSAGE_BYTES)
     try:
         while most is None or sent < most:
             try:
-                records = source.poll(AT_ONCE if most is None else min(AT_ONCE, most - sent))
+                records = source.poll(BATCH if most is None else min(BATCH, most - sent))
             except Exhausted:
                 break
             sends: list[Send] = []
             for record in records:
                 if not isinstance(record, Event):
-                    left_out += 1
+                    skipped += 1
                     continue
                 key = key_bytes(record.key)
                 partition = next(turns) if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions
@@ -210,4 +212,4 @@ def produce(connection: Connection, topic: str, source: Source, most: int | None
             sent += len(sends)
     finally:
         writer.close()
-    return Produced(sent, left_out)
+    return Produced(sent, skipped)

@@ -1,4 +1,4 @@
-"""A reader that outlives its clients: one that fails is let go, and another goes on from where it was."""
+"""A reader that survives its client: after a failure it makes another one and resumes from the same positions."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ logger = logging.getLogger(__name__)
 
 
 class ReconnectingReader:
-    """A `Reader` that makes another one where its own has failed; until then nothing comes.
+    """A `Reader` that replaces its inner reader after a failure. The call that fails raises; the next one reconnects.
 
     Parameters
     ----------
     make
-        Makes one; whatever that raises is raised by what is asked of this one, and tried again when it is asked next.
+        Makes a reader. Its error is raised by the call that needed the reader, and the next call tries again.
     silent_seconds
-        After how long without a record it takes its reader for one that has failed: a client may have lost a thread, or
-        look for a partition where it no longer is, and say nothing of it. Never, if not given.
+        Seconds without a record after which the reader counts as failed: a client may lose a thread, or look for a
+        partition where it no longer is, and raise nothing. None for no limit.
     clock
-        The seconds that pass. Only when another reader is made depends on them.
+        Returns seconds. Only `silent_seconds` depends on it.
     """
 
     def __init__(
@@ -44,79 +44,79 @@ class ReconnectingReader:
         self._next: dict[Partition, Position] = {}
         self._paused: set[Partition] = set()
         self._reader: Reader | None = make()
-        self._heard = clock()
+        self._last_record_at = clock()
 
     def assign(self, positions: Mapping[Partition, Position]) -> None:
         self._next = dict(positions)
         self._paused.clear()
         if self._reader is None:
-            self._begin()
+            self._connect()
         else:
             self._assign(self._reader)
 
     def poll(self, limit: int, seconds: float) -> list[Message]:
         messages: list[Message] = []
         try:
-            messages = self._ask(lambda reader: reader.poll(limit, seconds))
+            messages = self._call(lambda reader: reader.poll(limit, seconds))
         finally:
-            self._note(messages)
+            self._track(messages)
         return messages
 
-    def reached(self, partition: Partition) -> Position:
-        return self._ask(lambda reader: reader.reached(partition))
+    def position(self, partition: Partition) -> Position:
+        return self._call(lambda reader: reader.position(partition))
 
     def pause(self, partitions: Iterable[Partition]) -> None:
         partitions = list(partitions)
         self._paused.update(partitions)
-        self._ask(lambda reader: reader.pause(partitions))
+        self._call(lambda reader: reader.pause(partitions))
 
     def resume(self, partitions: Iterable[Partition]) -> None:
         partitions = list(partitions)
         self._paused.difference_update(partitions)
-        self._ask(lambda reader: reader.resume(partitions))
+        self._call(lambda reader: reader.resume(partitions))
 
     def close(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
 
-    def _ask(self, question: Callable[[Reader], T]) -> T:
+    def _call(self, call: Callable[[Reader], T]) -> T:
         if self._reader is None:
-            self._begin()
+            self._connect()
         assert self._reader is not None
         try:
-            return question(self._reader)
+            return call(self._reader)
         except ClientFailed as error:
-            self._renew(str(error))
+            self._discard(str(error))
             raise
 
-    def _begin(self) -> None:
-        """Make another reader, that goes on from where the last one was."""
+    def _connect(self) -> None:
+        """Make a reader that resumes from the last positions."""
         self._reader = self._make()
         self._assign(self._reader)
 
     def _assign(self, reader: Reader) -> None:
-        self._heard = self._clock()
+        self._last_record_at = self._clock()
         try:
             reader.assign(self._next)
             if self._paused:
                 reader.pause(self._paused)
-        except BaseException:  # what reads elsewhere must not be asked
+        except BaseException:  # a reader with other positions must not be polled
             self.close()
             raise
 
-    def _note(self, messages: list[Message]) -> None:
-        """Go on after these; where none come for long, with another reader."""
+    def _track(self, messages: list[Message]) -> None:
+        """Move past these messages; drop the reader after a long silence."""
         for message in messages:
             self._next[message.partition] = message.offset + 1
         now = self._clock()
         if messages:
-            self._heard = now
-        elif self._silent_seconds is not None and now - self._heard >= self._silent_seconds:
-            self._heard = now
-            self._renew(f"nothing has come for {self._silent_seconds:g} seconds")
+            self._last_record_at = now
+        elif self._silent_seconds is not None and now - self._last_record_at >= self._silent_seconds:
+            self._last_record_at = now
+            self._discard(f"nothing has come for {self._silent_seconds:g} seconds")
 
-    def _renew(self, why: str) -> None:
-        """Let go of the reader; another one is made when it is asked next."""
-        logger.warning("a reader of Kafka is made anew: %s", why)
+    def _discard(self, reason: str) -> None:
+        """Close the reader; the next call makes another."""
+        logger.warning("a Kafka reader is replaced: %s", reason)
         self.close()

@@ -1,4 +1,8 @@
-"""What a start checks and replays: against the log alone, or with the journal of what was committed."""
+"""Recovery at a start, after the rules of `start_rules`.
+
+OffsetRecovery     for sinks without transactions: checks log and snapshot; nothing is replayed
+JournalRecovery    for transactions: replays what the journal says was committed after the snapshot
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,17 @@ from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery
 from stream_bayes.streams.kafka.journal_topic import Entry, committed_in, entries_from
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
-from stream_bayes.streams.kafka.slices import SliceReader, striped
+from stream_bayes.streams.kafka.slices import SliceReader, round_robin
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.kafka.start_rules import (
-    Found,
+    ClusterState,
     check_agreement,
     check_first,
     check_identity,
     check_journal,
     check_not_below,
-    gaps_in,
-    resumed,
+    expired_positions,
+    resume_positions,
 )
 from stream_bayes.streams.kafka.transactions import Transactions
 
@@ -37,33 +41,33 @@ __all__ = ["JournalRecovery", "OffsetRecovery"]
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 60.0
-MARK_SECONDS = 86_400.0  # the positions of a group that stores none expire after seven days
+REFRESH_SECONDS = 86_400.0  # Kafka deletes the offsets of a group seven days after its last commit
 
 
 class OffsetRecovery:
-    """Checks at a start whether a log and a snapshot belong together; for sinks without transactions.
+    """Checks at a start that a log and a snapshot belong together; for sinks without transactions.
 
-    Nothing is replayed: what came after the snapshot is taken again, with its results.
+    Nothing is replayed: events after the snapshot are processed again, and their results are repeated.
 
     Parameters
     ----------
     source
-        What reads the log.
+        Reads the log.
     pipeline
         The pipeline's name.
     delivery
-        What its sinks share, if any write to Kafka.
+        Shared by the pipeline's sinks, if any write to Kafka.
     accept_gap
-        Whether to go on where positions after the snapshot have expired.
-    mark_seconds
-        After how long without a commit the group's positions are stored anew.
+        True to go on where positions after the snapshot have expired.
+    refresh_seconds
+        Seconds without a commit after which the group's positions are committed again.
     clock
-        The seconds that pass.
+        Returns seconds.
 
     Attributes
     ----------
     gap
-        How many positions were left out because they had expired.
+        The number of positions skipped because they had expired.
     """
 
     name = "log"
@@ -75,19 +79,19 @@ class OffsetRecovery:
         delivery: Delivery | None = None,
         *,
         accept_gap: bool = False,
-        mark_seconds: float = MARK_SECONDS,
+        refresh_seconds: float = REFRESH_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.source = source
         self.pipeline = pipeline
         self.accept_gap = accept_gap
-        self.mark_seconds = mark_seconds
+        self.refresh_seconds = refresh_seconds
         self.gap = 0
         self._delivery = delivery
         self._identity: Mapping[str, Any] = {}
         self._clock = clock
-        self._told: Mapping[Partition, Position] = {}
-        self._told_at = clock()
+        self._positions: Mapping[Partition, Position] = {}
+        self._positions_since = clock()
 
     @property
     def length(self) -> int | None:
@@ -98,39 +102,34 @@ class OffsetRecovery:
         return self._identity
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
-        # All topics at once, so that all that are missing are named.
+        # All topics at once, so that the error names every missing one.
         written = [] if self._delivery is None else self._delivery.topics
-        self.source.cluster.check(self.source.decoders, written)
-        self._positions(self._found(), point, rebuild)
+        self.source.cluster.check_topics(self.source.decoders, written)
+        self._plan(self._cluster_state(), point, rebuild)
 
     def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
-        found = self._found()
-        self._identity = found.identity
-        positions = self._positions(found, point, rebuild)
-        if point is not None:
-            self.gap += sum(gaps_in(found, point, accept=True).values())
-        return positions
+        return self._resume(point, rebuild).starts
 
     def replay(self) -> Iterator[Sequence[Record]]:
         return iter(())
 
     def maintain(self, positions: Mapping[Partition, Position]) -> None:
-        """Store the group's positions anew before they expire."""
+        """Commit unchanged positions again before they expire."""
         if self._delivery is None:
             return
         now = self._clock()
-        if positions != self._told:
-            self._told, self._told_at = dict(positions), now
-        elif now - self._told_at >= self.mark_seconds:
-            self._told_at = now
+        if positions != self._positions:
+            self._positions, self._positions_since = dict(positions), now
+        elif now - self._positions_since >= self.refresh_seconds:
+            self._positions_since = now
             try:
-                self._delivery.mark(positions)
+                self._delivery.commit_offsets(positions)
             except (BrokerAway, Interrupted) as error:
-                logger.warning("the positions of %s are not stored anew yet: %s", self.pipeline, error)
-                self._told_at += RETRY_SECONDS - self.mark_seconds
+                logger.warning("the positions of %s are not refreshed yet: %s", self.pipeline, error)
+                self._positions_since += RETRY_SECONDS - self.refresh_seconds
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
-        pass  # there is nothing that grows
+        pass  # without a journal, nothing grows
 
     def interrupt(self) -> None:
         if self._delivery is not None:
@@ -138,7 +137,7 @@ class OffsetRecovery:
 
     @property
     def ready(self) -> bool:
-        """Whether the cluster answers, as far as is known: records come, and results are taken."""
+        """True while the cluster answers, as far as is known: records come, and results are accepted."""
         return self.source.connected and not (self._delivery is not None and self._delivery.waiting)
 
     @property
@@ -146,41 +145,56 @@ class OffsetRecovery:
         resent = {} if self._delivery is None else {RESENT: self._delivery.aborts}
         return {GAP: self.gap, **resent}
 
-    def _found(self) -> Found:
+    def _cluster_state(self) -> ClusterState:
         source = self.source
         identity = source.identity()
         partitions = source.partitions()
-        group = {} if self._delivery is None else source.cluster.committed(self._delivery.group)
-        committed = {partition: at for partition, at in group.items() if partition in partitions}
-        beginnings, ends = source.cluster.beginnings(partitions), source.cluster.ends(partitions)
-        return Found(self.pipeline, identity, beginnings, ends, committed)
+        group = {} if self._delivery is None else source.cluster.committed_offsets(self._delivery.group)
+        return ClusterState(
+            self.pipeline,
+            identity,
+            source.cluster.beginning_offsets(partitions),
+            source.cluster.end_offsets(partitions),
+            {partition: at for partition, at in group.items() if partition in partitions},
+        )
 
-    def _positions(
-        self, found: Found, point: ResumePoint | None, rebuild: bool
-    ) -> Mapping[Partition, Position]:
-        """Where to go on from; an error if that cannot be."""
+    def _resume(self, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
+        state = self._cluster_state()
+        self._identity = state.identity
+        plan = self._plan(state, point, rebuild)
+        if point is not None:
+            self.gap += sum(expired_positions(state, point, accept=True).values())
+        return plan
+
+    def _plan(self, state: ClusterState, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
+        """Plan the start.
+
+        Raises
+        ------
+        CannotResume
+            If the rules of a start forbid it.
+        """
         if point is None:
             if not rebuild:
-                check_first(found, found.committed)
-            return self.source.starts()
-        check_identity(found, point.identity, "the snapshot")
-        gaps = gaps_in(found, point, self.accept_gap)
-        check_not_below(found, point)
-        return resumed(found, point, gaps)
+                check_first(state, state.committed)
+            return ReplayPlan(self.source.starts(), [], {}, state)
+        check_identity(state, point.identity, "the snapshot")
+        gaps = expired_positions(state, point, self.accept_gap)
+        check_not_below(state, point)
+        return ReplayPlan(resume_positions(state, point, gaps), [], {}, state)
 
 
 class JournalRecovery(OffsetRecovery):
-    """The journal of a pipeline whose results are committed in transactions.
+    """Replays what was committed in transactions after the snapshot, slice by slice in the order of the journal.
 
-    A start replays what was committed after the snapshot, slice by slice in the order of the journal, and writes none
-    of it again.
+    Results of replayed events are not written again.
 
     Parameters
     ----------
-    source, pipeline, accept_gap, mark_seconds, clock
-        As of a `OffsetRecovery`.
+    source, pipeline, accept_gap, refresh_seconds, clock
+        As of an `OffsetRecovery`.
     delivery
-        What the sinks share, and what writes the journal.
+        Shared by the sinks; writes the journal.
     """
 
     name = "journal"
@@ -188,12 +202,12 @@ class JournalRecovery(OffsetRecovery):
     def __init__(self, source: KafkaSource, pipeline: str, delivery: Transactions, **others: Any) -> None:
         super().__init__(source, pipeline, delivery, **others)
         self.delivery = delivery
-        self._plan = Plan({}, [], {}, Found(pipeline, {}, {}, {}, {}))
-        self._replayed: int | None = None  # the journal's length, while it is replayed
+        self._replaying = ReplayPlan({}, [], {}, ClusterState(pipeline, {}, {}, {}, {}))
+        self._replayed: int | None = None  # the journal's length during a replay
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         if point is not None:
-            self.delivery.settle()
+            self.delivery.await_decision()
         super().check(point, rebuild)
 
     @property
@@ -201,94 +215,94 @@ class JournalRecovery(OffsetRecovery):
         return self.delivery.length if self._replayed is None else self._replayed
 
     def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
-        starts = super().resume(point, rebuild)
-        plan, length = self._plan, self.delivery.length
+        self._replaying = plan = self._resume(point, rebuild)
+        length = self.delivery.length
         if rebuild:
-            self.delivery.mark({**starts, **plan.committed})
-        elif check_agreement(plan.found, plan.committed):
-            self.delivery.mark(plan.committed)
-        # A snapshot of before the replay must not claim what is going to be replayed.
+            self.delivery.commit_offsets({**plan.starts, **plan.committed})
+        elif check_agreement(plan.state, plan.committed):
+            self.delivery.commit_offsets(plan.committed)
+        # A snapshot taken before the replay must not claim what is still to be replayed.
         self._replayed = plan.entries[0].offset if plan.entries else length
-        return starts
+        return plan.starts
 
     def replay(self) -> Iterator[Sequence[Record]]:
-        plan = self._plan
-        work: list[tuple[int | None, Sequence[Slice]]] = [(None, part) for part in plan.stripes()]
-        work += [(entry.offset + 1, plan.clipped(entry.taken)) for entry in plan.entries]
+        plan = self._replaying
+        work: list[tuple[int | None, Sequence[Slice]]] = [(None, part) for part in plan.unordered_slices()]
+        work += [(entry.offset + 1, plan.clip(entry.slices_read)) for entry in plan.entries]
         starts = {
             part.partition: plan.starts.get(part.partition, part.start)
             for _, slices in work
             for part in slices
         }
         if starts:
-            make = partial(make_reader, self.source.connection, self.source.most_bytes)
+            make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
             reader = ReconnectingReader(make, silent_seconds=self.source.stuck_seconds)
             try:
-                ahead = SliceReader(reader, starts)
+                slice_reader = SliceReader(reader, starts)
                 for length, slices in work:
-                    for messages in ahead.read(slices):
+                    for messages in slice_reader.read(slices):
                         if messages is not None and length is not None:
                             self._replayed = length
-                        yield self.source.decoded(messages or ())
+                        yield self.source.decode_messages(messages or ())
             finally:
                 reader.close()
         self._replayed = None
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
-        """Delete what stands before a length, once it is sure that this worker still owns the journal."""
-        self.delivery.mark(positions)  # raises if another one has taken over; and then the rest still tells C
+        """Delete the journal below a length, after proof that this worker still owns it."""
+        # Raises if another worker has taken over. And the entry that it writes holds the committed positions.
+        self.delivery.commit_offsets(positions)
         try:
-            self.delivery.cluster.delete_below(self.delivery.journal, length)
+            self.delivery.cluster.delete_records_below(self.delivery.journal, length)
         except (BrokerAway, Interrupted) as error:
-            logger.warning("%s is cut off after the next snapshot: %s", self.delivery.journal.source, error)
+            logger.warning(
+                "%s is pruned after the next snapshot instead: %s", self.delivery.journal.source, error
+            )
 
-    def _positions(
-        self, found: Found, point: ResumePoint | None, rebuild: bool
-    ) -> Mapping[Partition, Position]:
+    def _plan(self, state: ClusterState, point: ResumePoint | None, rebuild: bool) -> ReplayPlan:
         journal, cluster = self.delivery.journal, self.delivery.cluster
-        there = journal.source in cluster.topics([journal.source])
-        beginning = cluster.beginnings([journal])[journal] if there else None
-        end = cluster.ends([journal])[journal] if there else 0
+        exists = journal.source in cluster.topics([journal.source])
+        beginning = cluster.beginning_offsets([journal])[journal] if exists else None
+        end = cluster.end_offsets([journal])[journal] if exists else 0
         if point is None:
-            return self._first(found, rebuild, there)
-        check_identity(found, point.identity, "the snapshot")
-        gaps = gaps_in(found, point, self.accept_gap)
-        check_journal(found, point, beginning, end)
-        entries, _ = self._written(point.length or 0)
-        check_not_below(found, point)
-        starts = resumed(found, point, gaps)
-        self._plan = Plan(starts, entries, {**point.positions, **committed_in(entries)}, found)
-        return starts
+            return self._plan_without_snapshot(state, rebuild, exists)
+        check_identity(state, point.identity, "the snapshot")
+        gaps = expired_positions(state, point, self.accept_gap)
+        check_journal(state, point, beginning, end)
+        entries, _ = self._read_entries(point.length or 0)
+        check_not_below(state, point)
+        starts = resume_positions(state, point, gaps)
+        return ReplayPlan(starts, entries, {**point.positions, **committed_in(entries)}, state)
 
-    def _first(self, found: Found, rebuild: bool, there: bool) -> Mapping[Partition, Position]:
-        """Where to begin without a snapshot, and what of that was committed already."""
+    def _plan_without_snapshot(self, state: ClusterState, rebuild: bool, exists: bool) -> ReplayPlan:
         starts = self.source.starts()
-        entries, changed = self._written(0) if there else ([], False)
-        committed = dict(found.committed)
-        told = [number for number, entry in enumerate(entries) if entry.topics is not None]
-        if told:
-            opening = entries[told[-1]]
-            newest: dict[str, Any] = {"cluster": opening.cluster, "topics": opening.topics}
-            if newest != found.identity:
-                if not rebuild or set(newest["topics"]) != set(found.identity["topics"]):
-                    check_identity(found, newest, "the journal")
+        entries, changed = self._read_entries(0) if exists else ([], False)
+        committed = dict(state.committed)
+        with_identity = [entry for entry in entries if entry.topics is not None]
+        if with_identity:
+            newest: dict[str, Any] = {
+                "cluster": with_identity[-1].cluster,
+                "topics": with_identity[-1].topics,
+            }
+            if newest != state.identity:
+                if not rebuild or set(newest["topics"]) != set(state.identity["topics"]):
+                    check_identity(state, newest, "the journal")
                 entries, committed = [], {}  # of a log that is gone
         if any(entry.slices or entry.positions for entry in entries):
             committed = committed_in(entries)
         elif changed:
-            committed = {}  # what the group has stored is of the log before
+            committed = {}  # the group's positions are of the previous log
         if not rebuild:
-            check_first(found, committed or found.committed)
+            check_first(state, committed or state.committed)
             committed, entries = {}, []
-        self._plan = Plan(starts, entries, committed, found)
-        return starts
+        return ReplayPlan(starts, entries, committed, state)
 
-    def _written(self, length: Position) -> tuple[list[Entry], bool]:
-        """The entries from an offset on, of the log that was read last; whether there are some of another log."""
+    def _read_entries(self, start: Position) -> tuple[list[Entry], bool]:
+        """Return the entries of the newest log from an offset on, and True if earlier ones are of another log."""
         entries: list[Entry] = []
         changed = False
         identity: tuple[Any, Any] | None = None
-        for entry in entries_from(self.delivery.cluster, self.delivery.journal.source, length):
+        for entry in entries_from(self.delivery.cluster, self.delivery.journal.source, start):
             if entry is None:
                 continue
             if entry.topics is not None:
@@ -299,19 +313,19 @@ class JournalRecovery(OffsetRecovery):
         return entries, changed
 
 
-class Plan:
-    """What is to be replayed.
+class ReplayPlan:
+    """A start's first positions, and what to replay.
 
     Parameters
     ----------
     starts
-        From where.
+        The first position of each partition.
     entries
-        What the journal says came after that.
+        The journal's entries after that.
     committed
-        Up to where; what the entries do not tell the order of comes first, in stripes.
-    found
-        What there is: what the log has lost is not waited for.
+        The committed positions. Slices without an entry come first, in the order of `unordered_slices`.
+    state
+        The cluster's state: a replay does not wait for what the log has lost.
     """
 
     def __init__(
@@ -319,25 +333,25 @@ class Plan:
         starts: Mapping[Partition, Position],
         entries: Sequence[Entry],
         committed: Mapping[Partition, Position],
-        found: Found,
+        state: ClusterState,
     ) -> None:
-        ends = found.ends
-        self.found = found
+        ends = state.ends
+        self.state = state
         self.starts = starts
         self.entries = [entry for entry in entries if entry.slices]
         self.committed = {part: min(at, ends[part]) for part, at in committed.items() if part in ends}
         self._ends = ends
 
-    def stripes(self) -> Iterator[Sequence[Slice]]:
-        """What no entry tells the order of."""
-        told: dict[Partition, Position] = {}
+    def unordered_slices(self) -> Iterator[Sequence[Slice]]:
+        """Yield the committed slices that no entry holds."""
+        first: dict[Partition, Position] = {}
         for entry in self.entries:
-            for part in entry.taken:
-                told.setdefault(part.partition, part.start)
-        return striped(self.starts, {part: told.get(part, at) for part, at in self.committed.items()})
+            for part in entry.slices_read:
+                first.setdefault(part.partition, part.start)
+        return round_robin(self.starts, {part: first.get(part, at) for part, at in self.committed.items()})
 
-    def clipped(self, slices: Sequence[Slice]) -> list[Slice]:
-        """Slices, without what lies before the start, or was lost at the end."""
+    def clip(self, slices: Sequence[Slice]) -> list[Slice]:
+        """Return slices without the parts before the start, or beyond the log's end."""
         return [
             Slice(part.partition, part.start, min(part.stop, self._ends[part.partition]))
             for part in slices

@@ -1,4 +1,4 @@
-"""Topics as sinks: predictions, and dead letters, in one transaction with what they were made from."""
+"""Kafka topics as sinks for predictions and dead letters."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ __all__ = ["TOO_LARGE", "KafkaDeadLetters", "KafkaSink"]
 logger = logging.getLogger(__name__)
 
 TOO_LARGE = "output_too_large"
-ROOM = 2048  # bytes that a record may take beside its key, value and headers
-SHOWN = 4096  # bytes of an output that is too large which its dead letter holds
+RECORD_OVERHEAD = 2048  # bytes that a record may take besides its key, value and headers
+MAX_EXCERPT = 4096  # bytes of an oversize output that its dead letter holds
 
 
 class KafkaSink:
-    """A topic of outputs: JSON, with the event's key.
+    """Writes outputs to a topic as JSON, with the event's key.
 
-    Where outputs may be repeated, without transactions, headers say where the event stood, so that they can be told.
-    What comes from one partition goes to one, in order; with as many partitions as the input has, to that of the same
-    number. An output that is larger than the topic takes becomes a dead letter.
+    Outputs of one input partition go to one output partition, in order; if both topics have the same number of
+    partitions, to the one of the same number. An output that is too large becomes a dead letter. With at-least-once
+    delivery, headers hold the event's source, partition and position, by which repeated outputs can be recognised.
 
     Parameters
     ----------
     delivery
-        What the pipeline's sinks share.
+        Shared by the pipeline's sinks.
     topic
-        Where to. It must be there: no topic is made.
+        The topic. It must exist.
     dead_letters
-        Where outputs go that are too large. If not given, they are logged and counted only.
+        The sink of outputs that are too large. If not given, they are only logged and counted.
     name
         Its name in snapshots.
 
     Attributes
     ----------
     oversize
-        How many outputs were too large.
+        The number of outputs that were too large.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class KafkaSink:
 
     @property
     def length(self) -> int | None:
-        return None  # what was committed is in the cluster, and nothing is ever cut off there
+        return None  # a topic is never cut back
 
     def begin(self) -> None:
         self.delivery.begin()
@@ -95,7 +95,7 @@ class KafkaSink:
         self.delivery.abort()
 
     def sync(self) -> None:
-        pass  # a transaction that was committed is on as many brokers as the topic wants
+        pass  # a committed transaction is replicated
 
     def close(self) -> None:
         self.delivery.close()
@@ -103,20 +103,20 @@ class KafkaSink:
     def _send(self, result: Result, value: bytes) -> None:
         key = key_bytes(result.key)
         headers = [] if self._once and isinstance(result, Output) else headers_of(result)
-        if size_of(key, value, headers) > self.delivery.most_bytes:
-            self._too_large(result, value)
+        if size_of(key, value, headers) > self.delivery.max_message_bytes:
+            self._handle_oversize(result, value)
             return
         partition = self.delivery.partition(self.topic, result.partition)
         self.delivery.send((self.topic, partition, key, value, headers))
 
-    def _too_large(self, result: Result, value: bytes) -> None:
+    def _handle_oversize(self, result: Result, value: bytes) -> None:
         self.oversize += 1
-        said = (
-            f"its output has {len(value)} bytes, and a record may have {self.delivery.most_bytes}; "
-            "raise most_bytes and the topic's max.message.bytes"
+        detail = (
+            f"its output has {len(value)} bytes, and a record may have {self.delivery.max_message_bytes}; "
+            "raise max_message_bytes and the topic's max.message.bytes"
         )
         logger.warning(
-            "%s, partition %d, position %d: %s", result.source, result.partition, result.position, said
+            "%s, partition %d, position %d: %s", result.source, result.partition, result.position, detail
         )
         if self.dead_letters is not None:
             letter = DeadLetter(
@@ -126,16 +126,16 @@ class KafkaSink:
                 result.position,
                 result.time,
                 TOO_LARGE,
-                said,
-                value[:SHOWN],
+                detail,
+                value[:MAX_EXCERPT],
             )
             self.dead_letters.write([letter])
 
 
 class KafkaDeadLetters(KafkaSink):
-    """A topic of dead letters: JSON, with the record's place and what is wrong with it in the headers.
+    """Writes dead letters to a topic as JSON, with topic, partition, offset and error in the headers.
 
-    Of a letter that is too large its record is cut short, and if need be its key left out.
+    If a letter is too large, its record is truncated and, if need be, its key dropped.
 
     Parameters
     ----------
@@ -146,20 +146,20 @@ class KafkaDeadLetters(KafkaSink):
     def __init__(self, delivery: Delivery, topic: str, name: str = "dead_letters") -> None:
         super().__init__(delivery, topic, None, name)
 
-    def _too_large(self, result: Result, value: bytes) -> None:
+    def _handle_oversize(self, result: Result, value: bytes) -> None:
         self.oversize += 1
         assert isinstance(result, DeadLetter)
-        room = self.delivery.most_bytes // 4
+        room = self.delivery.max_message_bytes // 4
         cut = msgspec.structs.replace(result, raw=result.raw[:room], detail=result.detail[:room])
-        if size_of(key_bytes(cut.key), json_bytes(cut), headers_of(cut)) > self.delivery.most_bytes:
-            room = min(room, SHOWN)
+        if size_of(key_bytes(cut.key), json_bytes(cut), headers_of(cut)) > self.delivery.max_message_bytes:
+            room = min(room, MAX_EXCERPT)
             cut = msgspec.structs.replace(cut, raw=result.raw[:room], detail=result.detail[:room], key=None)
         partition = self.delivery.partition(self.topic, cut.partition)
         self.delivery.send((self.topic, partition, key_bytes(cut.key), json_bytes(cut), headers_of(cut)))
 
 
 def key_bytes(key: object) -> bytes | None:
-    """A key, as it came.
+    """Return a key as bytes; text and bytes as they are, anything else as JSON.
 
     Examples
     --------
@@ -172,25 +172,25 @@ def key_bytes(key: object) -> bytes | None:
 
 
 def headers_of(result: Result) -> list[Header]:
-    """Where its event stood; of a dead letter also what is wrong."""
+    """Return headers with the event's position; for a dead letter also the error."""
     position = b"%d" % result.position
     if isinstance(result, Output):
-        return [*_place("source", result.source, result.partition), ("position", position)]
-    headers = [*_place("topic", result.source, result.partition), ("offset", position)]
+        return [*_position_headers("source", result.source, result.partition), ("position", position)]
+    headers = [*_position_headers("topic", result.source, result.partition), ("offset", position)]
     if isinstance(result, DeadLetter):
         headers.append(("error", result.reason.encode()))
     return headers
 
 
 @lru_cache
-def _place(name: str, source: str, partition: int) -> tuple[Header, Header]:
-    """The headers that all of a partition have in common."""
+def _position_headers(name: str, source: str, partition: int) -> tuple[Header, Header]:
+    """Return the headers that all records of a partition share."""
     return (name, source.encode()), ("partition", b"%d" % partition)
 
 
 def size_of(key: bytes | None, value: bytes, headers: Sequence[Header]) -> int:
-    """How many bytes a record takes, at most."""
-    size = len(value) + ROOM if key is None else len(key) + len(value) + ROOM
+    """Return an upper bound of a record's bytes."""
+    size = len(value) + RECORD_OVERHEAD if key is None else len(key) + len(value) + RECORD_OVERHEAD
     for name, held in headers:
         size += len(name) + len(held)
     return size

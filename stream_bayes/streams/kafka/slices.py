@@ -11,68 +11,68 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.kafka.client import Interrupted, Message, Reader
 
-__all__ = ["SliceReader", "striped"]
+__all__ = ["SliceReader", "positions_past", "round_robin"]
 
 POLL_SECONDS = 0.2
-AT_ONCE = 1000  # messages a poll
-MOST_AHEAD = 5000  # messages of a partition that are kept while another is waited for
-STRIPE = 1000  # positions
+POLL_LIMIT = 1000  # messages
+MAX_BUFFERED = 5000  # messages of a partition, while another one is waited for
+TURN = 1000  # positions of a partition before the next one's turn
 
 
 class SliceReader:
-    """Reads partitions side by side, each once from front to back, and hands out slices as they are asked for.
+    """Reads each partition once, front to back, and returns slices of them in any order between partitions.
 
     Parameters
     ----------
     reader
-        What reads; it is closed by whoever made it.
+        Reads the partitions. Its maker closes it.
     positions
-        From where.
+        The first position of each partition.
     """
 
     def __init__(self, reader: Reader, positions: Mapping[Partition, Position]) -> None:
         self._reader = reader
-        self._ahead: dict[Partition, deque[Message]] = {partition: deque() for partition in positions}
+        self._buffers: dict[Partition, deque[Message]] = {partition: deque() for partition in positions}
         self._paused: set[Partition] = set()
         reader.assign(positions)
 
     def read(self, slices: Sequence[Slice]) -> Iterator[list[Message] | None]:
-        """The messages of these slices, in one list at the end; before it None for every time that none came."""
-        taken: list[Message] = []
+        """Yield None for every poll without messages, and at the end the list of all messages of these slices."""
+        messages: list[Message] = []
         for part in slices:
-            ahead = self._ahead[part.partition]
+            buffer = self._buffers[part.partition]
             while True:
-                while ahead and ahead[0].offset < part.stop:
-                    taken.append(ahead.popleft())
-                # What is compacted away, or ends a transaction, never comes: but the reader gets past it.
-                if ahead or self._reached(part.partition) >= part.stop:
+                while buffer and buffer[0].offset < part.stop:
+                    messages.append(buffer.popleft())
+                # Compacted records and transaction markers never come, but the reader's position moves past them.
+                if buffer or self._position(part.partition) >= part.stop:
                     break
                 if not self._fetch(part.partition):
                     yield None
-        yield taken
+        yield messages
 
-    def _reached(self, partition: Partition) -> Position:
+    def _position(self, partition: Partition) -> Position:
         try:
-            return self._reader.reached(partition)
+            return self._reader.position(partition)
         except (BrokerAway, Interrupted):
             return 0
 
     def _fetch(self, wanted: Partition) -> bool:
-        """Read on, of other partitions not too far; whether anything came."""
+        """Poll once; pause partitions whose buffer is full. Return True if messages came."""
         try:
             if wanted in self._paused:
                 self._reader.resume([wanted])
                 self._paused.discard(wanted)
-            messages = self._reader.poll(AT_ONCE, POLL_SECONDS)
+            messages = self._reader.poll(POLL_LIMIT, POLL_SECONDS)
         except (BrokerAway, Interrupted):
             time.sleep(POLL_SECONDS)
             return False
         for message in messages:
-            self._ahead[message.partition].append(message)
+            self._buffers[message.partition].append(message)
         full = [
             partition
-            for partition, ahead in self._ahead.items()
-            if len(ahead) > MOST_AHEAD and partition not in self._paused
+            for partition, buffer in self._buffers.items()
+            if len(buffer) > MAX_BUFFERED and partition not in self._paused
         ]
         if full:
             self._paused.update(full)
@@ -81,16 +81,16 @@ class SliceReader:
         return bool(messages)
 
 
-def striped(
+def round_robin(
     starts: Mapping[Partition, Position], stops: Mapping[Partition, Position]
 ) -> Iterator[Sequence[Slice]]:
-    """Slices over everything between two positions, taking turns between partitions: an order where none is known.
+    """Yield slices from starts to stops, taking turns between partitions: a fixed order where none was recorded.
 
     Examples
     --------
     >>> one, two = Partition("days", 0), Partition("days", 1)
     >>> [[(part.partition.partition, part.start, part.stop) for part in slices]
-    ...     for slices in striped({one: 0, two: 10}, {one: 1500, two: 20})]
+    ...     for slices in round_robin({one: 0, two: 10}, {one: 1500, two: 20})]
     [[(0, 0, 1000)], [(1, 10, 20)], [(0, 1000, 1500)]]
     """
     left = {
@@ -98,7 +98,7 @@ def striped(
     }
     while left:
         for partition, start in list(left.items()):
-            stop = min(start + STRIPE, stops[partition])
+            stop = min(start + TURN, stops[partition])
             yield [Slice(partition, start, stop)]
             if stop == stops[partition]:
                 del left[partition]
@@ -106,6 +106,8 @@ def striped(
                 left[partition] = stop
 
 
-def advanced(positions: Mapping[Partition, Position], slices: Iterable[Slice]) -> dict[Partition, Position]:
-    """Positions, moved past slices."""
+def positions_past(
+    positions: Mapping[Partition, Position], slices: Iterable[Slice]
+) -> dict[Partition, Position]:
+    """Return positions moved past slices."""
     return {**positions, **{part.partition: part.stop for part in slices}}

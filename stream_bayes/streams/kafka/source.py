@@ -1,4 +1,4 @@
-"""Topics as a source: every partition read in its order, from where it is told, and watched while it is silent."""
+"""Kafka topics as a source: every partition in order, from given positions, with a check for stuck partitions."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ __all__ = ["START", "KafkaSource", "Labels"]
 logger = logging.getLogger(__name__)
 
 START = ("earliest", "latest")
-POLL_SECONDS = 0.2  # a stream that is silent can still be told to stop
-LOOK_SECONDS = 5.0  # between two looks at the ends of the partitions
-LOOK_PATIENCE = 1.0  # seconds that such a look may take, for the stream waits
-TOPIC_SECONDS = 30.0  # between two looks for new partitions
-STUCK_SECONDS = 60.0  # without a record though there are some, after which a partition is sought anew
-MOST_BYTES = 2**24
+POLL_SECONDS = 0.2  # short, so that a silent stream can be stopped
+CHECK_SECONDS = 5.0  # between two checks of the end offsets
+CHECK_TIMEOUT = 1.0  # seconds that a check may take, for the stream waits
+METADATA_SECONDS = 30.0  # between two checks for new partitions
+STUCK_SECONDS = 60.0
+FETCH_MAX_BYTES = 2**24
 
 
 class Labels(NamedTuple):
-    """A second topic, of labels and corrections for the samples of the first.
+    """A second topic, with labels and corrections for the samples of the first.
 
     Parameters
     ----------
     topic
         Its name.
     decoder
-        What its records are; its fields' `default_kind` is `Kind.LABEL`, unless each says what it is.
+        Decodes its records. Set its fields' `default_kind` to `Kind.LABEL`, unless each record holds its kind.
     """
 
     topic: str
@@ -49,43 +49,43 @@ class Labels(NamedTuple):
 
 
 class KafkaSource:
-    """All partitions of a topic, and of a second one with labels if there is one.
+    """Reads all partitions of a topic, and of a second topic with labels, under read_committed.
 
-    They are assigned, not subscribed to: one worker reads them all. Transactions that are open or were aborted are left
-    out. A partition that is added while it reads is read from its beginning. While no broker answers nothing comes, and
-    it goes on by itself; a topic that is made anew, or records that expire before they are read, end it.
+    Partitions are assigned, not subscribed to: one worker reads them all. A partition added later is read from its
+    beginning. While no broker answers, `poll` returns nothing, and reading resumes by itself. A recreated topic, or
+    records that expire before they are read, raise an error.
 
     Parameters
     ----------
     connection
-        How the cluster is reached.
+        The cluster.
     topic
-        What is read. It must be there: no topic is made.
+        The topic. It must exist.
     decoder
-        What its records are. A record's key and time are the event's, where no field says another.
+        Decodes its records. A record's key and timestamp become the event's, unless fields hold others.
     labels
         The topic of labels.
     start
-        Where to begin where there is no snapshot: `"earliest"`, `"latest"`, or a moment in seconds since 1970.
+        The start of a first run: `"earliest"`, `"latest"`, or seconds since 1970.
     tombstones
-        Whether a record without value withdraws the sample with its key, or is left out.
-    most_bytes
-        How much is kept ready of each broker, at most about.
+        True to withdraw the sample with the key of a record without value; False to skip such records.
+    fetch_max_bytes
+        About the most bytes buffered per broker.
     stuck_seconds
-        After how long without a record of a partition, though there are some, reading begins anew.
+        Seconds without progress in a partition that has records, after which the reader is replaced.
     clock
-        The seconds that pass. Only looks at the cluster depend on them.
+        Returns seconds. Only checks of the cluster depend on it.
 
     Attributes
     ----------
     connected
-        Whether the cluster answered when it was asked last.
+        True if the cluster answered the last request.
     reseeks
-        How often reading began anew because nothing came of a partition.
+        The number of times that the reader was replaced.
     """
 
     medium = "kafka"
-    may_skip = True  # compaction, the ends of transactions, and transactions that were aborted leave gaps
+    may_skip = True  # compaction, transaction markers and aborted transactions leave gaps
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class KafkaSource:
         labels: Labels | None = None,
         start: str | float = "earliest",
         tombstones: bool = False,
-        most_bytes: int = MOST_BYTES,
+        fetch_max_bytes: int = FETCH_MAX_BYTES,
         stuck_seconds: float = STUCK_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if labels is not None and labels.topic == topic:
             raise BadValue(
-                f"labels: {shown(topic)} is the topic of the samples; let labels have one of their own"
+                f"labels: {shown(topic)} is the topic of the samples; give labels a topic of their own"
             )
         if start not in START and (isinstance(start, (str, bool)) or not start >= 0):
             raise BadValue(f"start: expected 'earliest', 'latest' or seconds since 1970, got {shown(start)}")
@@ -112,7 +112,7 @@ class KafkaSource:
         self.decoders = {topic: decoder} | ({} if labels is None else {labels.topic: labels.decoder})
         self.start = start
         self.tombstones = tombstones
-        self.most_bytes = most_bytes
+        self.fetch_max_bytes = fetch_max_bytes
         self.stuck_seconds = stuck_seconds
         self.connected = False
         self.reseeks = 0
@@ -121,54 +121,54 @@ class KafkaSource:
         self._next: dict[Partition, Position] = {}
         self._ids: dict[str, str] = {}
         self._ends: dict[Partition, Position] = {}
-        self._moved: dict[Partition, tuple[Position, float]] = {}  # where it was, and since when
-        self._looked = self._looked_for_partitions = clock()
+        self._progress: dict[Partition, tuple[Position, float]] = {}  # the last position, and since when
+        self._checked_at = self._partitions_checked_at = clock()
 
     def __repr__(self) -> str:
         return f"KafkaSource({', '.join(self.decoders)} at {self.connection})"
 
-    # -- what the engine reads ----------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def positions(self) -> Mapping[Partition, Position]:
-        """The next to read of each partition; before anything was sought, where a first run begins."""
+        """The next position to read of each partition; before any `seek`, the start of a first run."""
         return dict(self._next) or self.starts()
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         new = [partition for partition in self.partitions() if partition not in positions]
-        self._next = dict(positions) | (self.cluster.beginnings(new) if new else {})
+        self._next = dict(positions) | (self.cluster.beginning_offsets(new) if new else {})
         if self._reader is None:
-            self._reading()
+            self._connected_reader()
         else:
             self._reader.assign(self._next)
-            self._moved.clear()
+            self._progress.clear()
         self.connected = True
 
     def poll(self, limit: int) -> list[Record]:
         if not self._next:
             self.seek(self.positions)
-        self._look()
+        self._check_cluster()
         try:
-            messages = self._reading().poll(limit, POLL_SECONDS)
+            messages = self._connected_reader().poll(limit, POLL_SECONDS)
         except (BrokerAway, Interrupted) as error:
             self.reseeks += isinstance(error, ClientFailed)
-            self._away(error)
+            self._disconnected(error)
             time.sleep(POLL_SECONDS)
             return []
         if messages:
             self.connected = True
-        return self.decoded(messages)
+        return self.decode_messages(messages)
 
     def close(self) -> None:
         self._drop_reader()
         self.cluster.close()
 
-    def _reading(self) -> Reader:
-        """What reads, where it is to be; made where there is none."""
+    def _connected_reader(self) -> Reader:
+        """Return the reader; make it if there is none."""
         if self._reader is None:
-            self._reader = ReconnectingReader(partial(make_reader, self.connection, self.most_bytes))
+            self._reader = ReconnectingReader(partial(make_reader, self.connection, self.fetch_max_bytes))
             self._reader.assign(self._next)
-            self._moved.clear()
+            self._progress.clear()
         return self._reader
 
     def _drop_reader(self) -> None:
@@ -176,8 +176,8 @@ class KafkaSource:
         if reader is not None:
             reader.close()
 
-    def decoded(self, messages: Iterable[Message]) -> list[Record]:
-        """What these are; the next to read moves past them."""
+    def decode_messages(self, messages: Iterable[Message]) -> list[Record]:
+        """Decode messages, and move the positions past them."""
         records = []
         for message in messages:
             partition = message.partition
@@ -188,7 +188,7 @@ class KafkaSource:
         return records
 
     def _record(self, message: Message, partition: Partition) -> Record | None:
-        key = _text(message.key)
+        key = _key_text(message.key)
         if message.value is None:
             if not self.tombstones:
                 return None
@@ -196,78 +196,81 @@ class KafkaSource:
         decoder = self.decoders[partition.source]
         return decoder.decode(message.value, message.offset, partition, 1, key, message.time)
 
-    # -- what is known of the log -------------------------------------------------------------------------------------
+    # -- the log ------------------------------------------------------------------------------------------------------
 
     def identity(self) -> dict[str, Any]:
-        """The cluster and the topics, as a snapshot keeps them."""
+        """Return the ids of cluster and topics, for a snapshot."""
         self.partitions()
-        return {"cluster": self.cluster.id(), "topics": dict(self._ids)}
+        return {"cluster": self.cluster.cluster_id(), "topics": dict(self._ids)}
 
     def partitions(self) -> list[Partition]:
-        """All partitions there are now.
+        """Return all present partitions.
 
         Raises
         ------
         BrokerError
-            If a topic is not there.
+            If a topic does not exist.
         SourceError
-            If a topic was made anew since it was looked at first.
+            If a topic was recreated since the first call.
         """
-        topics = self.cluster.existing(self.decoders)
+        topics = self.cluster.require_topics(self.decoders)
         for name, topic in topics.items():
             if self._ids.setdefault(name, topic.id) != topic.id:
-                raise SourceError(f"topic {name!r} was deleted and made anew while it was read")
+                raise SourceError(f"topic {name!r} was deleted and recreated while it was read")
         return [
             Partition(name, number) for name in self.decoders for number in range(topics[name].partitions)
         ]
 
     def starts(self) -> dict[Partition, Position]:
-        """Where a first run begins."""
+        """Return the positions at which a first run begins."""
         partitions = self.partitions()
         if self.start == "earliest":
-            return self.cluster.beginnings(partitions)
+            return self.cluster.beginning_offsets(partitions)
         if self.start == "latest":
-            return self.cluster.ends(partitions)
-        return self.cluster.since(partitions, float(self.start))
+            return self.cluster.end_offsets(partitions)
+        return self.cluster.offsets_at(partitions, float(self.start))
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
-        """The position after the last record of each partition, when the cluster was asked last."""
+        """The end offset of each partition at the last check."""
         return self._ends
 
     def fetch_end(self) -> Mapping[Partition, Position]:
-        return self.cluster.ends(self._next or self.positions)
+        return self.cluster.end_offsets(self._next or self.positions)
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         try:
-            return all(self._reading().reached(partition) >= position for partition, position in end.items())
+            return all(
+                self._connected_reader().position(partition) >= position
+                for partition, position in end.items()
+            )
         except (BrokerAway, Interrupted):
-            return False  # it will answer again
+            return False  # until it answers again
 
     @property
     def incidents(self) -> Mapping[str, int]:
         return {RESEEKS: self.reseeks}
 
-    # -- while it reads -----------------------------------------------------------------------------------------------
+    # -- checks while reading -----------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Now and then: does the cluster answer, has a partition been added, is one stuck?"""
+    def _check_cluster(self) -> None:
+        """Check periodically that the cluster answers; find new partitions and stuck ones."""
         now = self._clock()
-        if now - self._looked < LOOK_SECONDS:
+        if now - self._checked_at < CHECK_SECONDS:
             return
         try:
-            if now - self._looked_for_partitions >= TOPIC_SECONDS:
-                self._looked_for_partitions = now
+            if now - self._partitions_checked_at >= METADATA_SECONDS:
+                self._partitions_checked_at = now
                 self._add_partitions()
-            self._ends = self.cluster.ends(self._next, LOOK_PATIENCE)
-            self._leave_stuck(now)
+            self._ends = self.cluster.end_offsets(self._next, CHECK_TIMEOUT)
+            self._restart_if_stuck(now)
             self.connected = True
         except (BrokerAway, Interrupted) as error:
-            self._away(error)
+            self._disconnected(error)
         finally:
-            self._looked = self._clock()
+            self._checked_at = self._clock()
 
-    def _away(self, error: Exception) -> None:
+    def _disconnected(self, error: Exception) -> None:
         if self.connected:
             logger.warning("nothing can be read of %s until a broker answers: %s", self.name, error)
         self.connected = False
@@ -278,27 +281,27 @@ class KafkaSource:
             logger.info("partitions were added, and are read from their beginnings: %s", new)
             self.seek(self._next)
 
-    def _leave_stuck(self, now: float) -> None:
-        """Where a partition has records, and none came for long, begin to read again, with a new reader."""
+    def _restart_if_stuck(self, now: float) -> None:
+        """Drop the reader if a partition has records and none came for long."""
         for partition, end in self._ends.items():
             try:
-                reached = self._reading().reached(partition)
-            except Interrupted:  # one that never says it is stuck too
+                reached = self._connected_reader().position(partition)
+            except Interrupted:  # a reader that never returns its position is stuck too
                 reached = self._next[partition]
-            at, since = self._moved.get(partition, (-1, now))
+            at, since = self._progress.get(partition, (-1, now))
             if reached != at or reached >= end:
-                self._moved[partition] = (reached, now)
+                self._progress[partition] = (reached, now)
             elif now - since >= self.stuck_seconds:
                 logger.warning(
-                    "nothing has come of %s for %d seconds; it is read anew", partition, now - since
+                    "%s sent nothing for %d seconds; its reader is replaced", partition, now - since
                 )
                 self.reseeks += 1
-                self._drop_reader()  # a client whose thread has ended says nothing of it, and finds no new leader
+                self._drop_reader()  # a client whose thread has ended raises nothing and finds no new leader
                 return
 
 
-def _text(key: bytes | None) -> str | bytes | None:
-    """A key as text, where it is some."""
+def _key_text(key: bytes | None) -> str | bytes | None:
+    """Return a key as text; bytes if it is not UTF-8."""
     if key is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Questions to a client that come back, or are given up.
+"""Time limits on calls to a client.
 
-Clients have limits of their own, and these fail where a broker goes away at the wrong moment: kafka-python then waits
-for a thread that waits for nothing, and librdkafka for a coordinator that is gone.
+Clients have time-outs of their own. These fail when a broker goes away at the wrong moment: kafka-python then waits for
+a thread that has nothing left to do, and librdkafka for a coordinator that is gone.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from typing import TypeVar
 
 from stream_bayes.streams.kafka.client import ClientFailed
 
-__all__ = ["CLOSE_SECONDS", "GRACE_SECONDS", "OWN_SECONDS", "bounded"]
+__all__ = ["CLOSE_SECONDS", "GRACE_SECONDS", "LOCAL_SECONDS", "bounded"]
 
 T = TypeVar("T")
 
-GRACE_SECONDS = 2.0  # after a client's own limit
-CLOSE_SECONDS = 1.0  # for a client to let go of its threads and connections
-OWN_SECONDS = 10.0  # for what a client does by itself, with no broker, on a machine with much else to do
+GRACE_SECONDS = 2.0  # added to a client's own time-out
+CLOSE_SECONDS = 1.0  # for a client to end its threads and connections
+LOCAL_SECONDS = 10.0  # for calls that need no broker, on a busy machine
 
 
-def bounded(question: Callable[[], T], seconds: float) -> T:
-    """What a question to a client comes to, an error of the client's too.
+def bounded(call: Callable[[], T], seconds: float) -> T:
+    """Return or raise what a call to a client returns or raises.
 
-    A question that does not come back stays behind in a thread of its own, and the client is to be dropped.
+    A call that does not return stays behind in its own thread; drop the client then.
 
     Raises
     ------
     ClientFailed
-        If it does not come back in time.
+        If the call does not return in time.
 
     Examples
     --------
     >>> bounded(lambda: 3, seconds=60)
     3
     """
-    answers: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
+    outcomes: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
 
-    def ask() -> None:
+    def run() -> None:
         try:
-            answers.put(([question()], None))
-        except BaseException as error:  # it belongs to whoever asked
-            answers.put(([], error))
+            outcomes.put(([call()], None))
+        except BaseException as error:  # raised again in the caller's thread
+            outcomes.put(([], error))
 
-    threading.Thread(target=ask, name="kafka-question", daemon=True).start()
+    threading.Thread(target=run, name="kafka-call", daemon=True).start()
     try:
-        found, error = answers.get(timeout=seconds)
+        returned, error = outcomes.get(timeout=seconds)
     except queue.Empty:
         raise ClientFailed(f"the client did not come back in {seconds:g} seconds") from None
     if error is not None:
         try:
             raise error
         finally:
-            del error  # it holds this frame, and with it all that was asked
-    return found[0]
+            del error  # it holds this frame, and with it the client
+    return returned[0]

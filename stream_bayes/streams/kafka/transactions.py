@@ -1,12 +1,4 @@
-"""Ending what a transaction left open in its partitions, though the cluster takes it for ended.
-
-A broker that was killed as it decided a transaction may take it, once it is back, for one whose partitions know it.
-Nobody can read past its records then, and whatever ends the next transaction of the same id ends this one too: results
-that were sent again because nobody could read them would then count twice, and with one that fails, those that were
-committed would be lost. So it is ended as it was decided, before anything is sent.
-
-One transaction a batch, sent until it has taken place once.
-"""
+"""Exactly-once delivery: every batch in one transaction, sent until it is committed once."""
 
 from __future__ import annotations
 
@@ -22,77 +14,33 @@ import msgspec
 from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway, Fenced, SinkError
 from stream_bayes.streams.contracts.slices import positions_after
-from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS, EpochLost, Interrupted, Send
+from stream_bayes.streams.kafka.client import (
+    MAX_MESSAGE_BYTES,
+    TRANSACTION_SECONDS,
+    EpochLost,
+    Interrupted,
+    Send,
+)
 from stream_bayes.streams.kafka.client_factory import make_writer
-from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.delivery import PAUSE, Delivery
+from stream_bayes.streams.kafka.delivery import RETRY_PAUSE, Delivery
+from stream_bayes.streams.kafka.in_doubt import end_in_doubt, is_in_doubt
 from stream_bayes.streams.kafka.journal_topic import FORMAT, Entry, entries_from
 from stream_bayes.streams.kafka.python_client import PythonWriter
 
-__all__ = ["Transactions", "end_in_doubt", "hangs"]
+__all__ = ["Transactions"]
 
 logger = logging.getLogger(__name__)
 
-CHECKS = 40
-CHECK_PAUSE = 0.05  # seconds between two checks
-
-
-def hangs(cluster: Cluster, journal: Partition, sleep: Callable[[float], None]) -> bool:
-    """Whether there are records in a journal that nobody can read, and that stay so.
-
-    Nobody else writes to a journal: once all others were fenced, whatever is open has been left by them.
-    """
-    for look in range(CHECKS):
-        if look:
-            sleep(CHECK_PAUSE)
-        if cluster.ends([journal]) == cluster.lengths([journal]):
-            return False
-    return True
-
-
-def end_in_doubt(
-    make_writer: Callable[[], PythonWriter], partitions: Sequence[Partition], group: str, committed: bool
-) -> None:
-    """End it in all partitions that it may have written to, with nothing written to them.
-
-    Parameters
-    ----------
-    make_writer
-        Makes a writer of the transactions' id: of the client that can end one in which nothing was written.
-    partitions, group
-        Where.
-    committed
-        What was decided.
-
-    Raises
-    ------
-    Interrupted
-        If that did not take place.
-    """
-    decided = "committed" if committed else "aborted"
-    logger.warning("a transaction of %s was left open by the cluster; it is ended, as %s", group, decided)
-    writer = make_writer()
-    try:
-        writer.fence()
-        writer.begin()
-        writer.join(partitions, group)
-        if committed:
-            writer.commit()
-        else:
-            writer.abort()
-    finally:
-        writer.close()
-
-
-SOON = 0.05  # all partitions know what was committed
-GRACE = 3.0  # for another worker to say that it took over
-MOST_FAILURES = 20  # of one batch, while the cluster answers,
-MOST_SECONDS = 600.0  # and for so long: until then it may be loading, or have too few brokers
+VISIBLE_AFTER = 0.05  # seconds until a commit is readable in all partitions
+TAKEOVER_GRACE = 3.0  # seconds in which a new owner writes its first entry
+# A batch is given up after both, while the cluster answers: it may be loading, or have too few brokers.
+MAX_FAILURES = 20
+MAX_RETRY_SECONDS = 600.0
 
 
 class Batch(NamedTuple):
-    """What one transaction holds: records, what the journal says of them, and the group's positions after them."""
+    """The contents of one transaction: records, their journal entry, and the group's positions after them."""
 
     sends: Sequence[Send]
     entry: Entry
@@ -100,78 +48,87 @@ class Batch(NamedTuple):
 
 
 class Transactions(Delivery):
-    """Every batch in one transaction, with the journal's entry and the group's positions.
+    """Delivers every batch in one transaction, with its journal entry and the group's positions.
 
-    The transactional id derives from the pipeline's name, so whoever opens this fences the worker before. A batch whose
-    commit was not answered is looked for in the journal before it is sent again; and so is another worker, whose
-    entries say that it has taken over.
+    The transactional id derives from the pipeline's name, so opening this fences the previous worker. Before a batch
+    whose commit was not answered is sent again, the journal is searched for its entry, and for entries of another
+    worker, which show that it has taken over.
 
     Parameters
     ----------
-    connection, name, most_bytes, sleep
+    connection, name, max_message_bytes, sleep
         As of a `Delivery`.
     identity
-        What is read: the source's `identity`.
+        Returns the source's `identity`.
     journal
-        The journal's topic, made where it is not there.
-    copies
-        On how many brokers the journal is kept. All of them up to three, if not given.
+        The journal's topic, created if it does not exist; `NAME.journal`, if not given.
+    replication_factor
+        The journal's. If not given, the number of brokers, up to three.
     transaction_seconds
-        After how long the cluster gives up a transaction whose worker died without a successor. Until then nobody reads
-        what comes after it.
+        Seconds after which the cluster aborts the transaction of a worker that died without a successor. Until then
+        nobody can read past it.
     clock
-        The seconds that pass. Only when to give up depends on them.
+        Returns seconds. Only the time limit on retries depends on it.
 
     Attributes
     ----------
     length
-        The journal's offset after the last entry that is known.
+        The journal's offset after the last known entry.
     """
 
     def __init__(
         self,
         connection: Connection,
         name: str,
-        identity: Callable[[], Mapping[str, Any]],  # as JSON values
+        identity: Callable[[], Mapping[str, Any]],  # JSON values
         *,
         journal: str | None = None,
-        copies: int | None = None,
+        replication_factor: int | None = None,
         transaction_seconds: float = TRANSACTION_SECONDS,
-        most_bytes: int = MOST_BYTES,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(connection, name, most_bytes=most_bytes, sleep=sleep)
+        super().__init__(connection, name, max_message_bytes=max_message_bytes, sleep=sleep)
         self.journal = Partition(f"{name}.journal" if journal is None else journal)
-        self.copies = copies
+        self.replication_factor = replication_factor
         self.transaction_seconds = transaction_seconds
         self.length = 0
         self.worker = uuid.uuid4().hex
         self._identity = identity
         self._clock = clock
-        self._was_committed = True  # of what nothing is known; few transactions are aborted
-        self._read: Mapping[str, Any] = {}
-        self._number = 0
-        self._last: Batch | None = None  # of which the cluster said that it was committed
+        # The last known decision of the cluster. Without one, the likelier: few transactions are aborted.
+        self._was_committed = True
+        self._source_identity: Mapping[str, Any] = {}
+        self._entry_number = 0
+        self._previous: Batch | None = None  # its commit was answered
 
     @property
     def transactional_id(self) -> str:
-        """What fences the worker before."""
+        """The id by which a new worker fences the previous one."""
         return f"{self.name}.stream-bayes"
 
-    def settle(self) -> None:
-        """Wait until what the worker before has committed can be read, where it ended just now."""
+    def await_decision(self) -> None:
+        """Wait until the last commit of a worker that has just ended is readable."""
         deadline = time.monotonic() + self.connection.seconds
         while self.cluster.is_deciding(self.transactional_id) and time.monotonic() < deadline:
-            self._sleep(SOON)
+            self._sleep(VISIBLE_AFTER)
+
+    def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
+        self._entry_number += 1
+        rows = tuple((*partition, position) for partition, position in positions.items())
+        entry = Entry(FORMAT, self.worker, self._entry_number, (), rows, **self._source_identity)
+        self._commit_once(Batch((), entry, positions))
+
+    # -- opening ------------------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        self.cluster.make_journal(self.journal.source, self.copies)
+        self.cluster.create_journal(self.journal.source, self.replication_factor)
         try:
             self._fence()
-            self.length = self.cluster.ends([self.journal])[self.journal]
-            self._read = self._identity()
-            self._persist(Batch((), Entry(FORMAT, self.worker, 0, (), **self._read), {}))
+            self.length = self.cluster.end_offsets([self.journal])[self.journal]
+            self._source_identity = self._identity()
+            self._commit_once(Batch((), Entry(FORMAT, self.worker, 0, (), **self._source_identity), {}))
         except Interrupted as error:
             raise BrokerAway(
                 f"Kafka at {self.connection} did not let {self.name!r} begin: {error}"
@@ -179,81 +136,83 @@ class Transactions(Delivery):
 
     def _fence(self) -> None:
         decided = self.cluster.was_committed(self.transactional_id)
-        if decided is not None:  # once all others are fenced the cluster does not say any more
+        if decided is not None:  # after fencing, the cluster no longer reports it
             self._was_committed = decided
         self._make_writer()
-        if hangs(self.cluster, self.journal, self._sleep):
-            self._end_what_hangs()
+        if is_in_doubt(self.cluster, self.journal, self._sleep):
+            self._end_in_doubt()
             self._make_writer()
 
     def _make_writer(self) -> None:
         self._writer = make_writer(
-            self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes
+            self.connection, self.transactional_id, self.transaction_seconds, self.max_message_bytes
         )
         self._writer.fence()
 
-    def _end_what_hangs(self) -> None:
+    def _end_in_doubt(self) -> None:
         outputs = [Partition(name, n) for name, count in self._partitions.items() for n in range(count)]
         self._drop_writer()
-        told = (self.connection, self.transactional_id, self.transaction_seconds, self.most_bytes)
-        end_in_doubt(partial(PythonWriter, *told), [self.journal, *outputs], self.group, self._was_committed)
-        if hangs(self.cluster, self.journal, self._sleep):
+        arguments = (
+            self.connection,
+            self.transactional_id,
+            self.transaction_seconds,
+            self.max_message_bytes,
+        )
+        make = partial(PythonWriter, *arguments)
+        end_in_doubt(make, [self.journal, *outputs], self.group, self._was_committed)
+        if is_in_doubt(self.cluster, self.journal, self._sleep):
             raise Interrupted(f"a transaction is left open in {self.journal.source}")
 
+    # -- delivering ---------------------------------------------------------------------------------------------------
+
     def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
-        self._number += 1
-        told = tuple((*part.partition, part.start, part.stop) for part in slices)
-        entry = Entry(FORMAT, self.worker, self._number, told)
-        self._persist(Batch(sends, entry, positions_after(slices)))
+        self._entry_number += 1
+        rows = tuple((*part.partition, part.start, part.stop) for part in slices)
+        entry = Entry(FORMAT, self.worker, self._entry_number, rows)
+        self._commit_once(Batch(sends, entry, positions_after(slices)))
 
-    def mark(self, positions: Mapping[Partition, Position]) -> None:
-        self._number += 1
-        told = tuple((*partition, position) for partition, position in positions.items())
-        entry = Entry(FORMAT, self.worker, self._number, (), told, **self._read)
-        self._persist(Batch((), entry, positions))
-
-    def _persist(self, batch: Batch) -> None:
-        """One transaction, until it has taken place once."""
-        self._try(batch)
+    def _commit_once(self, batch: Batch) -> None:
+        """Commit a batch exactly once."""
+        self._retry_until_committed(batch)
         self.waiting = False
-        self._last = batch
+        self._previous = batch
 
-    def _try(self, batch: Batch) -> None:
+    def _retry_until_committed(self, batch: Batch) -> None:
         failures, since = 0, self._clock()
         while True:
             try:
                 self._transact(batch)
                 return
             except Interrupted as error:
-                self._note(error)
-                # The error itself would hold the client.
-                said, lost = str(error), isinstance(error, EpochLost)
+                self._record_retry(error)
+                # Not the error itself, which would keep the client alive.
+                reason, lost = str(error), isinstance(error, EpochLost)
             self._drop_writer()
             while True:
                 failures += 1
-                self._sleep(PAUSE)
+                self._sleep(RETRY_PAUSE)
                 try:
-                    if self._recovered(batch, lost):
+                    if self._recover(batch, lost):
                         return
                     break
                 except BrokerAway as error:
                     failures, since = 0, self._clock()
                     logger.warning("%s waits for a broker: %s", self.name, error)
-                    self._leave_if_interrupted(error)
+                    self._raise_if_interrupted(error)
                 except Interrupted as error:
-                    said, lost = str(error), isinstance(error, EpochLost)
+                    reason, lost = str(error), isinstance(error, EpochLost)
                 self._drop_writer()
-                self._give_up_after(failures, since, said)
-            self._give_up_after(failures, since, said)
+                self._give_up_after(failures, since, reason)
+            self._give_up_after(failures, since, reason)
 
-    def _give_up_after(self, failures: int, since: float, said: str) -> None:
+    def _give_up_after(self, failures: int, since: float, reason: str) -> None:
         if failures > 1:
-            self._leave_if_interrupted(said)
+            self._raise_if_interrupted(reason)
         passed = self._clock() - since
-        if failures >= MOST_FAILURES and passed >= MOST_SECONDS:
+        if failures >= MAX_FAILURES and passed >= MAX_RETRY_SECONDS:
             raise SinkError(
                 f"{self.name}: a batch was not taken in {failures} attempts and {passed:.0f} seconds, though Kafka at "
-                f"{self.connection} answers: {said}"
+                f"{self.connection} answers: {reason}"
             )
 
     def _transact(self, batch: Batch) -> None:
@@ -261,43 +220,48 @@ class Transactions(Delivery):
         assert writer is not None
         writer.begin()
         writer.send_all(batch.sends)
-        stands_at = writer.send(*self.journal, None, msgspec.json.encode(batch.entry))
+        entry_offset = writer.send(*self.journal, None, msgspec.json.encode(batch.entry))
         if batch.positions:
-            writer.offsets(self.group, batch.positions)
+            writer.send_offsets(self.group, batch.positions)
         writer.commit()
-        self.length = stands_at() + 1
+        self.length = entry_offset() + 1
 
-    def _recovered(self, batch: Batch, lost: bool) -> bool:
-        """Begin to write again; whether the batch turned out to have been committed.
+    def _recover(self, batch: Batch, lost: bool) -> bool:
+        """Make a new writer after a failure. Return True if the batch turns out to be committed.
 
         Raises
         ------
         Fenced
             If another worker has taken over.
         """
-        is_there = self._found(batch.entry, self.length)
-        if (
-            lost and not is_there
-        ):  # by another worker, which will say so; or because the transaction took too long
-            self._sleep(GRACE)
-            is_there = self._found(batch.entry, self.length)
+        committed = self._is_in_journal(batch.entry, self.length)
+        # The epoch is lost to another worker, which will write an entry, or because the transaction took too long.
+        if lost and not committed:
+            self._sleep(TAKEOVER_GRACE)
+            committed = self._is_in_journal(batch.entry, self.length)
         self._fence()  # what was open has ended now
-        if is_there or self._found(batch.entry, self.length):
+        if committed or self._is_in_journal(batch.entry, self.length):
             return True
-        self._send_last_again()
+        self._resend_previous()
         return False
 
-    def _send_last_again(self) -> None:
-        """The batch before, if it is gone: where its end did not get about, it ended with what was begun after it."""
-        if self._last is None or self._found(self._last.entry, self.length - 1):
+    def _resend_previous(self) -> None:
+        """Resend the previous batch if its commit was lost: without its commit markers, fencing aborted it."""
+        if self._previous is None or self._is_in_journal(self._previous.entry, self.length - 1):
             return
-        (begin,) = self.cluster.beginnings([self.journal]).values()
-        (end,) = self.cluster.lengths([self.journal]).values()
-        if begin < self.length <= end:  # else it is another journal, which tells nothing
-            self._transact(self._last)
+        (begin,) = self.cluster.beginning_offsets([self.journal]).values()
+        (end,) = self.cluster.high_watermarks([self.journal]).values()
+        if begin < self.length <= end:  # else it is another journal, which proves nothing
+            self._transact(self._previous)
 
-    def _found(self, entry: Entry, start: Position) -> bool:
-        """Whether the journal holds an entry, from a position on."""
+    def _is_in_journal(self, entry: Entry, start: Position) -> bool:
+        """Search the journal from an offset on for an entry of this worker.
+
+        Raises
+        ------
+        Fenced
+            If there is an entry of another worker.
+        """
         for written in entries_from(self.cluster, self.journal.source, start):
             if written is None:
                 continue

@@ -100,13 +100,13 @@ def _delivery(config: PipelineConfig, source: KafkaSource | None) -> Delivery:
             kafka.connection(),
             config.name,
             stores_positions=source is not None,
-            most_bytes=kafka.most_bytes,
+            max_message_bytes=kafka.max_message_bytes,
         )
     return Transactions(
         kafka.connection(),
         config.name,
         source.identity,
-        copies=kafka.copies,
+        replication_factor=kafka.replication_factor,
         transaction_seconds=kafka.transaction_seconds,
-        most_bytes=kafka.most_bytes,
+        max_message_bytes=kafka.max_message_bytes,
     )

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.kafka.client import MOST_BYTES, TRANSACTION_SECONDS
+from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
 from stream_bayes.streams.kafka.connection import SECONDS, Connection
 from stream_bayes.streams.pipelines.config_tables import FieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
@@ -32,12 +32,12 @@ class KafkaConfig(Table):
     password: Secret | None = None
     token: RenewedSecret | None = None
     delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
-    copies: int | None = Field(
+    replication_factor: int | None = Field(
         None, ge=1, description="of the journal; all brokers up to three, if not given"
     )
     seconds: float = Field(SECONDS, gt=0, description="to try before saying that no broker answers")
     transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
-    most_bytes: int = Field(MOST_BYTES, ge=16_384, description="of a record that is written")
+    max_message_bytes: int = Field(MAX_MESSAGE_BYTES, ge=16_384, description="of a record that is written")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

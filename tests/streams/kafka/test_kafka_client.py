@@ -65,9 +65,9 @@ def test_an_error_holds_nothing_of_what_was_asked_once_it_was_dealt_with() -> No
 
 ASKED = {
     "begin_transaction": lambda writer: writer.begin(),
-    "consumer_group_metadata": lambda writer: writer.offsets("group", {Partition("days"): 3}),
+    "consumer_group_metadata": lambda writer: writer.send_offsets("group", {Partition("days"): 3}),
     "init_transactions": lambda writer: writer.fence(),
-    "send_offsets_to_transaction": lambda writer: writer.offsets("group", {Partition("days"): 3}),
+    "send_offsets_to_transaction": lambda writer: writer.send_offsets("group", {Partition("days"): 3}),
     "commit_transaction": lambda writer: writer.commit(),
     "abort_transaction": lambda writer: writer.abort(),
     "flush": lambda writer: writer.flush(),
@@ -84,9 +84,9 @@ def test_a_writer_gives_up_a_call_of_librdkafka_that_does_not_keep_to_its_limit(
     monkeypatch.setattr(confluent_client, "Consumer", partial(StuckClient, never, own))
     monkeypatch.setattr(confluent_client, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(confluent_client, "CLOSE_SECONDS", 0.1)
-    monkeypatch.setattr(confluent_client, "OWN_SECONDS", 0.2)
+    monkeypatch.setattr(confluent_client, "LOCAL_SECONDS", 0.2)
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka", seconds=0.1)
-    writer = confluent_client.ConfluentWriter(connection, "me", seconds=0.1, most_bytes=10_000)
+    writer = confluent_client.ConfluentWriter(connection, "me", seconds=0.1, max_message_bytes=10_000)
     try:
         with pytest.raises(Interrupted, match=r"did not come back in 0\.2 seconds"):
             ASKED[stuck](writer)
@@ -108,7 +108,7 @@ def test_a_reader_lets_go_of_a_client_that_does_not_end(
     monkeypatch.setattr(module, name, lambda *told, **settings: StuckClient(never, "close"))
     monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(module, "CLOSE_SECONDS", 0.1)
-    made = reader(Connection(servers=("nobody:9092",)), most_bytes=10_000)
+    made = reader(Connection(servers=("nobody:9092",)), fetch_max_bytes=10_000)
     began = time.monotonic()
     made.close()
     assert time.monotonic() - began < 60
@@ -123,7 +123,7 @@ def test_a_writer_lets_go_of_a_client_that_does_not_end(monkeypatch: pytest.Monk
     monkeypatch.setattr(confluent_client, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(confluent_client, "CLOSE_SECONDS", 0.1)
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
-    writer = confluent_client.ConfluentWriter(connection, "me", seconds=1.0, most_bytes=10_000)
+    writer = confluent_client.ConfluentWriter(connection, "me", seconds=1.0, max_message_bytes=10_000)
     writer.close()  # whoever waits without end never comes back from this
     writer.close()  # there is nothing left to let go of
     never.set()
@@ -142,14 +142,14 @@ def test_a_writer_that_was_closed_is_collected_without_waiting_for_what_it_did_n
     producer._sender = producer
     monkeypatch.setattr(python_client, "KafkaProducer", lambda **settings: producer)
     connection = Connection(servers=("nobody:9092",))
-    python_client.PythonWriter(connection, "me", seconds=1.0, most_bytes=10_000).close()
+    python_client.PythonWriter(connection, "me", seconds=1.0, max_message_bytes=10_000).close()
     assert producer._closed  # the client's `__del__` asks for it
 
 
 READ = {
     "assign": lambda reader: reader.assign({DAYS: 3}),
     "poll": lambda reader: reader.poll(10, 0.1),
-    "position": lambda reader: reader.reached(DAYS),
+    "position": lambda reader: reader.position(DAYS),
     "pause": lambda reader: reader.pause([DAYS]),
     "resume": lambda reader: reader.resume([DAYS]),
 }
@@ -163,7 +163,7 @@ COMMON = [name for name in READ if name != "position"]  # which only one of them
 def reader_of(client: str, consumer: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     module, name, reader = CLIENTS[client]
     monkeypatch.setattr(module, name, lambda *told, **settings: consumer)
-    return reader(Connection(servers=("nobody:9092",), client=client), most_bytes=10_000)
+    return reader(Connection(servers=("nobody:9092",), client=client), fetch_max_bytes=10_000)
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_a_reader_gives_up_a_call_that_does_not_come_back(
     never = threading.Event()
     reader = reader_of(client, StuckClient(never, asked), monkeypatch)
     for module in (python_client, confluent_client):
-        monkeypatch.setattr(module, "OWN_SECONDS", 0.1)
-    monkeypatch.setattr(python_client, "LOOK_SECONDS", 0.1)
+        monkeypatch.setattr(module, "LOCAL_SECONDS", 0.1)
+    monkeypatch.setattr(python_client, "POSITION_SECONDS", 0.1)
     try:
         with pytest.raises(ClientFailed, match="did not come back"):
             READ[asked](reader)
@@ -199,13 +199,13 @@ def test_a_reader_gives_up_a_call_that_does_not_come_back(
 
 def test_how_far_was_read_may_not_be_known_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = reader_of("kafka-python", StuckClient(threading.Event(), "nothing"), monkeypatch)
-    with pytest.raises(Interrupted, match="does not know yet"):
-        reader.reached(DAYS)
+    with pytest.raises(Interrupted, match="has no position yet"):
+        reader.position(DAYS)
 
 
 def test_a_log_that_lost_its_end_is_not_read_on(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = reader_of("kafka-python", FailingClient("poll", LogTruncationError({})), monkeypatch)
-    with pytest.raises(SourceError, match="no longer holds the position that is read next"):
+    with pytest.raises(SourceError, match="no longer holds the position to read next"):
         reader.poll(10, 0.1)
 
 
@@ -218,7 +218,7 @@ def test_nothing_is_left_of_a_client_that_could_not_be_made() -> None:
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError, match="half way"):
-        python_client.made(make, 60, bootstrap_servers=["127.0.0.1:1"])
+        python_client.make_client(make, 60, bootstrap_servers=["127.0.0.1:1"])
     assert networks[0]._closed and networks[0]._io_thread is None
 
 
@@ -234,7 +234,7 @@ def test_what_stopped_a_client_from_being_made_is_told_even_where_it_cannot_be_c
 
     networks: list[Any] = []
     with pytest.raises(NodeNotReadyError, match="one"):
-        python_client.made(make, 60, bootstrap_servers=["127.0.0.1:1"])
+        python_client.make_client(make, 60, bootstrap_servers=["127.0.0.1:1"])
     monkeypatch.undo()
     networks[0].close()
 
@@ -277,14 +277,20 @@ class StuckClient:
         pass
 
 
-@pytest.mark.parametrize("make", [make_reader, partial(make_writer, transactional_id=None, seconds=1.0)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(make_reader, fetch_max_bytes=10_000),
+        partial(make_writer, transactional_id=None, seconds=1.0, max_message_bytes=10_000),
+    ],
+)
 def test_a_client_that_is_not_installed_is_told_with_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, make: Callable[..., object]
 ) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
     with pytest.raises(MissingPackage, match=r"pip install 'stream-bayes\[fast\]'"):
-        make(connection, most_bytes=10_000)
+        make(connection)
 
 
 def test_a_start_gives_up_soon_enough_to_say_so_within_fifteen_seconds() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from stream_bayes.errors import CannotResume
-from stream_bayes.streams.kafka.journal_topic import Entry, _entry
+from stream_bayes.streams.kafka.journal_topic import Entry, decode_entry
 
 # As format 1 has them. They are never changed, only joined by those of later formats.
 WRITTEN = {
@@ -29,16 +29,16 @@ WRITTEN = {
 @pytest.mark.parametrize("what", WRITTEN)
 def test_a_record_that_was_written_once_is_read_for_ever_and_written_the_same(what: str) -> None:
     written, entry = WRITTEN[what]
-    assert _entry("journal", written, 7) == entry
+    assert decode_entry("journal", written, 7) == entry
     assert msgspec.json.encode(msgspec.structs.replace(entry, offset=0)) == written
 
 
 def test_a_record_of_a_newer_version_is_refused() -> None:
     with pytest.raises(CannotResume, match="record 7 has format 2, this version reads 1; upgrade"):
-        _entry("journal", WRITTEN["commits"][0].replace(b'"format":1', b'"format":2'), 7)
+        decode_entry("journal", WRITTEN["commits"][0].replace(b'"format":1', b'"format":2'), 7)
 
 
 @pytest.mark.parametrize("value", [b"", None, b"text", b"[]", b'{"format":1}'])
 def test_what_is_no_record_of_a_journal_is_refused(value: bytes | None) -> None:
     with pytest.raises(CannotResume, match="is no journal of this package: record 7 is"):
-        _entry("days", value, 7)
+        decode_entry("days", value, 7)

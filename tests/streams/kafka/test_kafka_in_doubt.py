@@ -11,7 +11,8 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.streams.kafka import transactions as transactions_module
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.transactions import CHECKS, Transactions, hangs
+from stream_bayes.streams.kafka.in_doubt import CHECKS, is_in_doubt
+from stream_bayes.streams.kafka.transactions import Transactions
 
 JOURNAL = Partition("days.journal")
 PLACES = [JOURNAL, Partition("rain", 0), Partition("rain", 1)]
@@ -35,13 +36,13 @@ class FakeCluster:
         assert transactional_id == "days.stream-bayes"
         return self.states.pop(0)
 
-    def ends(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
+    def end_offsets(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
         self.looks += 1
         if self.looks == self.decided_after:
             self.open_in.clear()
         return {partition: 7 if partition in self.open_in else 9 for partition in partitions}
 
-    def lengths(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
+    def high_watermarks(self, partitions: Iterable[Partition]) -> dict[Partition, Position]:
         return dict.fromkeys(partitions, 9)
 
 
@@ -60,7 +61,7 @@ class FakeWriter:
     def begin(self) -> None:
         pass
 
-    def join(self, partitions: Iterable[Partition], group: str) -> None:
+    def add_partitions(self, partitions: Iterable[Partition], group: str) -> None:
         assert group == "days"
         self.joined = set(partitions) - {self.loses}
 
@@ -98,7 +99,7 @@ def test_where_nothing_is_open_nothing_is_ended(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_transaction_that_is_being_decided_is_waited_for() -> None:
     cluster: Any = FakeCluster([JOURNAL], decided_after=CHECKS // 2)
-    assert not hangs(cluster, JOURNAL, lambda seconds: None)
+    assert not is_in_doubt(cluster, JOURNAL, lambda seconds: None)
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Cluster, list[
     def cluster_with(*faults: type[Exception]) -> tuple[Cluster, list[Admin]]:
         admins = [Admin(fault) for fault in faults]
         left = iter(admins)
-        monkeypatch.setattr(cluster_module, "made", lambda *told, **settings: next(left))
-        monkeypatch.setattr(cluster_module, "PAUSE", 0.0)
+        monkeypatch.setattr(cluster_module, "make_client", lambda *told, **settings: next(left))
+        monkeypatch.setattr(cluster_module, "RETRY_PAUSE", 0.0)
         return Cluster(CONNECTION), admins
 
     return cluster_with
@@ -67,7 +67,7 @@ def test_positions_are_stored_once_the_coordinator_has_loaded_or_was_found(
     asked: Callable[..., tuple[Cluster, list[Admin]]],
 ) -> None:
     cluster, admins = asked(CoordinatorLoadInProgressError, NotCoordinatorError, NoError)
-    cluster.commit("group", {DAYS: 3})
+    cluster.commit_offsets("group", {DAYS: 3})
     # One that knows an old coordinator would ask it again.
     assert [admin.closed for admin in admins] == [True, True, False]
 
@@ -77,7 +77,7 @@ def test_positions_that_may_not_be_stored_are_told_at_once(
 ) -> None:
     cluster, _ = asked(GroupAuthorizationFailedError)
     with pytest.raises(BrokerError, match="could not be stored: GroupAuthorizationFailedError"):
-        cluster.commit("group", {DAYS: 3})
+        cluster.commit_offsets("group", {DAYS: 3})
 
 
 def test_topics_are_told_of_once_the_cluster_knows_them_again(
@@ -105,7 +105,7 @@ class Delivery(Transactions):
         self.now += self.attempt_seconds
         raise Interrupted("no answer")
 
-    def _recovered(self, *told: Any) -> bool:
+    def _recover(self, *told: Any) -> bool:
         if self.now < self.away_until:
             self.now += self.attempt_seconds
             raise BrokerAway("nobody")
@@ -119,22 +119,22 @@ def test_a_batch_that_a_cluster_does_not_take_is_given_up_after_so_many_attempts
     delivery = Delivery(seconds)
     with pytest.raises(SinkError, match=r"was not taken in \d+ attempts and \d+ seconds.*: no answer"):
         delivery._deliver((), ())
-    assert delivery.attempts >= transactions_module.MOST_FAILURES
-    assert delivery.now >= transactions_module.MOST_SECONDS
+    assert delivery.attempts >= transactions_module.MAX_FAILURES
+    assert delivery.now >= transactions_module.MAX_RETRY_SECONDS
     assert delivery.waiting and delivery.aborts == delivery.attempts
 
 
 def test_the_time_without_any_broker_does_not_count() -> None:
     delivery = Delivery(10.0)
-    delivery.away_until = 10 * transactions_module.MOST_SECONDS
+    delivery.away_until = 10 * transactions_module.MAX_RETRY_SECONDS
     with pytest.raises(SinkError):
         delivery._deliver((), ())
-    assert delivery.now >= delivery.away_until + transactions_module.MOST_SECONDS
+    assert delivery.now >= delivery.away_until + transactions_module.MAX_RETRY_SECONDS
 
 
 def test_a_worker_that_is_to_end_waits_for_one_more_attempt_only() -> None:
     delivery = Delivery(1.0)
     delivery.interrupt()
-    with pytest.raises(BrokerAway, match="was told to end while no broker took its results"):
+    with pytest.raises(BrokerAway, match="was stopped while no broker accepted its results"):
         delivery._deliver((), ())
     assert delivery.attempts == 2

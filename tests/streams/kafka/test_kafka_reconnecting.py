@@ -53,8 +53,8 @@ class FakeReader:
             self.next[partition] = stop
         return came
 
-    def reached(self, partition: Partition) -> Position:
-        self._asked("reached")
+    def position(self, partition: Partition) -> Position:
+        self._asked("position")
         return self.next[partition]
 
     def pause(self, partitions: Iterable[Partition]) -> None:
@@ -102,7 +102,7 @@ def test_another_reader_goes_on_from_where_one_failed() -> None:
     came += reader.poll(100, 0)
     assert offsets(came, ONE) == [0, 1, 2, 3, 4, 5]
     assert offsets(came, OTHER) == [10, 11, 12, 13]
-    assert (reader.reached(ONE), reader.reached(OTHER)) == (6, 14)
+    assert (reader.position(ONE), reader.position(OTHER)) == (6, 14)
     reader.close()
     assert second.closed
 
@@ -174,11 +174,11 @@ def test_a_reader_that_only_ever_complains_is_silent_too() -> None:
 
 def test_a_replay_goes_on_where_a_client_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices_module, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(slices_module, "MOST_AHEAD", 3)
+    monkeypatch.setattr(slices_module, "MAX_BUFFERED", 3)
     ends = {ONE: 12, OTHER: 12}
     fails = [
         {"poll": ClientFailed("one")},
-        {"reached": ClientFailed("two")},
+        {"position": ClientFailed("two")},
         {"pause": ClientFailed("three")},
         {},
     ]
@@ -195,9 +195,9 @@ def test_a_source_leaves_a_reader_that_never_says_how_far_it_has_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(source_module, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(source_module, "TOPIC_SECONDS", 1e9)
+    monkeypatch.setattr(source_module, "METADATA_SECONDS", 1e9)
     passed = [0.0]
-    first = FakeReader({ONE: 6}, {name: Interrupted("no longer there") for name in ("poll", "reached")})
+    first = FakeReader({ONE: 6}, {name: Interrupted("no longer there") for name in ("poll", "position")})
     second = FakeReader({ONE: 6})
     make = one_after_the_other(first, second)
     monkeypatch.setattr(source_module, "make_reader", lambda *told: make())
@@ -206,7 +206,7 @@ def test_a_source_leaves_a_reader_that_never_says_how_far_it_has_read(
         connection, "days", JSONDecoder(Fields()), stuck_seconds=60.0, clock=lambda: passed[-1]
     )
     monkeypatch.setattr(source, "partitions", lambda: [ONE])
-    monkeypatch.setattr(source.cluster, "ends", lambda *told: {ONE: 6})
+    monkeypatch.setattr(source.cluster, "end_offsets", lambda *told: {ONE: 6})
     source.seek({ONE: 0})
     for moment in (10.0, 40.0, 71.0):
         assert not first.closed

@@ -43,19 +43,19 @@ class FakeCluster:
     def was_committed(self, transactional_id: str) -> None:
         return None
 
-    def existing(self, names: list[str]) -> dict[str, Any]:
+    def require_topics(self, names: list[str]) -> dict[str, Any]:
         return {}
 
-    def make_journal(self, name: str, copies: int | None) -> None:
+    def create_journal(self, name: str, replication_factor: int | None) -> None:
         pass
 
-    def beginnings(self, partitions: list[Partition]) -> dict[Partition, Position]:
+    def beginning_offsets(self, partitions: list[Partition]) -> dict[Partition, Position]:
         return {JOURNAL: 0}
 
-    def lengths(self, partitions: list[Partition]) -> dict[Partition, Position]:
+    def high_watermarks(self, partitions: list[Partition]) -> dict[Partition, Position]:
         return {JOURNAL: len(self.records)}
 
-    ends = lengths  # all is decided once others are fenced
+    end_offsets = high_watermarks  # all is decided once others are fenced
 
     def entries(self, cluster: object, topic: str, start: Position) -> Iterator[Entry]:
         for offset, record in enumerate(self.records):
@@ -88,7 +88,7 @@ class FakeWriter:
         self.cluster.records.append(Record(msgspec.json.decode(value, type=Entry)))
         return lambda: offset
 
-    def offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
+    def send_offsets(self, group: str, positions: Mapping[Partition, Position]) -> None:
         pass
 
     def commit(self) -> None:

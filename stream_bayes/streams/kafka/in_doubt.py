@@ -1,0 +1,71 @@
+"""Transactions in doubt: decided, as far as the cluster knows, but still open in their partitions.
+
+A broker killed while it decides a transaction may count it, once it is back, as complete in all partitions. Kafka's
+tools call such a transaction hanging. Two things follow. Nobody can read past its records. And the next transaction of
+the same id ends it too, as that one ends: results that were sent again because nobody could read them would count
+twice, and results that were committed would be lost with a transaction that fails. So it is ended as it was decided,
+before anything else is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from stream_bayes.core.events.event import Partition
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.python_client import PythonWriter
+
+__all__ = ["end_in_doubt", "is_in_doubt"]
+
+logger = logging.getLogger(__name__)
+
+CHECKS = 40
+CHECK_PAUSE = 0.05  # seconds between two checks
+
+
+def is_in_doubt(cluster: Cluster, journal: Partition, sleep: Callable[[float], None]) -> bool:
+    """Return True if a journal holds records that nobody can read, and it stays so.
+
+    Call it after fencing: then no other worker writes to the journal, and what is open was left open.
+    """
+    for check in range(CHECKS):
+        if check:
+            sleep(CHECK_PAUSE)
+        if cluster.end_offsets([journal]) == cluster.high_watermarks([journal]):
+            return False
+    return True
+
+
+def end_in_doubt(
+    make_writer: Callable[[], PythonWriter], partitions: Sequence[Partition], group: str, committed: bool
+) -> None:
+    """End a transaction in doubt in all partitions that it may have written to, by an empty one of its id.
+
+    Parameters
+    ----------
+    make_writer
+        Makes a writer with the transactional id, of the client that can end a transaction without records.
+    partitions, group
+        The partitions, and the consumer group whose offsets it may have written.
+    committed
+        The decision.
+
+    Raises
+    ------
+    Interrupted
+        If the transaction could not be ended.
+    """
+    decided = "committed" if committed else "aborted"
+    logger.warning("a transaction of %s was left open by the cluster; it is ended, as %s", group, decided)
+    writer = make_writer()
+    try:
+        writer.fence()
+        writer.begin()
+        writer.add_partitions(partitions, group)
+        if committed:
+            writer.commit()
+        else:
+            writer.abort()
+    finally:
+        writer.close()
