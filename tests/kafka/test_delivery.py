@@ -219,7 +219,7 @@ def test_the_lag_is_of_the_model_and_not_of_what_the_client_has_fetched(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source_module, "CHECK_SECONDS", 0.0)
-    monkeypatch.setattr(source_module, "LOOK_PATIENCE", PATIENCE)
+    monkeypatch.setattr(source_module, "CHECK_TIMEOUT", PATIENCE)
     pipeline.lab.put(pipeline.topic, days(40, partitions=1))
     engine = pipeline.engine(batch=10)
     lags: list[int] = []

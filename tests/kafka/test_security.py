@@ -157,7 +157,7 @@ def test_a_record_that_may_not_be_written_is_not_left_out_of_a_transaction(
 
     try:
         if client == "kafka-python":
-            writer._known.add(topics[1])  # it could be seen when it was asked after
+            writer._known_topics.add(topics[1])  # it could be seen when it was asked after
         writer.begin()
         with pytest.raises(BrokerError):
             write()

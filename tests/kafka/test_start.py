@@ -37,20 +37,20 @@ def test_a_start_waits_until_what_the_worker_before_has_committed_can_be_read(be
     deciding = iter([True, True, False])
     slept: list[float] = []
     delivery.cluster.is_deciding = lambda name: name == delivery.transactional_id and next(deciding)
-    positions, looked = engine.recovery._positions, []
+    make_plan, slept_before = engine.recovery._plan, []
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
         time.sleep(seconds)
 
-    def look(*told: Any) -> Any:
-        looked.append(len(slept))
-        return positions(*told)
+    def plan(*arguments: Any) -> Any:
+        slept_before.append(len(slept))
+        return make_plan(*arguments)
 
     delivery._sleep = sleep
-    engine.recovery._positions = look
+    engine.recovery._plan = plan
     engine.run(100)
-    assert slept[:2] == [VISIBLE_AFTER] * 2 and looked[0] == 2
+    assert slept[:2] == [VISIBLE_AFTER] * 2 and slept_before[0] == 2
     begun.check(600)
 
 
