@@ -41,9 +41,9 @@ from stream_bayes.drift.succession import Succession
 from stream_bayes.drift.trial import Trial
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
-from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner, most_probable
+from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY, most_probable
 from stream_bayes.learners.classifier.samples import samples_of
-from stream_bayes.learners.half_life_choice import LEAST
 from stream_bayes.learners.naive_bayes import NaiveBayes
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
@@ -213,7 +213,7 @@ class DriftAdaptive(Succession):
         if row.weight == 0.0:
             return answer
         share = answer.get(y, 0.0)
-        loss = -log(share if share > LEAST else LEAST)
+        loss = -log(share if share > LEAST_PROBABILITY else LEAST_PROBABILITY)
         if self._signal == "error":
             signal = float(most_probable(answer) != y)
         else:

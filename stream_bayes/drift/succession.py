@@ -37,7 +37,7 @@ from stream_bayes.drift.trial import Trial
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.explanation import Explanation
-from stream_bayes.learners.half_life_choice import log_loss
+from stream_bayes.learners.classifier.predictions import log_loss
 
 __all__ = ["PresentModel", "Succession"]
 

@@ -13,7 +13,7 @@ from stream_bayes.by_name import being_made, check_arguments, check_there_is
 from stream_bayes.data.schema import Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.state import may_be_within
+from stream_bayes.learners.classifier.state import allow_within
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
@@ -40,7 +40,7 @@ LEARNERS: dict[str, type[BayesClassifier]] = {
     "live-choice": LiveChoice,
 }
 for _made in LEARNERS.values():
-    may_be_within(_made)
+    allow_within(_made)
 
 
 def make_learner(

@@ -11,8 +11,8 @@ from river import base, compose
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.classifier.base import Probabilities
 from stream_bayes.learners.classifier.batches import row_count
+from stream_bayes.learners.classifier.predictions import Probabilities
 from stream_bayes.learners.costs import Costs, Rule, Thresholds
 
 __all__ = ["DecidingClassifier"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from river import base
@@ -11,24 +11,12 @@ from river import base
 from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_choice, check_number
-from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner, most_probable
+from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.classifier.predictions import log_loss, most_probable
 from stream_bayes.learners.classifier.samples import samples_of
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
-__all__ = ["HalfLifeChoice", "HalfLifeLeader", "log_loss"]
-
-LEAST = 1e-12  # no probability counts as less, lest one event decide for good
-
-
-def log_loss(answer: Mapping[Any, float], y: Any) -> float:
-    """Minus the logarithm of what an answer gives a label, in nats.
-
-    Examples
-    --------
-    >>> log_loss({"rain": 1.0}, "rain"), round(log_loss({}, "rain"), 2)
-    (-0.0, 27.63)
-    """
-    return -math.log(max(answer.get(y, 0.0), LEAST))
+__all__ = ["HalfLifeChoice", "HalfLifeLeader"]
 
 
 class HalfLifeLeader(NamedTuple):

@@ -10,9 +10,8 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.kdb import FamilyDependences
 from stream_bayes.core.readings.parents import Dependences
-from stream_bayes.core.values.values import canonical
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotSupported
+from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.pairs import PairClassifier
@@ -100,20 +99,12 @@ class KDB(PairClassifier):
         self.k = k
         self.every = every
         self.window = window
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         if isinstance(k, bool) or not isinstance(k, int) or k < 0:
             raise BadValue(f"k must be a whole number of parents of at least 0, not {k!r}")
         if every is not None:
             check_count("every", every)
         check_count("window", window)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     @property
     def kept_events(self) -> int | None:
@@ -166,43 +157,28 @@ class KDB(PairClassifier):
         -------
         `{value: probability}`; empty where it is 0/0.
         """
-        self._check_given(given)
-        others = [name for name in given or {} if name != self._target]
+        label, rest = self._split_given(given)
         if not isinstance(self._reading, FamilyDependences):
             return super().conditional(feature, given)
-        parents = self._reading.parents_by_name().get(self._feature(feature).name, ())
-        if not others or not set(others) <= set(parents):
-            if len(others) > 1:
+        parents = self._reading.parents_by_name().get(self._tables.feature(feature).name, ())
+        if not rest or not set(rest) <= set(parents):
+            if len(rest) > 1:
                 raise NotSupported(
-                    f"the parents of {feature!r} are {list(parents)!r}: there is no table given {others!r}"
+                    f"the parents of {feature!r} are {list(parents)!r}: there is no table given {list(rest)!r}"
                 )
             return super().conditional(feature, given)
-        known = given or {}
-        label = self._given_label({self._target: known[self._target]} if self._target in known else None)
-        beside = [self._place(name, known[name]) for name in others]
-        tables = {
-            y: self._beside_parents(self._reading, feature, y, beside)
-            for y in self.classes_
-            if label is ... or y == label
-        }
-        return tables if label is ... else tables[label]
+        reading, tables = self._reading, self._tables
+        entries = [(int(tables.feature(name).slot), tables.code(name, value)) for name, value in rest.items()]
+        return self._by_class(label, lambda y: self._given_parents(reading, feature, y, entries))
 
-    def _place(self, feature: Any, value: Any) -> tuple[int, int]:
-        """A feature's slot and a value's code."""
-        known = self._feature(feature)
-        code = known.vocabulary.find(canonical(value, feature=feature))
-        if code < 0:
-            raise BadLabel(f"feature {feature!r} has the values {known.vocabulary.values!r}, not {value!r}")
-        return int(known.slot), int(code)
-
-    def _beside_parents(
-        self, reading: FamilyDependences, feature: Any, label: Any, beside: list[tuple[int, int]]
+    def _given_parents(
+        self, reading: FamilyDependences, feature: Any, label: Any, parents: list[tuple[int, int]]
     ) -> dict[Any, float]:
-        """P(feature | label, parents' values)."""
-        known, y = self._feature(feature), self._store.encoder.labels.find(label)
+        """Return P(feature | label, parents), for the slots and codes of parents."""
+        known, y = self._tables.feature(feature), self._store.encoder.labels.find(label)
         table = {}
         for code, value in enumerate(known.vocabulary.values):
-            entries = sorted([*beside, (int(known.slot), code)])
+            entries = sorted([*parents, (int(known.slot), code)])
             row = Row()
             row.reserve(len(entries), 0)
             row.entries = len(entries)

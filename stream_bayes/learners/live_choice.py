@@ -99,14 +99,6 @@ class LiveChoice(PairClassifier):
         self.loss_half_life = loss_half_life
         self.rate = rate
         self.min_count = min_count
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         known = isinstance(readings, (tuple, list)) and all(isinstance(name, str) for name in readings)
         if (
             not known
@@ -120,7 +112,7 @@ class LiveChoice(PairClassifier):
             check_number("loss_half_life", loss_half_life, above=True)
         check_number("rate", rate, above=True)
         check_average(min_count, None, 0.0, half_life)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     @property
     def order(self) -> int:  # type: ignore[override]  # what is counted depends on who reads

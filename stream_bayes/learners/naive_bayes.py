@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from stream_bayes.core.counts.store import CountStore
@@ -10,14 +11,97 @@ from stream_bayes.core.readings._naive_bayes import ValueReading
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.data.schema import Schema
 from stream_bayes.learners.classifier.arguments import check_choice, check_number
-from stream_bayes.learners.classifier.named_features import NamedFeatures, row_encoder
+from stream_bayes.learners.classifier.base import BayesClassifier, X
+from stream_bayes.learners.classifier.feature_tables import FeatureTables
+from stream_bayes.learners.classifier.intervals import Cumulants
+from stream_bayes.learners.classifier.posteriors import value_cumulants
+from stream_bayes.learners.classifier.row_encoder import row_encoder
 
 __all__ = ["GaussianNB", "NaiveBayes"]
 
 SHARED_VARIANCE = {None: 0, "classes": 1, "features": 2, "both": 3}
 
 
-class NaiveBayes(NamedFeatures):
+class _GaussianOrCounted(BayesClassifier):
+    """A naive Bayes classifier over named features: nominal ones counted, numeric ones Gaussian.
+
+    Parameters
+    ----------
+    prior, strength, class_prior, half_life, variance, variance_floor, schema, max_values, memory_budget
+        As in `NaiveBayes`.
+    """
+
+    only: ClassVar[str | None] = None  # the only kind of features it takes
+    _reading: ValueReading
+
+    def __init__(
+        self,
+        prior: str,
+        strength: float,
+        class_prior: Any,
+        half_life: float | None,
+        variance: str | None,
+        variance_floor: float,
+        schema: Schema | None,
+        max_values: int | None,
+        memory_budget: int | None,
+    ) -> None:
+        self.prior = prior
+        self.strength = strength
+        self.variance = variance
+        self.variance_floor = variance_floor
+        check_choice("prior", prior, ("laplace", "m-estimate"))
+        check_number("strength", strength)
+        check_choice("variance", variance, tuple(SHARED_VARIANCE))
+        check_number("variance_floor", variance_floor)
+        super().__init__(class_prior, half_life, schema, max_values, memory_budget)
+
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        encoder = row_encoder(labels, self.schema, self.max_values, self.only)
+        return CountStore(encoder, half_life=self.half_life, memory_budget=self.memory_budget)
+
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        return ValueReading(
+            store.tables,
+            store.encoder.labels,
+            class_prior=class_prior,
+            strength=self.strength,
+            prior_strength=self.strength,
+            spread=self.prior == "m-estimate",
+            shared_variance=SHARED_VARIANCE[self.variance],
+            variance_floor=self.variance_floor,
+        )
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """Return P(feature | class) as the model has it now.
+
+        Parameters
+        ----------
+        feature
+            The feature's name.
+        given
+            The class, under the schema's `target` (`"class"` without a schema): `{"class": "yes"}`. Without it the
+            tables of all classes are returned, by class.
+
+        Returns
+        -------
+        `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one, the standard deviation
+        as predictions use it.
+        """
+        tables = FeatureTables(self._store, self._reading)
+        return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
+
+    def joint(self, feature: Any = ...) -> dict[Any, Any]:
+        """Return P(y), or P(y, feature) as `{label: {value: probability}}`, smoothed over all its cells together."""
+        if feature is ...:
+            return self.class_prior_
+        return FeatureTables(self._store, self._reading).joint(feature, self.classes_)
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        return value_cumulants(self._store, self._reading, self._store.encoder.lookup(x), label)
+
+
+class NaiveBayes(_GaussianOrCounted):
     """Naive Bayes over nominal and numeric features in one model.
 
     Strings, bytes, bools and tuples are nominal and counted; ints and floats are numeric and modelled by a Gaussian for
@@ -83,39 +167,20 @@ class NaiveBayes(NamedFeatures):
         max_values: int | None = None,
         memory_budget: int | None = None,
     ) -> None:
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.variance = variance
-        self.variance_floor = variance_floor
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
-        check_choice("prior", prior, ("laplace", "m-estimate"))
-        check_number("strength", strength)
-        check_choice("variance", variance, tuple(SHARED_VARIANCE))
-        check_number("variance_floor", variance_floor)
-        self._begin()
-
-    def _make_store(self, labels: Vocabulary) -> CountStore:
-        encoder = row_encoder(labels, self.schema, self.max_values)
-        return CountStore(encoder, half_life=self.half_life, memory_budget=self.memory_budget)
-
-    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return ValueReading(
-            store.tables,
-            store.encoder.labels,
-            strength=self.strength,
-            prior_strength=self.strength,
-            spread=self.prior == "m-estimate",
-            class_prior=class_prior,
-            shared_variance=SHARED_VARIANCE[self.variance],
-            variance_floor=self.variance_floor,
+        super().__init__(
+            prior,
+            strength,
+            class_prior,
+            half_life,
+            variance,
+            variance_floor,
+            schema,
+            max_values,
+            memory_budget,
         )
 
 
-class GaussianNB(NamedFeatures):
+class GaussianNB(_GaussianOrCounted):
     """Naive Bayes over numeric features, each a Gaussian for each class.
 
     The variance is M2 / (W - 1). A class with a weight of 1 or less uses the variance pooled over classes; a
@@ -157,7 +222,7 @@ class GaussianNB(NamedFeatures):
     """
 
     inputs: ClassVar[frozenset[str]] = frozenset({"numeric"})
-    max_values = None  # numbers have no vocabulary to bound
+    only = "numeric"
 
     def __init__(
         self,
@@ -170,32 +235,6 @@ class GaussianNB(NamedFeatures):
         schema: Schema | None = None,
         memory_budget: int | None = None,
     ) -> None:
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.variance = variance
-        self.variance_floor = variance_floor
-        self.schema = schema
-        self.memory_budget = memory_budget
-        check_choice("prior", prior, ("laplace", "m-estimate"))
-        check_number("strength", strength)
-        check_choice("variance", variance, tuple(SHARED_VARIANCE))
-        check_number("variance_floor", variance_floor)
-        self._begin()
-
-    def _make_store(self, labels: Vocabulary) -> CountStore:
-        encoder = row_encoder(labels, self.schema, None, "numeric")
-        return CountStore(encoder, half_life=self.half_life, memory_budget=self.memory_budget)
-
-    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return ValueReading(
-            store.tables,
-            store.encoder.labels,
-            class_prior=class_prior,
-            strength=self.strength,
-            prior_strength=self.strength,
-            spread=self.prior == "m-estimate",
-            shared_variance=SHARED_VARIANCE[self.variance],
-            variance_floor=self.variance_floor,
+        super().__init__(
+            prior, strength, class_prior, half_life, variance, variance_floor, schema, None, memory_budget
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,11 @@ from stream_bayes.learners.classifier.arguments import (
     check_number,
     warn_of_absent,
 )
+from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.pairs import SuperParentClassifier
+from stream_bayes.learners.classifier.intervals import Cumulants
+from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.posteriors import average_cumulants
 from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["A2DE", "AODE", "SPODE", "average_reading"]
@@ -73,7 +77,22 @@ def check_average(
         )
 
 
-class AODE(SuperParentClassifier):
+def joint_cumulants(learner: PairClassifier, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+    """Return the cumulants of log P(x, label) of a learner whose reading averages over super-parents."""
+    row, classes = learner._store.encoder.lookup(x), learner.classes_
+    if learner.class_prior == "counted":
+        return average_cumulants(learner._reading, row, codes, dict.fromkeys(classes, 0.0))
+    tables = learner._store.tables
+    add = learner.strength / (len(classes) if learner._reading.spread else 1)
+    counted = {y: tables.class_weight[code] / tables.unit + add for y, code in codes.items()}
+    ratio = {
+        y: prior - math.log(counted[y]) if counted[y] > 0.0 else -math.inf
+        for y, prior in learner._log_prior().items()
+    }
+    return average_cumulants(learner._reading, row, codes, ratio)
+
+
+class AODE(PairClassifier):
     """Averaged one-dependence estimators: the mean over all super-parents of a model where every other feature
     depends on the class and on that one (Webb, Boughton and Wang 2005).
 
@@ -152,19 +171,11 @@ class AODE(SuperParentClassifier):
         self.tolerance = tolerance
         self.weights = weights
         self.every = every
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         check_average(min_count, subsumption, tolerance, half_life)
         check_choice("weights", weights, (None, "mutual-information"))
         if every is not None:
             check_count("every", every)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         return average_reading(
@@ -176,6 +187,9 @@ class AODE(SuperParentClassifier):
             weights=self.weights,
             every=self.every,
         )
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        return joint_cumulants(self, x, codes)
 
     @property
     def weights_(self) -> dict[Any, float]:
@@ -190,7 +204,7 @@ class AODE(SuperParentClassifier):
         }
 
 
-class A2DE(SuperParentClassifier):
+class A2DE(PairClassifier):
     """Averaged two-dependence estimators: the mean over all pairs of super-parents of a model where every other feature
     depends on the class and on both (Webb et al. 2012).
 
@@ -243,16 +257,8 @@ class A2DE(SuperParentClassifier):
         self.min_count = min_count
         self.subsumption = subsumption
         self.tolerance = tolerance
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         check_average(min_count, subsumption, tolerance, half_life)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         return PairAverageReading(
@@ -265,8 +271,11 @@ class A2DE(SuperParentClassifier):
             **self._settings(class_prior),
         )
 
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        return joint_cumulants(self, x, codes)
 
-class SPODE(SuperParentClassifier):
+
+class SPODE(PairClassifier):
     """A super-parent one-dependence estimator: every other feature depends on the class and on one feature.
 
     Parameters
@@ -319,19 +328,11 @@ class SPODE(SuperParentClassifier):
         self.parent = parent
         self.loss_half_life = loss_half_life
         self.min_count = min_count
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         check_average(min_count, None, 0.0, half_life)
         check_name("parent", parent)
         if loss_half_life is not None:
             check_number("loss_half_life", loss_half_life, above=True)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         if self.parent is not None:
@@ -349,6 +350,9 @@ class SPODE(SuperParentClassifier):
     @property
     def traits(self) -> Traits:
         return super().traits._replace(is_order_dependent=self.parent is None)
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        return joint_cumulants(self, x, codes)
 
     @property
     def parent_(self) -> Any:

@@ -12,7 +12,7 @@ from stream_bayes.core.encoding._bags import BagEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._bags import BernoulliReading, ComplementReading, MultinomialReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.data.schema import Numeric
+from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import SchemaError, UnknownFeature
 from stream_bayes.learners.classifier.arguments import check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
@@ -26,7 +26,19 @@ class _BagClassifier(BayesClassifier):
 
     inputs: ClassVar[frozenset[str]] = frozenset({"bag"})
     reading: ClassVar[type[Reading]]
-    alpha: float
+
+    def __init__(
+        self,
+        alpha: float,
+        class_prior: Any,
+        half_life: float | None,
+        schema: Schema | None,
+        max_values: int | None,
+        memory_budget: int | None,
+    ) -> None:
+        self.alpha = alpha
+        check_number("alpha", alpha)
+        super().__init__(class_prior, half_life, schema, max_values, memory_budget)
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
         schema = self.schema
@@ -73,9 +85,8 @@ class _BagClassifier(BayesClassifier):
         place = self._store.encoder.nominal[0].vocabulary.lookup(feature)
         if place < 0 or not self._store.tables.values.held[place]:
             raise UnknownFeature(f"token {feature!r} holds no samples")
-        codes = {y: self._store.encoder.labels.find(y) for y in self.classes_ if label is ... or y == label}
-        shares = {y: self._share(place, code) for y, code in codes.items()}
-        return shares if label is ... else shares[label]
+        labels = self._store.encoder.labels
+        return self._by_class(label, lambda y: self._share(place, labels.find(y)))
 
     def _share(self, place: int, label: int) -> float:
         own, total = self._parameters(place, label)
@@ -141,18 +152,11 @@ class MultinomialNB(_BagClassifier):
         alpha: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        schema: Any = None,
+        schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
-        check_number("alpha", alpha)
-        self._begin()
+        super().__init__(alpha, class_prior, half_life, schema, max_values, memory_budget)
 
     def _more_tags(self) -> set[str]:
         return {tags.POSITIVE_INPUT}
@@ -201,18 +205,11 @@ class ComplementNB(_BagClassifier):
         alpha: float = 1.0,
         class_prior: Any = "uniform",
         half_life: float | None = None,
-        schema: Any = None,
+        schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
-        check_number("alpha", alpha)
-        self._begin()
+        super().__init__(alpha, class_prior, half_life, schema, max_values, memory_budget)
 
     def _more_tags(self) -> set[str]:
         return {tags.POSITIVE_INPUT}
@@ -257,20 +254,13 @@ class BernoulliNB(_BagClassifier):
         true_threshold: float = 0.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
-        schema: Any = None,
+        schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
     ) -> None:
-        self.alpha = alpha
         self.true_threshold = true_threshold
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
-        check_number("alpha", alpha)
         check_number("true_threshold", true_threshold, least=-1e308)
-        self._begin()
+        super().__init__(alpha, class_prior, half_life, schema, max_values, memory_budget)
 
     def _threshold(self) -> float | None:
         return self.true_threshold

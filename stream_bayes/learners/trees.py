@@ -72,16 +72,8 @@ class ODE(_OneParent):
         memory_budget: int | None = None,
     ) -> None:
         self.parents = parents
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         _check_acyclic(parents)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         parents = {child: parent for child, parent in (self.parents or {}).items() if parent is not None}
@@ -156,18 +148,10 @@ class TAN(_OneParent):
     ) -> None:
         self.root = root
         self.every = every
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         check_name("root", root)
         if every is not None:
             check_count("every", every)
-        self._begin()
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         if self.root is not None:

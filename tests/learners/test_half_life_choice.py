@@ -11,7 +11,7 @@ from river import checks
 
 from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
 from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
-from stream_bayes.learners.half_life_choice import LEAST
+from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY
 from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.streams.models.served import served
 
@@ -48,7 +48,7 @@ def test_the_answers_and_losses_are_those_of_separate_learners() -> None:
             assert model.predict_learn_one(x, y, 2.0) == pytest.approx(expected, abs=1e-12)
             for place, (one, answer) in enumerate(zip(alone, given, strict=True)):
                 one.learn_one(x, y, 2.0)
-                loss = -math.log(max(answer.get(y, 0.0), LEAST))
+                loss = -math.log(max(answer.get(y, 0.0), LEAST_PROBABILITY))
                 losses[place] = losses[place] * 2 ** (-1 / 50) + 2.0 * loss
         assert list(model.losses_.values()) == pytest.approx(losses)
 
@@ -63,7 +63,7 @@ def test_after_a_drift_it_loses_little_more_than_the_best_half_life_would_have(c
         for number, (x, y) in enumerate(stream):
             for name, model in models.items():
                 answer = model.predict_learn_one(x, y)
-                lost[name] += -math.log(max(answer.get(y, 0.0), LEAST)) if number >= 1500 else 0.0
+                lost[name] += -math.log(max(answer.get(y, 0.0), LEAST_PROBABILITY)) if number >= 1500 else 0.0
         best = min(lost[half_life] for half_life in HALF_LIVES)
         assert lost["choice"] < 1.15 * best
         assert lost["choice"] < 0.6 * lost[None]

@@ -1,15 +1,16 @@
-"""The public verbs of every classifier, written once.
+"""Classifiers: the public verbs of every learner, written once.
 
-A learner is a store of counts and a reading of it. A subclass says how to make both (`_make_store`,
-`_make_reading`), and the rest follows: learning, unlearning and predicting, one event or many, here; merging and
-saving in `keeping.py`; explanations and intervals in `telling.py`.
+A classifier is a store of counts and a reading of it. A subclass makes both (`_make_store`, `_make_reading`); the
+learning, unlearning, predicting and explaining of one event or many follow from them here, merging and saving in
+`state.py`.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,10 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.choosing import derived_state, give_prior, load_derived, merged, rederive
-from stream_bayes.core.values.values import Value, canonical_label, name_order, shown
-from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, is_frame, like_frame, like_series
+from stream_bayes.core.values.values import canonical_label, shown
+from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.classifier.arguments import (
     check_class_prior,
     check_count,
@@ -31,64 +31,61 @@ from stream_bayes.learners.classifier.arguments import (
     declared_classes,
 )
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
-from stream_bayes.learners.classifier.state import Keeping
-from stream_bayes.learners.classifier.telling import Telling
+from stream_bayes.learners.classifier.explanation import (
+    Explanation,
+    explained_by_addition,
+    explained_by_omission,
+)
+from stream_bayes.learners.classifier.intervals import (
+    Cumulants,
+    beta_interval,
+    log_odds_interval,
+    log_weight,
+    logistic_interval,
+)
+from stream_bayes.learners.classifier.predictions import labels_like, most_probable, probabilities_like
+from stream_bayes.learners.classifier.state import CountLearner
 from stream_bayes.learners.classifier.traits import Promise, Traits
 
-__all__ = ["BayesClassifier", "Probabilities", "check_learner", "most_probable"]
+__all__ = ["BayesClassifier", "check_learner"]
 
 X = Mapping[Any, Any]
+T = TypeVar("T")
 
 
-class Probabilities(NamedTuple):
-    """Probabilities of many rows of coded columns: a row an event, a column a class, zeros where there is no answer."""
+class BayesClassifier(CountLearner, base.MiniBatchClassifier):
+    """A classifier that predicts from a store of counts, through a reading of it.
 
-    labels: tuple[Value, ...]
-    values: NDArray[np.float64]
-
-
-def most_probable(probabilities: Mapping[Any, float]) -> Any:
-    """The most probable label, of equals the first by name; None where there is none.
-
-    Examples
-    --------
-    >>> most_probable({"rain": 0.4, "fog": 0.4, "sun": 0.2})
-    'fog'
+    Parameters
+    ----------
+    class_prior, half_life, schema, max_values, memory_budget
+        Arguments of every classifier, which are stored and checked here.
     """
-    best, top = None, -1.0
-    for label, p in probabilities.items():
-        if p > top:
-            best, top = label, p
-        elif p == top and name_order(label) < name_order(best):
-            best = label
-    return best
-
-
-class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
-    """What every classifier of this package can do."""
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.COUNTS, Promise.FLOATS, Promise.ORDERED})
-    inputs: ClassVar[frozenset[str]] = frozenset()  # of "nominal", "numeric", "bag": what it learns from
+    inputs: ClassVar[frozenset[str]] = frozenset()  # the kinds of features: "nominal", "numeric", "bag"
+    additive: ClassVar[bool] = True  # log P(y, x) is a sum over features
 
-    # Every subclass takes these, and `class_prior` and `schema`:
-    half_life: float | None
-    max_values: int | None
-    memory_budget: int | None
+    _store: CountStore
+    _reading: Reading
 
-    # -- what a subclass writes ---------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _make_store(self, labels: Vocabulary) -> CountStore:
-        """An empty store."""
-
-    @abstractmethod
-    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        """The way this learner reads its store."""
-
-    # -- beginning ----------------------------------------------------------------------------------------------------
+    def __init__(
+        self,
+        class_prior: Any = "counted",
+        half_life: float | None = None,
+        schema: Schema | None = None,
+        max_values: int | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.schema = schema
+        self.max_values = max_values
+        self.memory_budget = memory_budget
+        self._begin()
 
     def _begin(self) -> None:
-        """Check the arguments and start with nothing learned. Called last in every `__init__`."""
+        """Check the arguments and make an empty store with its reading."""
         check_class_prior(self.class_prior)
         if self.half_life is not None:
             check_number("half_life", self.half_life, above=True)
@@ -108,15 +105,37 @@ class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
             prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
             give_prior(self._reading, [prior[label] for label in self._store.encoder.labels.values])
 
+    # -- what a subclass writes ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _make_store(self, labels: Vocabulary) -> CountStore:
+        """Return an empty store."""
+
+    @abstractmethod
+    def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
+        """Return this learner's reading of its store."""
+
+    def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
+        """Return the cumulants of log P(x | label) under the posterior of the counts, for a label's code."""
+        raise NotSupported(f"{type(self).__name__} has no posterior to take an interval from")
+
+    def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
+        """Return the cumulants of log P(x, label) of each class; None where it is a prior times a likelihood."""
+        return None
+
+    def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
+        """Return the cumulants of each class's log-odds; None where the classes are independent."""
+        return None
+
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
-        """Learn a sample: all of it, or, where anything is refused, nothing.
+        """Learn a sample: all of it, or nothing if any part is refused.
 
         Parameters
         ----------
         x
-            The features, `{name: value}`. What is absent, None or NaN is missing, and teaches nothing.
+            The features, `{name: value}`. An absent value, None or NaN is missing and adds no count.
         y
             The label.
         w
@@ -125,19 +144,19 @@ class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
         self._reading.learn(self._store.encode(x, y, w))
 
     def unlearn_one(self, x: X, y: Any, w: float = 1.0, at: int | None = None) -> None:
-        """Take back a sample that was learned, with the weight it was learned with.
+        """Unlearn a sample, with the weight it was learned with.
 
         Parameters
         ----------
         x, y, w
             The sample.
         at
-            With fading: what `clock` said right after it was learned. Now, if not given.
+            With fading: the value of `clock` right after the sample was learned. Default: now.
         """
         self._store.unlearn(x, y, w, at)
 
     def advance(self, events: int) -> None:
-        """Let events pass that are learned elsewhere, so that the shards of one stream fade by one clock."""
+        """Advance the clock by events that another shard learns, so that all shards of a stream fade alike."""
         self._store.advance(events)
 
     def rederive(self) -> None:
@@ -157,98 +176,231 @@ class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
 
     @property
     def clock(self) -> int:
-        """How many events have been learned, or passed by `advance`."""
+        """The number of events that were learned, or passed by `advance`."""
         return int(self._store.tables.clock)
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
-        """Learn many rows, as `learn_one` would in their order: all of them, or none.
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused.
 
         Parameters
         ----------
         X
             A data frame (pandas, polars, ...), `CodedColumns`, or a list of dicts.
         y
-            The labels, in the order of the rows: a pandas index is not looked at. `CodedColumns` may hold them
-            already.
+            The labels, in the order of the rows; a pandas index is ignored. None for `CodedColumns` that hold
+            labels.
         w
-            A weight for all rows, or one for each, in their order too.
+            A weight for all rows, or one per row.
         """
         self._reading.learn_batch(encode_batch(self._store, X, y, w, learning=True))
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 
     def joint_log_likelihood(self, x: X) -> dict[Any, float]:
-        """Log P(y, x) of each class with weight, or declared; empty before any learning."""
+        """Return log P(y, x) of each class that has weight or was declared; empty before any learning."""
         joint: dict[Any, float] = self._reading.log_joint(self._store.encoder.lookup(x))
         return joint
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
-        """P(y | x) of each class, empty before any learning."""
+        """Return P(y | x) of each class; empty before any learning."""
         answer: dict[Any, float] = self._reading.probabilities(self._store.encoder.lookup(x))
         return answer
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
-        """The most probable class, None before any learning; a tie goes to the first by name."""
+        """Return the most probable class; of equal ones the first by name; None before any learning."""
         return most_probable(self.predict_proba_one(x))
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
-        """The probabilities of a sample before it is learned, then learn it: test-then-train, encoded once."""
+        """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
         answer: dict[Any, float] = self._reading.predict_and_learn(self._store.encode(x, y, w))
         return answer
 
     def predict_proba_many(self, X: Native) -> Any:
-        """The probabilities of many rows, in kind: a data frame for a data frame, a list of dicts for a list of
-        dicts, `Probabilities` for `CodedColumns`.
+        """Return the probabilities of many rows: a data frame for a data frame, a list of dicts for a list of dicts,
+        `Probabilities` for `CodedColumns`.
         """
         return self._answers(X, None, None, learn=False)
 
     def predict_learn_many(self, X: Native, y: Native = None, w: Native = None) -> Any:
-        """Test-then-train over many rows: each is predicted from those before it, then learned.
+        """Return the probabilities of many rows, each predicted from those before it and then learned.
 
-        A class that was not yet known when a row was predicted has probability 0 there. Labels and weights belong to
-        the rows by their order, as in `learn_many`.
+        A class that was not known when a row was predicted has probability 0 there. Labels and weights belong to the
+        rows by their order, as in `learn_many`.
         """
         return self._answers(X, y, w, learn=True)
 
     def predict_many(self, X: Native) -> Any:
-        """The most probable class of many rows: a series for a data frame, a list for anything else."""
-        batch = encode_batch(self._store, X, learning=False)
-        values = np.zeros((row_count(X), max(self._store.tables.labels, 1)))
-        self._reading.predict_batch(batch, values)
-        labels = self._store.encoder.labels.values
-        order = sorted(range(len(labels)), key=lambda code: name_order(labels[code]))
-        if not labels or not values.any():
-            predicted: list[Any] = [None] * len(values)
-        else:
-            predicted = [labels[order[place]] for place in values[:, order].argmax(axis=1)]
-        return like_series(X, predicted) if is_frame(X) else predicted
+        """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
+        return labels_like(X, self._probabilities(X), self._store.encoder.labels.values)
 
     def _answers(self, xs: Native, ys: Native, ws: Native, *, learn: bool) -> Any:
+        values = self._probabilities(xs, ys, ws, learn=learn)
+        labels = self._store.encoder.labels.values
+        # A class of an earlier row may have lost its samples since: a window forgets.
+        named = [code for code in range(len(labels)) if self._is_live(code) or values[:, code].any()]
+        return probabilities_like(xs, values, {code: labels[code] for code in named})
+
+    def _probabilities(
+        self, xs: Native, ys: Native = None, ws: Native = None, *, learn: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of many rows, a column per label's code; with `learn`, learn each after it."""
         batch = encode_batch(self._store, xs, ys, ws, learning=learn)
-        tables = self._store.tables
-        values = np.zeros((row_count(xs), max(tables.labels, 1)))
+        values = np.zeros((row_count(xs), max(self._store.tables.labels, 1)))
         if learn:
             self._reading.predict_learn_batch(batch, values)
         else:
             self._reading.predict_batch(batch, values)
-        labels = self._store.encoder.labels.values
-        # What was a class when a row was predicted may have left with the samples that were too old.
-        live = [code for code in range(len(labels)) if self._is_live(code) or values[:, code].any()]
-        live = live if values.any() else []
-        if isinstance(xs, CodedColumns):
-            return Probabilities(tuple(labels[code] for code in live), np.ascontiguousarray(values[:, live]))
-        if is_frame(xs):
-            return like_frame(xs, {labels[code]: values[:, code] for code in live})
-        names = [labels[code] for code in live]
-        answered = (values > 0.0).max(axis=1, initial=False).tolist()
-        rows = zip(values[:, live].tolist(), answered, strict=True)
-        return [dict(zip(names, row)) if known else {} for row, known in rows]  # noqa: B905  # strict doubles its time
+        return values
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    # -- the class ----------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> tuple[Any, ...]:
+        """The classes that hold samples or were declared, in the order in which they first came."""
+        return tuple(
+            label for code, label in enumerate(self._store.encoder.labels.values) if self._is_live(code)
+        )
+
+    def _is_live(self, code: int) -> bool:
+        tables = self._store.tables
+        return bool(tables.class_samples[code] > 0 or code < self._store.encoder.labels.declared)
+
+    @property
+    def class_prior_(self) -> dict[Any, float]:
+        """P(y) of each class."""
+        return {label: math.exp(score) for label, score in self._log_prior().items()}
+
+    def _log_prior(self) -> dict[Any, float]:
+        scores = np.zeros(max(self._store.tables.labels, 1))
+        self._reading.prior_into(scores)
+        labels = self._store.encoder.labels.values
+        learned = bool(np.any(self._store.tables.class_samples))
+        return {labels[c]: float(scores[c]) for c in range(len(labels)) if learned and self._is_live(c)}
+
+    @property
+    def _target(self) -> str:
+        """The name of the class."""
+        return "class" if self.schema is None else self.schema.target
+
+    # -- tables -------------------------------------------------------------------------------------------------------
+
+    def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
+        """Return P(feature | class, ...) as the model has it now.
+
+        Parameters
+        ----------
+        feature
+            The feature's name.
+        given
+            The known values: the class under the schema's `target` (`"class"` without a schema). Without the class, a
+            table per class is returned.
+        """
+        raise NotSupported(f"{type(self).__name__} has no table of {feature!r} given {given!r}")
+
+    def _split_given(self, given: Mapping[Any, Any] | None) -> tuple[Any, dict[Any, Any]]:
+        """Return the class among the given values, `...` without one, and the others."""
+        if given is not None and not isinstance(given, Mapping):
+            raise BadValue(
+                f"given must be a dict of what is known, {{{self._target!r}: label}}, "
+                f"not {type(given).__name__}: {shown(given)}"
+            )
+        rest = dict(given or {})
+        if self._target not in rest:
+            return ..., rest
+        label = canonical_label(rest.pop(self._target))
+        if label not in self.classes_:
+            raise BadLabel(f"the classes are {shown(self.classes_)}, not {shown(label)}")
+        return label, rest
+
+    def _given_label(self, given: Mapping[Any, Any] | None) -> Any:
+        """Return the class, which alone may be given; `...` without one."""
+        label, rest = self._split_given(given)
+        if rest:
+            raise NotSupported(
+                f"{type(self).__name__} has no table given {next(iter(rest))!r}; the class is called {self._target!r}"
+            )
+        return label
+
+    def _by_class(self, label: Any, table: Callable[[Any], T]) -> T | dict[Any, T]:
+        """Return the table of a class; for `...` that of each class, by class."""
+        return {y: table(y) for y in self.classes_} if label is ... else table(label)
+
+    # -- explanations and intervals -----------------------------------------------------------------------------------
+
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each feature for each class.
+
+        It is log-evidence that adds up to `joint_log_likelihood(x)` if the model is a sum over features, and otherwise
+        the difference that leaving the feature out makes.
+        """
+        joint = self.joint_log_likelihood(x)
+        if self.additive:
+            return explained_by_addition(self._evidence, x, joint)
+        return explained_by_omission(self.joint_log_likelihood, x, joint)
+
+    def _evidence(self, x: X) -> dict[Any, float]:
+        """Return log P(y, x) of each class; impossible classes keep minus infinity even if all are impossible."""
+        scores: dict[Any, float] = self._reading.evidence(self._store.encoder.lookup(x))
+        return scores
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the credible interval of each class's probability.
+
+        The tables are independent Dirichlet posteriors, Gaussians have their reference prior. The interval is that of
+        the delta method on the log-odds, with a correction for skewness. Without any evidence it is the exact Beta
+        interval.
+
+        Examples
+        --------
+        >>> from stream_bayes import NaiveBayes
+        >>> model = NaiveBayes()
+        >>> model.learn_one({}, "white", w=75)
+        >>> model.learn_one({}, "black", w=25)
+        >>> low, high = model.predict_interval_one({})["white"]
+        >>> round(low, 4), round(high, 4)
+        (0.6567, 0.8244)
+        """
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
+            raise BadValue(f"level lies between 0 and 1, not {level!r}")
+        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
+        if not self.joint_log_likelihood(x):
+            return {}
+        odds = self._log_odds(x)
+        if odds is not None:
+            return {label: logistic_interval(odds[label], level) for label in codes}
+        joint = self._log_joint_cumulants(x, codes)
+        if joint is not None:
+            return {label: log_odds_interval(joint, label, level) for label in codes}
+        evidence = {label: self._log_likelihood_cumulants(x, code) for label, code in codes.items()}
+        has_evidence = any(moments != Cumulants() for moments in evidence.values())
+        prior = self._prior_parameters()
+        if prior is None and not has_evidence:  # the prior was given, and is certain
+            return {label: (p, p) for label, p in self.predict_proba_one({}).items()}
+        if prior is None:
+            fixed = self._log_prior()
+            joint = {label: Cumulants(fixed[label]) + evidence[label] for label in codes}
+        elif not has_evidence:
+            total = math.fsum(prior.values())
+            return {label: beta_interval(own, total - own, level) for label, own in prior.items()}
+        else:
+            # The sum of the prior's weights is common to all classes and cancels in the odds.
+            joint = {label: log_weight(own) + evidence[label] for label, own in prior.items()}
+        return {label: log_odds_interval(joint, label, level) for label in codes}
+
+    def _prior_parameters(self) -> dict[Any, float] | None:
+        """Return the Dirichlet parameters of P(y) in fresh samples; None if P(y) was given and not learned."""
+        if self.class_prior != "counted":
+            return None
+        tables, reading = self._store.tables, self._reading
+        codes = {label: self._store.encoder.labels.find(label) for label in self.classes_}
+        add = reading.prior_strength / (len(codes) if reading.spread else 1)
+        return {label: tables.class_weight[code] / tables.unit + add for label, code in codes.items()}
+
+    # -- derived parts ------------------------------------------------------------------------------------------------
 
     def _derived(self) -> dict[str, Any]:
         return derived_state(self._reading)
@@ -261,10 +413,10 @@ class BayesClassifier(Telling, Keeping, base.MiniBatchClassifier):
 
 
 def check_learner(learner: object) -> None:
-    """A learner of this package, by itself."""
+    """Raise `BadValue` for anything but a learner of this package, without steps before it."""
     if issubclass(type(learner), BayesClassifier):
         return
-    if isinstance(learner, BayesClassifier):  # River looks at the last step of a pipeline
+    if isinstance(learner, BayesClassifier):  # of a pipeline River shows the last step
         raise BadValue(
             "learner must be a learner of this package without steps before it; these go before what is made here: "
             f"StandardScaler() | ...({shown(learner[-1])})"  # type: ignore[index]  # as of a pipeline

@@ -1,34 +1,34 @@
-"""What spoke for each class, feature by feature."""
+"""Explanations: the evidence for each class, feature by feature."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadLabel
 
-__all__ = ["Explanation"]
+__all__ = ["Explanation", "explained_by_addition", "explained_by_omission"]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a learner answered as it did.
+    """The evidence behind one prediction.
 
     Parameters
     ----------
     kind
-        `"log-evidence"`: `evidence[feature][label]` is log P(value | label) and adds up, with the baseline, to
-        log P(y, x). `"leave-one-out"`: it is by how much log P(y, x) would differ without the feature, and need not
-        add up.
+        `"log-evidence"`: `evidence[feature][label]` is log P(value | label). Evidence and baseline add up to
+        log P(y, x). `"leave-one-out"`: it is the difference that leaving the feature out makes to log P(y, x). Such
+        differences need not add up.
     baseline
-        Per class what is there before any feature: the log prior (and, for Bernoulli models, the absent words).
+        The log prior of each class (for Bernoulli models, with the absent words).
     evidence
-        Per feature and class. Unsmoothed, it may be infinite, where a feature decides alone.
+        Per feature and class. Without smoothing it is infinite if a feature decides alone.
     joint
-        Log P(y, x) of each class, as the learner answers with; the sum of the above, if not given.
+        Log P(y, x) of each class, as the learner predicts with it. None: the sum of baseline and evidence.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Explanation:
 
     @property
     def total(self) -> dict[Value, float]:
-        """Log P(y, x): baseline and evidence together, where evidence adds up."""
+        """Log P(y, x) of each class: `joint`, or the sum of baseline and evidence."""
         if self.joint is not None:
             return dict(self.joint)
         return {
@@ -59,16 +59,16 @@ class Explanation:
         }
 
     def log_odds(self, label: Value, against: Value | None = None) -> float:
-        """The log-odds of a class against another, or, if none is given, against all others together."""
+        """Return the log-odds of a class against another; without one, against all others together."""
         total = self.total
-        for asked in (label, *(() if against is None else (against,))):
-            if asked not in total:
+        for wanted in (label, *(() if against is None else (against,))):
+            if wanted not in total:
                 known = (
                     f"the {len(total)} classes are {shown(list(total))}"
                     if total
                     else "nothing has been learned"
                 )
-                raise BadLabel(f"no class {shown(asked)} is known: {known}")
+                raise BadLabel(f"no class {shown(wanted)} is known: {known}")
         others = [
             score
             for other, score in total.items()
@@ -80,7 +80,7 @@ class Explanation:
         return total[label] - best - math.log(math.fsum(math.exp(score - best) for score in others))
 
     def ranked(self) -> list[tuple[Any, Mapping[Value, float]]]:
-        """The features, those that tell the classes furthest apart first."""
+        """Return the features and their evidence; those that separate the classes most come first."""
         return sorted(self.evidence.items(), key=lambda item: (-_gap(item[1]), repr(item[0])))
 
     def __str__(self) -> str:
@@ -94,6 +94,51 @@ class Explanation:
             cells = zip(self.baseline, widths, strict=True)
             lines.append(name.ljust(first) + "".join(f" {row[label]:>{width}.3f}" for label, width in cells))
         return "\n".join(lines)
+
+
+LogJoint = Callable[[dict[Any, Any]], dict[Value, float]]
+
+
+def explained_by_addition(
+    evidence_of: LogJoint, x: Mapping[Any, Any], joint: dict[Value, float]
+) -> Explanation:
+    """Return the evidence of each feature of a model whose log P(y, x) is a sum over features.
+
+    The features are added one at a time, so the evidence adds up even where two of them share a table.
+
+    Parameters
+    ----------
+    evidence_of
+        Log P(y, x) of each class, impossible classes included.
+    x
+        The event.
+    joint
+        Log P(y, x) of each class, as the learner predicts with it.
+    """
+    evidence: dict[Any, dict[Value, float]] = {}
+    added: dict[Any, Any] = {}
+    last = baseline = evidence_of(added)
+    for name, value in x.items():
+        added[name] = value
+        scores = evidence_of(added)
+        evidence[name] = _difference(scores, last)
+        last = scores
+    return Explanation("log-evidence", baseline, evidence, joint)
+
+
+def explained_by_omission(
+    log_joint: LogJoint, x: Mapping[Any, Any], joint: dict[Value, float]
+) -> Explanation:
+    """Return the difference that leaving out each feature makes to log P(y, x)."""
+    evidence = {name: _difference(joint, log_joint({n: v for n, v in x.items() if n != name})) for name in x}
+    return Explanation("leave-one-out", log_joint({}), evidence, joint)
+
+
+def _difference(scores: Mapping[Value, float], others: Mapping[Value, float]) -> dict[Value, float]:
+    """Return the difference per class; 0 for a class that is impossible both times."""
+    return {
+        label: 0.0 if score == others[label] else score - others[label] for label, score in scores.items()
+    }
 
 
 def _gap(per_class: Mapping[Value, float]) -> float:

@@ -1,10 +1,10 @@
-"""How sure a probability is: credible intervals from the counts behind it.
+"""Credible intervals of probabilities, from the counts behind them.
 
-The tables are Dirichlet posteriors, each independent of the others. The log-odds of a class is then close to a
-sum of independent log-Gamma variables whose cumulants are known, so an interval is two quantiles of it: the
-delta method, with a correction for skewness (Cornish and Fisher), mapped back to probabilities. The odds are
-against all other classes together, whose sum is no sum of logarithms; its cumulants are computed by quadrature.
-Without any evidence the posterior is a Beta distribution and the interval exact.
+The tables are Dirichlet posteriors, independent of each other. The log-odds of a class is then close to a sum of
+independent log-Gamma variables whose cumulants are known. An interval is two quantiles of that sum, mapped back to
+probabilities: the delta method, with a correction for skewness (Cornish and Fisher). The odds are against all other
+classes together. The logarithm of their sum is no sum of logarithms, so its cumulants are computed by quadrature.
+Without any evidence the posterior is a Beta distribution and the interval is exact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # its parts are loaded when they are first asked for
+import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import Value
@@ -49,15 +49,15 @@ class Cumulants:
 
 
 def log_share(own: float, total: float) -> Cumulants:
-    """Of the logarithm of one share of a Dirichlet distribution, with parameters `own` and their sum `total`."""
+    """Return the cumulants of the logarithm of one share of a Dirichlet distribution: parameter `own`, sum `total`."""
     return log_shares([(own, 1.0)], total)
 
 
 def log_shares(parts: list[tuple[float, float]], total: float) -> Cumulants:
-    """Of a sum of `times` * log(share) over parts (parameter, times) of one Dirichlet distribution.
+    """Return the cumulants of a sum of `times` * log(share) over parts (parameter, times) of one Dirichlet.
 
-    A share is a Gamma variable over their sum, and the shares are independent of that sum: so the cumulants of the
-    Gammas' logarithms, less those of the sum's, are the shares'.
+    A share is a Gamma variable divided by the sum of all of them, and is independent of that sum. So its cumulants are
+    those of the Gamma's logarithm less those of the sum's.
     """
     count = math.fsum(times for _, times in parts)
     if any(own <= 0.0 for own, times in parts if times):
@@ -70,14 +70,17 @@ def log_shares(parts: list[tuple[float, float]], total: float) -> Cumulants:
 
 
 def log_weight(own: float) -> Cumulants:
-    """Of the logarithm of a share before it is divided by the sum, where that sum cancels: a Gamma variable's."""
+    """Return the cumulants of the logarithm of a Gamma variable: a share before its division by a sum that cancels."""
     if own <= 0.0:
         return Cumulants(-math.inf, 0.0, 0.0)
     return Cumulants(_digamma(own), _polygamma(1, own), _polygamma(2, own))
 
 
 def log_mean(parts: list[Cumulants]) -> Cumulants:
-    """Of the logarithm of a sum of independent variables, to first order in each logarithm, the mean to second."""
+    """Return the cumulants of the logarithm of a sum of independent variables.
+
+    They are of first order in each variable's logarithm; the mean is of second order.
+    """
     possible = [part for part in parts if part.mean > -math.inf]
     if not possible:
         return Cumulants(-math.inf, 0.0, 0.0)
@@ -96,7 +99,10 @@ def log_mean(parts: list[Cumulants]) -> Cumulants:
 
 
 def log_gaussian(away: float, variance: float, weight: float, freedom: float) -> Cumulants:
-    """Of the log-density `away` from a mean of `weight` samples, the variance known with `freedom` degrees."""
+    """Return the cumulants of a Gaussian's log-density at a distance `away` from its mean.
+
+    The mean is that of `weight` samples; the variance has `freedom` degrees of freedom.
+    """
     shape = freedom / 2.0
     square = away * away / variance
     mean = 0.5 * (_digamma(shape) - math.log(shape * variance * 2.0 * math.pi) - 1.0 / weight - square)
@@ -107,7 +113,7 @@ def log_gaussian(away: float, variance: float, weight: float, freedom: float) ->
 
 
 def beta_interval(own: float, other: float, level: float) -> tuple[float, float]:
-    """The central interval of a Beta distribution."""
+    """Return the central interval of a Beta distribution."""
     tail = (1.0 - level) / 2.0
     if own <= 0.0:
         return 0.0, 0.0
@@ -119,7 +125,7 @@ def beta_interval(own: float, other: float, level: float) -> tuple[float, float]
 
 
 def log_odds_interval(classes: Mapping[Value, Cumulants], label: Value, level: float) -> tuple[float, float]:
-    """The interval of P(label), from the cumulants of the log P(y, x) of each class."""
+    """Return the interval of P(label), from the cumulants of log P(y, x) of each class."""
     own = classes[label]
     others = {
         other: moments for other, moments in classes.items() if other != label and moments.mean > -math.inf
@@ -134,7 +140,7 @@ def log_odds_interval(classes: Mapping[Value, Cumulants], label: Value, level: f
 
 
 def logistic_interval(odds: Cumulants, level: float) -> tuple[float, float]:
-    """The interval of a probability, from the cumulants of its log-odds."""
+    """Return the interval of a probability, from the cumulants of its log-odds."""
     if odds.variance <= 0.0:
         return _logistic(odds.mean), _logistic(odds.mean)
     deviation = math.sqrt(odds.variance)
@@ -154,12 +160,12 @@ def _polygamma(order: int, x: float) -> float:
 
 
 def _skew(variance: float, third: float) -> float:
-    """A sixth of the skewness, as far as the correction with it stays monotone."""
+    """Return a sixth of the skewness, bounded so that the correction with it stays monotone."""
     return max(-0.5, min(0.5, third / variance**1.5 / 6.0)) if variance > 0.0 else 0.0
 
 
 def _log_sum(parts: list[Cumulants]) -> Cumulants:
-    """Of log(sum of exp) of independent random logarithms: two at a time, each a skewed normal, by quadrature."""
+    """Return the cumulants of log(sum of exp) of independent logarithms, two at a time, by quadrature."""
     so_far = parts[0]
     for part in parts[1:]:
         both = np.logaddexp(*np.meshgrid(_nodes(so_far), _nodes(part)))
@@ -171,7 +177,7 @@ def _log_sum(parts: list[Cumulants]) -> Cumulants:
 
 
 def _nodes(part: Cumulants) -> NDArray[np.float64]:
-    """Where a skewed normal is looked at."""
+    """Return the points of the quadrature for a skewed normal."""
     skewed: NDArray[np.float64] = _POINTS + _skew(part.variance, part.third) * (_POINTS**2 - 1.0)
     return part.mean + math.sqrt(max(part.variance, 0.0)) * skewed
 

@@ -1,6 +1,6 @@
-"""A learner's state as JSON text and arrays, with a checksum: what `state`, `from_state` and pickle share.
+"""States of learners: JSON values and arrays under a checksum; and learners that merge, save and pickle by them.
 
-What is done with all that a learner is: merging, saving, loading, pickling.
+{"format": 1, "learner": "AODE", "parameters": {...}, "store": {...}, "reading": {...}, "arrays": {...}, "checksum": n}
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from stream_bayes.learners.classifier.binning import Binning
 __all__ = [
     "FORMAT",
     "Content",
-    "Keeping",
+    "CountLearner",
+    "allow_within",
     "checksum",
     "loaded_parameter",
-    "may_be_within",
     "saved_parameter",
     "text_of",
     "verified",
@@ -42,7 +42,7 @@ _KEYS = {"format", "learner", "parameters", "store", "reading", "arrays", "check
 
 
 class Content(NamedTuple):
-    """Everything a learner held at one moment. Its state can be written while the learner goes on."""
+    """All that a learner held at one moment. Its state can be written while the learner goes on."""
 
     learner: str
     parameters: dict[str, Any]
@@ -50,7 +50,7 @@ class Content(NamedTuple):
     reading: dict[str, Any]
 
     def state(self) -> dict[str, Any]:
-        """All of it: JSON values, and arrays under "arrays"."""
+        """Return the state: JSON values, and arrays under "arrays"."""
         store = self.store.state()
         state = {
             "format": FORMAT,
@@ -65,9 +65,9 @@ class Content(NamedTuple):
 
 
 def text_of(state: Mapping[str, Any]) -> str:
-    """Everything of a state but its arrays and checksum: canonical JSON, then the vocabularies that are texts.
+    """Return everything of a state but its arrays and checksum: canonical JSON, then the vocabularies that are texts.
 
-    These are most of it, and as JSON they would take ten times as long. In the JSON their lengths stand for them.
+    Those texts are most of a state, and as JSON they would take ten times as long. The JSON holds their lengths.
     """
     kept = {key: state[key] for key in sorted(state) if key not in ("arrays", "checksum")}
     store = kept.get("store")
@@ -79,7 +79,7 @@ def text_of(state: Mapping[str, Any]) -> str:
 
 
 def checksum(text: str, arrays: Mapping[str, Any]) -> int:
-    """A checksum over the text and every array's name, type, shape and bytes."""
+    """Return a checksum over the text and every array's name, type, shape and bytes."""
     total = zlib.crc32(text.encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -89,7 +89,7 @@ def checksum(text: str, arrays: Mapping[str, Any]) -> int:
 
 
 def verified(state: object, learner: str) -> Mapping[str, Any]:
-    """A state, once its outer form, format and checksum are right."""
+    """Return a state whose outer form, format and checksum are right; otherwise raise `BadState`."""
     if not isinstance(state, Mapping) or "format" not in state:
         raise BadState("this is no state of a learner: expected what state() returned")
     if state["format"] != FORMAT:
@@ -110,16 +110,16 @@ def verified(state: object, learner: str) -> Mapping[str, Any]:
     return state
 
 
-_WITHIN: dict[str, type] = {}  # the learners that others may have within, by the names of their classes
+_WITHIN: dict[str, type] = {}  # the learners that may be arguments of others, by the names of their classes
 
 
-def may_be_within(kind: type) -> None:
-    """Let a learner be an argument of another: a state names it, and never anything to import."""
+def allow_within(kind: type) -> None:
+    """Allow a class of learners as an argument of others. A state names the class; it never holds a path to import."""
     _WITHIN[kind.__name__] = kind
 
 
 def saved_parameter(value: Any) -> Any:  # JSON in both directions
-    """A constructor argument as JSON. A learner is its class with its own arguments, as River has it."""
+    """Return a constructor argument as JSON. A learner is its class with its own arguments, as in River."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, tuple) and value and isinstance(value[0], type):
@@ -145,7 +145,7 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
 
 
 def loaded_parameter(saved: Any) -> Any:
-    """The inverse of `saved_parameter`."""
+    """Return the argument that `saved_parameter` saved."""
     if not isinstance(saved, Mapping):
         return saved
     if set(saved) == {"learner"}:
@@ -171,25 +171,29 @@ def loaded_parameter(saved: Any) -> Any:
     raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")
 
 
-SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @lru_cache(maxsize=256)
 def _names_in(init: Callable[..., None]) -> tuple[str, ...] | None:
-    """The names of arguments; None where some have none."""
+    """Return the names of the arguments; None if some have no name."""
     _, *parameters = inspect.signature(init).parameters.values()
-    if any(parameter.kind in SEVERAL for parameter in parameters):
+    if any(parameter.kind in UNNAMED for parameter in parameters):
         return None
     return tuple([parameter.name for parameter in parameters])
 
 
-class Keeping(base.Base):
-    """A learner that is its arguments, a store of counts, and what it has derived from them."""
+class CountLearner(base.Base):
+    """A learner that is its arguments, a store of counts, and the parts derived from them.
+
+    `BayesClassifier` and `BayesNet` are such learners. A subclass with derived parts writes `_derived` and
+    `_load_derived`, and `_merged` to adapt them after a merge.
+    """
 
     _store: CountStore
 
     def _get_params(self) -> dict[str, Any]:
-        # As River has it. But it looks at the signature each time, which takes longer than all else that a clone does.
+        # River inspects the signature at every call, which takes longer than the rest of a clone.
         names = _names_in(type(self).__init__)
         if names is None:
             return super()._get_params()
@@ -200,26 +204,29 @@ class Keeping(base.Base):
         }
 
     def _derived(self) -> dict[str, Any]:
-        """What it has derived from the counts and must be kept beside them, as JSON values."""
+        """Return the derived parts that are saved with the counts, as JSON values."""
         return {}
 
     def _load_derived(self, derived: Mapping[str, Any]) -> None:
-        """Take over what the saved learner had derived."""
+        """Take over the derived parts of a saved learner."""
         if derived:
             raise BadState("the state does not fit: it holds more than counts")
 
     def _merged(self) -> None:
-        """Go on after the store has taken in another's counts."""
+        """Adapt the derived parts after a merge."""
 
     def merge(self, other: Self) -> Self:
-        """Add what another learner of the same kind and settings has learned; the other stays as it is."""
+        """Add the counts of another learner of the same class and settings, which stays unchanged.
+
+        Raises `CannotMerge` if the two differ.
+        """
         self._check_alike(other)
         self._store.merge(other._twin()._store if other is self else other._store)
         self._merged()
         return self
 
     def _check_alike(self, other: Self) -> None:
-        """Refuse to merge with another kind, or with other settings."""
+        """Raise `CannotMerge` for another class, or other settings."""
         if type(other) is not type(self):
             raise CannotMerge(
                 f"a {type(self).__name__} merges with its own kind, not with a {type(other).__name__}"
@@ -234,12 +241,12 @@ class Keeping(base.Base):
                 )
 
     def __add__(self, other: Self) -> Self:
-        if not isinstance(other, Keeping):
+        if not isinstance(other, CountLearner):
             return NotImplemented
         return self._twin().merge(other)
 
     def __radd__(self, other: object) -> Self:
-        # `sum` starts from 0, and so 0 is the learner that knows nothing.
+        # `sum` starts from 0, which stands for a learner without counts.
         return self._twin() if type(other) is int and other == 0 else NotImplemented
 
     def _twin(self) -> Self:
@@ -251,9 +258,9 @@ class Keeping(base.Base):
         return self._store.memory_bytes
 
     def content(self) -> Content:
-        """Everything the learner is now, for a snapshot: `content().state()` may be written while it goes on learning.
+        """Return a copy of all that the learner holds, at the cost of a copy of the tables.
 
-        Making one costs a copy of the tables.
+        `content().state()` may be written while the learner goes on learning.
         """
         return Content(
             type(self).__name__,
@@ -263,12 +270,12 @@ class Keeping(base.Base):
         )
 
     def state(self) -> dict[str, Any]:
-        """Everything the learner is: JSON values, and arrays under "arrays". `from_state` is the inverse."""
+        """Return all that the learner holds: JSON values, and arrays under "arrays". `from_state` is the inverse."""
         return self.content().state()
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """The learner that a state was taken from. Raises `BadState` for whatever is wrong with it."""
+        """Return the learner that a state was taken from. Raises `BadState` for a bad state."""
         state = verified(state, cls.__name__)
         try:
             learner = cls(**{name: loaded_parameter(saved) for name, saved in state["parameters"].items()})
@@ -278,7 +285,7 @@ class Keeping(base.Base):
         return learner
 
     def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
-        """Go on where the saved learner stood."""
+        """Continue from a saved store and derived parts."""
         self._store.load(store)
         with refusing_bad_state():
             self._load_derived(derived)
@@ -296,6 +303,6 @@ class Keeping(base.Base):
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         params = json.loads(pickled["parameters"])
-        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as made anew
+        self.__init__(**{name: loaded_parameter(saved) for name, saved in params.items()})  # type: ignore[misc]  # as a new one
         store = {"meta": json.loads(pickled["names"]), "arrays": pickled["arrays"]}
         self._load(store, json.loads(pickled["reading"]))

@@ -29,7 +29,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadStructure, BadValue, BadWeight, CountsForgotten, NotSupported
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
-from stream_bayes.learners.classifier.state import Keeping
+from stream_bayes.learners.classifier.state import CountLearner
 from stream_bayes.learners.networks.answers import (
     as_network,
     conditional_table,
@@ -46,7 +46,7 @@ X = Mapping[Any, Any]
 WINDOW = 2000  # events
 
 
-class BayesNet(Keeping, base.Estimator):
+class BayesNet(CountLearner, base.Estimator):
     """A Bayesian network of nominal variables: P(all variables), a product of P(variable | its parents).
 
     Parameters

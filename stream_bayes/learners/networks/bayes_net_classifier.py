@@ -98,20 +98,16 @@ class BayesNetClassifier(PairClassifier):
         memory_budget: int | None = None,
     ) -> None:
         self.target = target
-        self.prior = prior
-        self.strength = strength
-        self.class_prior = class_prior
         self.unlabelled = unlabelled
-        self.half_life = half_life
-        self.binning = binning
-        self.schema = schema
-        self.max_values = max_values
-        self.memory_budget = memory_budget
         if target is not None and not isinstance(target, str):
             raise BadValue(f"target must be the name of the class, a str, or None, not {shown(target)}")
         check_choice("unlabelled", unlabelled, ("refuse", "em"))
-        self._structure = self._checked(structure)
-        self._begin()
+        self._structure: Structure | None = structure  # checked in `_begin`
+        super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
+
+    def _begin(self) -> None:
+        self._structure = self._checked(self._structure)  # it depends on the schema and the class prior
+        super()._begin()
 
     def _checked(self, given: Any) -> Structure | None:
         if given is None:
@@ -266,11 +262,7 @@ class BayesNetClassifier(PairClassifier):
         -------
         `{value: probability}`.
         """
-        self._check_given(given)
-        known = {name: value for name, value in (given or {}).items() if name != self._target}
-        label = self._given_label(
-            {self._target: given[self._target]} if given and self._target in given else None
-        )
+        label, known = self._split_given(given)
         engine = self._reading.engine()
         for name in (feature, *known):
             if name not in engine.structure or name == self._target:
@@ -278,12 +270,7 @@ class BayesNetClassifier(PairClassifier):
                     f"no feature {name!r} is in the network; there are {shown(list(engine.structure))}"
                 )
         evidence = {name: self._value(name, value) for name, value in known.items()}
-        tables = {
-            y: dict(engine.query(feature, {**evidence, self._target: y}))
-            for y in self.classes_
-            if label is ... or y == label
-        }
-        return tables if label is ... else tables[label]
+        return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self._target: y})))
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
         """P(y), or P(y, feature) as `{label: {value: probability}}`, as the model has it now."""
@@ -313,7 +300,7 @@ class BayesNetClassifier(PairClassifier):
         return as_network(self._reading.network())
 
     def _value(self, name: Any, value: Any) -> Value:
-        known = self._feature(name)
+        known = self._tables.feature(name)
         if known.measured and not isinstance(value, str):
             row = self._store.encoder.lookup({name: value})
             held: Value = known.vocabulary.values[row.code[0]]

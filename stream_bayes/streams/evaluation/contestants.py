@@ -25,7 +25,8 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.classifier.base import BayesClassifier, most_probable
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, Figures
 from stream_bayes.streams.evaluation.steps import FORGET, LEARN, PREDICT, Step
 

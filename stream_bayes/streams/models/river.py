@@ -15,7 +15,8 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadValue, CannotSave, NotSupported, StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier, most_probable
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.river_state.model_state import (
     configuration_digest,

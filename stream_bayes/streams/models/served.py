@@ -23,7 +23,8 @@ from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadState, BadValue, StreamBayesError
-from stream_bayes.learners.classifier.base import BayesClassifier, most_probable
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import take_samples
 from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier

@@ -24,7 +24,7 @@ from stream_bayes import (
 )
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.errors import StreamBayesError
-from stream_bayes.learners.classifier.base import most_probable
+from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import take_samples
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record

@@ -1,0 +1,101 @@
+"""Tables of named features, by name: P(feature | class), P(feature | class, another feature), P(class, feature)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.values.values import Value, canonical
+from stream_bayes.errors import BadLabel, NotSupported, UnknownFeature
+
+__all__ = ["FeatureTables"]
+
+
+class FeatureTables:
+    """The tables of a store of named features, smoothed as its reading smooths them.
+
+    Parameters
+    ----------
+    store
+        The counts.
+    reading
+        The reading whose `strength` and `spread` smooth them, and whose Gaussians model the numbers.
+    """
+
+    def __init__(self, store: CountStore, reading: Any) -> None:
+        self.store = store
+        self.reading = reading
+
+    def feature(self, name: Any) -> Any:
+        """Return the encoder's entry of a feature."""
+        known = self.store.encoder.features.get(name)
+        if known is None:
+            raise UnknownFeature(
+                f"no feature {name!r} is known; there are {list(self.store.encoder.features)!r}"
+            )
+        return known
+
+    def code(self, name: Any, value: Any) -> int:
+        """Return the code of a feature's value."""
+        known = self.feature(name)
+        code: int = known.vocabulary.find(canonical(value, feature=name))
+        if code < 0:
+            raise BadLabel(f"feature {name!r} has the values {known.vocabulary.values!r}, not {value!r}")
+        return code
+
+    def counts(self, name: Any, label: Any) -> dict[Value, float]:
+        """Return the weight of each value that holds samples or was declared, in fresh samples."""
+        known = self.feature(name)
+        if known.numeric:
+            raise NotSupported(
+                f"feature {name!r} is numeric: it has a mean and a deviation, no table of counts"
+            )
+        tables = self.store.tables
+        layout, code = tables.values.layout, self.store.encoder.labels.find(label)
+        start = layout.start[known.slot]
+        return {
+            value: tables.values.weight[(start + place) * layout.classes + code] / tables.unit
+            for place, value in enumerate(known.vocabulary.values)
+            if tables.values.held[start + place]
+        }
+
+    def given_class(self, name: Any, label: Any) -> dict[Any, float]:
+        """Return P(feature | label); the mean and deviation of a numeric feature; nothing if it is 0/0."""
+        known = self.feature(name)
+        if known.numeric:
+            mean, variance, _, _ = self.reading.gaussian(known.slot, self.store.encoder.labels.find(label))
+            return {"mean": mean, "sd": math.sqrt(variance)}
+        return self._smoothed(self.counts(name, label))
+
+    def given_value(self, name: Any, label: Any, other: Any, value: Any) -> dict[Any, float]:
+        """Return P(feature | label, other = value), from a store of pairs; nothing if it is 0/0."""
+        known, parent = self.feature(name), self.feature(other)
+        if known is parent:
+            raise NotSupported(f"{name!r} cannot be given to itself")
+        tables = self.store.tables
+        pairs: Any = tables.pairs
+        layout, code = tables.values.layout, self.store.encoder.labels.find(label)
+        place = layout.start[parent.slot] + self.code(other, value)
+        counts = {}
+        for number, held in enumerate(known.vocabulary.values):
+            own = layout.start[known.slot] + number
+            if tables.values.held[own]:
+                cell = layout.pair(max(own, place), min(own, place))
+                counts[held] = pairs.weight[cell * layout.classes + code] / tables.unit
+        return self._smoothed(counts)
+
+    def joint(self, name: Any, labels: Iterable[Any]) -> dict[Any, dict[Value, float]]:
+        """Return P(label, feature), smoothed over all cells together."""
+        counts = {(y, value): n for y in labels for value, n in self.counts(name, y).items()}
+        shares: dict[Any, dict[Value, float]] = {}
+        for (y, value), share in self._smoothed(counts).items():
+            shares.setdefault(y, {})[value] = share
+        return shares
+
+    def _smoothed(self, counts: Mapping[Any, float]) -> dict[Any, float]:
+        """Return each cell's smoothed share; nothing if it is 0/0."""
+        add = self.reading.strength / (len(counts) if self.reading.spread and counts else 1)
+        total = math.fsum(counts.values()) + add * len(counts)
+        return {cell: (n + add) / total for cell, n in counts.items()} if total > 0 else {}
