@@ -1,7 +1,7 @@
 from stream_bayes.core.inference._findings cimport Findings
 
 cdef class CliqueCells:
-    # The network and what is known of it.
+    # The network and the evidence.
     cdef public Findings findings
     cdef long long[::1] size
     cdef long long[::1] start
@@ -25,7 +25,7 @@ cdef class CliqueCells:
     cdef long long[::1] place
     cdef long long[::1] message_place
     cdef Py_ssize_t spare_place
-    # The clique at work.
+    # The open clique.
     cdef double[::1] cells
     cdef long long exponent
     cdef Py_ssize_t axes

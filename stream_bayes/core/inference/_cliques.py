@@ -1,10 +1,10 @@
-"""The cells of cliques and of messages, and the loops over them.
+"""Loops over the cells of cliques and messages.
 
     cells     table of clique 0 | ... | message of clique 0 | ... | room for two more
-              axes ascend; those that are held are left out, so the length of each part depends on what is known
+              axes ascend; fixed variables have no axis, so the length of each part depends on the evidence
 
-Variables are held at their codes where they were observed, or where no table needed holds them: such an axis has one
-cell, so that evidence makes tables small.
+Variables are fixed at one code if they were observed, or if no needed table contains them. Such an axis has one cell,
+so evidence makes tables small.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -23,18 +23,14 @@ HIGH = cython.declare(cython.double, 2.0**32)
 
 @cython.cclass
 class CliqueCells:
-    """The tables of a tree's cliques, gone through one at a time.
+    """The tables of a tree's cliques, of which one at a time is open for work.
 
     Parameters
     ----------
     findings
-        What is known, and the network's tables.
+        The evidence, and the network's tables.
     plan
-        An object whose attributes are arrays of integers; `x_start` says where the part of each clique in `x` begins:
-        parent; axis, the variables of each clique; family, whose tables are assigned to it, with family_axis, the axes
-        of the variables of each table in the clique, -1 for one that is always held; soft, variables whose
-        likelihoods are, with soft_axis; child; separator, what its message is about, with own_axis and parent_axis;
-        place and message_place, where in the cells its table and its message begin; spare_place and top_place.
+        A `junction_tree.Plan`: arrays of integers, where `x_start` holds the beginning of each clique's part in `x`.
     """
 
     def __init__(self, findings, plan):
@@ -65,7 +61,7 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def open(self, s: cython.Py_ssize_t) -> cython.void:
-        """Turn to a clique: number its free axes."""
+        """Open a clique: number its free axes."""
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t
         first: cython.Py_ssize_t = self.axis_start[s]
@@ -87,7 +83,7 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def table_steps(self, k: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Set the steps through the table of the k-th family, along the axes of the clique; return where it begins."""
+        """Set the steps through the k-th family's table along the axes of the open clique; return its first cell."""
         v: cython.Py_ssize_t = self.family[k]
         base: cython.Py_ssize_t = self.start[v]
         i: cython.Py_ssize_t
@@ -108,7 +104,7 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def message_steps(self, s: cython.Py_ssize_t, axis_of: cython.longlong[::1]) -> cython.Py_ssize_t:
-        """Set the steps through a clique's message, along axes of it or of its parent; return its cells."""
+        """Set the steps through a clique's message, along its own or its parent's axes; return the message's size."""
         i: cython.Py_ssize_t
         run: cython.Py_ssize_t = 1
         slot: cython.Py_ssize_t
@@ -132,8 +128,8 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def scale(self, place: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.double:
-        """Take a power of two out of some cells, such that the largest is at most 1; return the smallest positive one,
-        0 if there is none.
+        """Divide some cells by a power of two so that the largest is at most 1; return the smallest positive cell, or
+        0.
         """
         k: cython.Py_ssize_t
         value: cython.double
@@ -163,8 +159,8 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def shorten(self) -> cython.Py_ssize_t:
-        """Join neighbouring axes that run on without a gap in the other table too; return how many are left, at least
-        one.
+        """Join neighbouring axes that are contiguous in the other table too; return the number of axes left, at least
+        1.
         """
         k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
@@ -188,7 +184,7 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def next_run(self, last: cython.Py_ssize_t, at: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """From the place of one run of the last axis in the other table to that of the next."""
+        """Return the position in the other table where the next run of the last axis begins."""
         k: cython.Py_ssize_t = last - 1
         while k >= 0:
             self.count[k] += 1
@@ -206,14 +202,14 @@ class CliqueCells:
     def multiply_along(
         self, source: cython.double[::1], at: cython.Py_ssize_t, place: cython.Py_ssize_t
     ) -> cython.void:
-        """Multiply the open clique's table with another one, along the steps set."""
+        """Multiply the open clique's table by another one along the current steps."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = place + self.total
         k: cython.Py_ssize_t
         while place < end:
-            if step == 1:  # a loop of its own, for the compiler to make wide
+            if step == 1:  # a separate loop, which the compiler can vectorise
                 for k in range(length):
                     self.cells[place + k] *= source[at + k]
             else:
@@ -228,7 +224,7 @@ class CliqueCells:
     def add_along(
         self, source: cython.double[::1], at: cython.Py_ssize_t, place: cython.Py_ssize_t
     ) -> cython.void:
-        """Add another table to the open clique's, along the steps set."""
+        """Add another table to the open clique's along the current steps."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
@@ -246,7 +242,7 @@ class CliqueCells:
     def sum_into(
         self, place: cython.Py_ssize_t, target: cython.double[::1], at: cython.Py_ssize_t
     ) -> cython.void:
-        """Add the cells of the open clique's table to those of another one, along the steps set."""
+        """Add the cells of the open clique's table to another one along the current steps."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
@@ -269,7 +265,7 @@ class CliqueCells:
     @cython.nogil
     @cython.exceptval(check=False)
     def best_into(self, place: cython.Py_ssize_t, at: cython.Py_ssize_t) -> cython.void:
-        """As `sum_into` a message, taking the largest."""
+        """Write the largest cells into a message, where `sum_into` writes sums."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
@@ -288,7 +284,7 @@ class CliqueCells:
     def sum_exp_into(
         self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, top: cython.Py_ssize_t
     ) -> cython.void:
-        """As `sum_into` a message, of what the cells are logarithms of; relative to another message, its twin."""
+        """Add exp(cell - top) into a message, with `top` the message that holds the largest cells."""
         last: cython.Py_ssize_t = self.shorten() - 1
         length: cython.Py_ssize_t = self.short_length[last]
         step: cython.Py_ssize_t = self.short_step[last]
@@ -305,7 +301,7 @@ class CliqueCells:
 @cython.cfunc
 @cython.exceptval(check=False)
 def normalise(cells: cython.double[::1]) -> cython.void:
-    """Divide cells by their sum, where it is positive."""
+    """Divide cells by their sum, if it is positive."""
     k: cython.Py_ssize_t
     total: cython.double = 0.0
     for k in range(cells.shape[0]):

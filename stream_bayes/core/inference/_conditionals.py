@@ -1,9 +1,10 @@
-"""The tables of a network's variables, laid end to end; and what is known of the variables.
+"""The conditional tables of a network, laid end to end.
 
     cells     table of variable 0 | table of variable 1 | ...     axes of each: its parents, then itself; in C order
-    scope     parents of 0, then 0 | parents of 1, then 1 | ...   with the step along each of these axes beside it
+    scope     parents of 0, then 0 | parents of 1, then 1 | ...
+    stride    the step along each of these axes
 
-Variables and values are numbers. Nothing is checked here but the numbers in the tables.
+Variables and values are numbers. Only `bad_cell` checks its input.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -77,8 +78,8 @@ class Conditionals:
     def bad_cell(
         self, variable: cython.Py_ssize_t, numbers: cython.const[cython.double][::1]
     ) -> cython.Py_ssize_t:
-        """Where numbers for a table are no row of weights: a cell that is negative or not finite, or the last one of a
-        row without a positive one; -1 if they are fit.
+        """Return the first cell that cannot stand in a table: one that is negative or not finite, or the last cell of a
+        row without a positive one. Return -1 if there is none.
         """
         size: cython.Py_ssize_t = self.size[variable]
         k: cython.Py_ssize_t
@@ -95,7 +96,7 @@ class Conditionals:
 
     @cython.ccall
     def fill(self, variable: cython.Py_ssize_t, numbers: cython.const[cython.double][::1]):
-        """Take over a table that has no bad cell; each row is divided by its sum."""
+        """Set a table without bad cells; each row is divided by its sum."""
         size: cython.Py_ssize_t = self.size[variable]
         start: cython.Py_ssize_t = self.start[variable]
         k: cython.Py_ssize_t
@@ -121,7 +122,7 @@ class Conditionals:
 
     @cython.ccall
     def update_logs(self):
-        """Make the logarithms of all cells, once after they changed."""
+        """Compute the logarithms of all cells, unless they are up to date."""
         k: cython.Py_ssize_t
         if self.has_logs:
             return
@@ -132,7 +133,7 @@ class Conditionals:
         self.has_logs = True
 
     def log_likelihoods(self, codes: cython.int[:, ::1], target: cython.double[::1]):
-        """Write the log-likelihood of each row of codes; NaN where one is missing, -1."""
+        """Write the log-likelihood of each row of codes; NaN for a row with a missing code, -1."""
         row: cython.Py_ssize_t
         v: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -142,7 +143,7 @@ class Conditionals:
         with cython.nogil:
             for row in range(codes.shape[0]):
                 total = 0.0
-                for v in range(self.variables):  # all of them first: a parent's code may be the missing one
+                for v in range(self.variables):  # check all codes first: any parent's may be missing
                     if codes[row, v] < 0:
                         total = UNKNOWN
                 if total != 0.0:

@@ -1,4 +1,4 @@
-"""Evidence on the variables of a network, and the tables that a question needs because of it."""
+"""Evidence about the variables of a network, and which tables a question needs given that evidence."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -16,12 +16,13 @@ if not cython.compiled:
 
 @cython.cclass
 class Findings:
-    """What is known of the variables, and which tables a question needs.
+    """Evidence about each variable, and marks on the tables that the current question needs.
 
-    observed     the code that was seen, or -1
-    has_likelihood      whether each value has a likelihood instead
-    needed       whether a variable's table is needed
-    held         the code at which a pass holds a variable: the observed one; 0 if no table needed holds it; or -1
+    observed         the observed code, or -1
+    has_likelihood   1 for soft evidence: each value has a likelihood
+    needed           1 if the variable's table is needed
+    fixed            the code at which a pass fixes a variable: the observed code; 0 if no needed table contains
+                     the variable; -1 if it is free
     """
 
     def __init__(self, conditionals: Conditionals):
@@ -41,13 +42,12 @@ class Findings:
         self.from_child = np.zeros(n, np.int32)
         self.from_parent = np.zeros(n, np.int32)
         self.passed_on = np.zeros(n, np.int32)
-        self.waiting = np.zeros(
-            2 * n, np.longlong
-        )  # a variable waits at most once for a visit from either side
+        # A variable waits at most once for a visit from a child, and once for a visit from a parent.
+        self.waiting = np.zeros(2 * n, np.longlong)
 
     @cython.ccall
     def claim(self) -> cython.bint:
-        """Begin a question, and forget what the last one was about; whether none is being answered already."""
+        """Begin a question without evidence; return False if another one is being answered."""
         if self.claimed:
             return False
         self.claimed = True
@@ -60,7 +60,7 @@ class Findings:
 
     @cython.ccall
     def clear(self):
-        """Nothing is known any more."""
+        """Remove all evidence."""
         v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.observed[v] = -1
@@ -73,9 +73,7 @@ class Findings:
 
     @cython.ccall
     def set_likelihood(self, variable: cython.Py_ssize_t, likelihood: cython.const[cython.double][::1]):
-        """Give each value a likelihood, finite and at least 0, one of them positive. They are kept relative to the
-        largest.
-        """
+        """Give each value a likelihood: finite, at least 0, one of them positive. Stored relative to the largest."""
         start: cython.Py_ssize_t = self.conditionals.value_start[variable]
         k: cython.Py_ssize_t
         most: cython.double = 0.0
@@ -96,7 +94,7 @@ class Findings:
 
     @cython.ccall
     def need_all(self):
-        """Ask for everything: every table is needed."""
+        """Mark every table as needed."""
         v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.needed[v] = True
@@ -104,17 +102,19 @@ class Findings:
 
     @cython.ccall
     def need_for_evidence(self):
-        """Ask how probable it is what is known: the tables of what is known and of all above it are needed."""
+        """Mark the tables that the probability of the evidence needs: those of observed variables and
+        their ancestors.
+        """
         self.clear_marks()
         self.need_ancestors()
         self.fix_codes()
 
     @cython.ccall
     def need_for(self, targets: cython.longlong[::1]):
-        """Ask for some variables given what is known: needed is what Shachter's ball reaches (Bayes-Ball, 1998).
+        """Mark the tables that P(targets | evidence) needs: those that Shachter's Bayes-Ball (1998) reaches.
 
-        What it does not reach only says how probable the rest of the evidence is; that matters where this could be
-        nought, so there it is looked at as well.
+        The rest of the evidence only scales the answer. It matters if its probability could be 0, so in that case the
+        tables of its ancestors are marked as well.
         """
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -151,7 +151,7 @@ class Findings:
     @cython.cfunc
     @cython.exceptval(check=False)
     def need_ancestors(self) -> cython.void:
-        """Want the tables of what is asked, of what is known, and of all above these."""
+        """Mark the tables of targets, of observed variables, and of all their ancestors."""
         conditionals: Conditionals = self.conditionals
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -175,7 +175,7 @@ class Findings:
     @cython.cfunc
     @cython.exceptval(check=False)
     def roll_ball(self, targets: cython.longlong[::1]) -> cython.void:
-        """Let the ball roll from targets that are not observed, and want the tables that it calls for."""
+        """Roll the ball from targets that are not observed, and mark the tables that it requires."""
         conditionals: Conditionals = self.conditionals
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -191,7 +191,7 @@ class Findings:
             ahead -= 1
             v = self.waiting[ahead] >> 1
             if self.waiting[ahead] & 1:
-                # Likelihoods are an observed child of its own, which throws the ball back up.
+                # Soft evidence acts as an observed child, which bounces the ball back up.
                 goes_up = self.observed[v] >= 0 or self.has_likelihood[v]
             else:
                 goes_up = self.observed[v] < 0
@@ -215,7 +215,7 @@ class Findings:
     @cython.cfunc
     @cython.exceptval(check=False)
     def fix_codes(self) -> cython.void:
-        """Leave free what is asked or held by a table that is needed, and not observed."""
+        """Fix observed variables at their codes; leave targets and members of needed tables free."""
         conditionals: Conditionals = self.conditionals
         k: cython.Py_ssize_t
         v: cython.Py_ssize_t

@@ -1,4 +1,4 @@
-"""One variable given all others: only its Markov blanket counts, so only the tables that hold the variable are read."""
+"""Scores of one variable's values given all others: only the tables that contain the variable are read."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -17,14 +17,14 @@ UNKNOWN = cython.declare(cython.double, float("nan"))
 
 @cython.cclass
 class BlanketScores:
-    """log P(value, everything else) of each value of one variable, up to a term that all values share.
+    """Scores log P(value, everything else) of each value of one variable, up to a term that all values share.
 
     Parameters
     ----------
     conditionals
         The tables of the network.
     variable
-        The variable asked for.
+        The variable to score.
     """
 
     def __init__(self, conditionals: Conditionals, variable: cython.Py_ssize_t):
@@ -60,11 +60,11 @@ class BlanketScores:
     def write(
         self, codes: cython.const[cython.int][:, ::1], target: cython.double[:, ::1]
     ) -> cython.Py_ssize_t:
-        """Write the scores of each row of codes; NaN where a code of the blanket is missing, -1.
+        """Write the scores of each row of codes; NaN if a code of the Markov blanket is missing, -1.
 
         Returns
         -------
-        The first row with a code that its variable does not have, and nothing is written from there on; or -1.
+        The first row with a code out of range, after which nothing is written; -1 if there is none.
         """
         self.conditionals.update_logs()
         conditionals: Conditionals = self.conditionals

@@ -1,11 +1,11 @@
-"""Exact answers from a tree of cliques: messages go in to the root, and out again where they are needed.
+"""Message passing over a clique tree: inward to the root, then outward where needed.
 
-Each clique has a table, the product of what is assigned to it and of its children's messages; its message is that table
+A clique's table is the product of the tables assigned to it and of its children's messages. Its message is that table
 with the variables summed out that its parent lacks.
 
-Powers of two are taken out of messages, and counted. Products of what is left could still fall below what a float can
-hold. Therefore a lower bound of the smallest positive cell goes along with each table; where it gets too low the table
-is looked at, and if that does not help `inward` says LOST. Passes in logarithms, which never are, can answer then.
+Messages are scaled by powers of two, which are counted. Products could still underflow, so each table carries a lower
+bound of its smallest positive cell. When the bound gets too low, the table is rescaled and the bound computed anew; if
+that does not help, `inward` returns LOST. Passes in logarithms are slower and never underflow.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -23,8 +23,8 @@ if not cython.compiled:
     from stream_bayes.core.inference._conditionals import Conditionals, log_of
 
 FINE = 0
-IMPOSSIBLE = 1  # what is known cannot be
-LOST = 2  # something fell below what a float can hold
+IMPOSSIBLE = 1  # the evidence has probability 0
+LOST = 2  # a product underflowed
 
 NEVER = cython.declare(cython.double, float("-inf"))
 FLOOR = cython.declare(cython.double, 2.0**-900)  # the quotient of two sums of such cells is no infinity
@@ -33,7 +33,7 @@ LOG_2 = cython.declare(cython.double, 0.6931471805599453)
 
 @cython.cclass
 class Propagation(CliqueCells):
-    """The passes over one tree; its parameters are those of `CliqueCells`."""
+    """The passes over one tree; the parameters are those of `CliqueCells`."""
 
     def __init__(self, findings, plan):
         CliqueCells.__init__(self, findings, plan)
@@ -58,7 +58,7 @@ class Propagation(CliqueCells):
     # -- passes ----------------------------------------------------------------------------------------------------
 
     def inward(self, cells: cython.double[::1]):
-        """Send messages to the root; `cells` must have room for the plan. FINE, IMPOSSIBLE or LOST."""
+        """Send messages to the root, in cells with room for the plan; return FINE, IMPOSSIBLE or LOST."""
         s: cython.Py_ssize_t
         self.cells = cells
         self.in_logs = False
@@ -71,7 +71,7 @@ class Propagation(CliqueCells):
         return self.outcome()
 
     def inward_logs(self, cells: cython.double[::1]):
-        """As `inward`, in logarithms: no product is ever lost."""
+        """Send messages to the root in logarithms, which cannot underflow."""
         s: cython.Py_ssize_t
         self.begin_logs(cells)
         with cython.nogil:
@@ -82,7 +82,7 @@ class Propagation(CliqueCells):
         return self.outcome()
 
     def inward_best(self, cells: cython.double[::1]):
-        """As `inward_logs`, with the largest taken where else is summed."""
+        """Send messages to the root in logarithms, with maxima in place of sums."""
         s: cython.Py_ssize_t
         self.begin_logs(cells)
         with cython.nogil:
@@ -93,7 +93,7 @@ class Propagation(CliqueCells):
         return self.outcome()
 
     def outward(self):
-        """Send messages from the root to all cliques; after `inward` or `inward_logs`, with nothing changed."""
+        """Send messages from the root to all cliques; call it right after `inward` or `inward_logs`."""
         s: cython.Py_ssize_t
         with cython.nogil:
             for s in range(self.cliques - 2, -1, -1):
@@ -104,7 +104,7 @@ class Propagation(CliqueCells):
         return self.outcome()
 
     def outward_to(self, clique: cython.Py_ssize_t):
-        """As `outward`, to one clique only."""
+        """Send messages from the root to one clique only."""
         s: cython.Py_ssize_t = clique
         n: cython.Py_ssize_t = 0
         with cython.nogil:
@@ -120,13 +120,13 @@ class Propagation(CliqueCells):
         return self.outcome()
 
     def release_cells(self):
-        """Forget the cells."""
+        """Release the cells."""
         self.cells = np.zeros(0)
 
     # -- answers ---------------------------------------------------------------------------------------------------
 
     def message(self, target: cython.double[::1]):
-        """After a pass inward: write the root's message as shares of 1, and return the logarithm of its sum."""
+        """Write the root's message, normalised, and return the logarithm of its sum; call it after a pass inward."""
         k: cython.Py_ssize_t
         place: cython.Py_ssize_t = self.message_place[self.cliques - 1]
         top: cython.double = self.best_at_root() if self.in_logs else 0.0
@@ -140,8 +140,9 @@ class Propagation(CliqueCells):
         return log_of(total) + (top if self.in_logs else self.exponent * LOG_2)
 
     def trace_back(self, chosen: cython.int[::1]):
-        """After `inward_best`: write the code of each variable in the best of all rows. Of equal ones it is the first
-        in the table of the root, then in the tables below.
+        """Write each variable's code in a most probable row; call it after `inward_best`.
+
+        Ties go to the first row in the root's table, then in the tables below it.
         """
         s: cython.Py_ssize_t
         v: cython.Py_ssize_t
@@ -152,7 +153,9 @@ class Propagation(CliqueCells):
                 self.choose(s, chosen)
 
     def read(self, clique: cython.Py_ssize_t, variables: cython.longlong[::1], target: cython.double[::1]):
-        """Write the shares of the combinations of free variables of a clique, ascending; after messages came to it."""
+        """Write the normalised joint table of some free variables of a clique; call it after `outward`
+        or `outward_to`.
+        """
         k: cython.Py_ssize_t
         at: cython.Py_ssize_t
         run: cython.Py_ssize_t = 1
@@ -170,7 +173,7 @@ class Propagation(CliqueCells):
         normalise(target)
 
     def add_families(self, target: cython.double[::1], weight: cython.double):
-        """Add `weight` times P(family | what is known) to the cells of the tables; after `outward` from everything."""
+        """Add `weight` times P(family | evidence) to cells laid out as the tables are; call it after `outward`."""
         s: cython.Py_ssize_t
         k: cython.Py_ssize_t
         total: cython.double
@@ -211,7 +214,7 @@ class Propagation(CliqueCells):
     @cython.nogil
     @cython.exceptval(check=False)
     def likelihood_steps(self, k: cython.Py_ssize_t) -> cython.bint:
-        """Set the steps through the likelihoods of a variable of the open clique; whether it has some that count."""
+        """Set the steps through a variable's likelihoods in the open clique; return False if it has none."""
         i: cython.Py_ssize_t
         v: cython.Py_ssize_t = self.soft[k]
         slot: cython.Py_ssize_t = self.slot[self.soft_axis[k]]
@@ -226,7 +229,7 @@ class Propagation(CliqueCells):
     @cython.nogil
     @cython.exceptval(check=False)
     def send_inward(self, s: cython.Py_ssize_t) -> cython.bint:
-        """Make a clique's table and its message; whether anything is left of it."""
+        """Compute a clique's table and message; return False if every cell is 0."""
         k: cython.Py_ssize_t
         c: cython.Py_ssize_t
         base: cython.Py_ssize_t
@@ -260,7 +263,7 @@ class Propagation(CliqueCells):
     @cython.nogil
     @cython.exceptval(check=False)
     def send_outward(self, s: cython.Py_ssize_t) -> cython.void:
-        """Multiply a clique's table with what its parent knows beyond its own message."""
+        """Multiply a clique's table by its parent's table divided by the clique's own message."""
         k: cython.Py_ssize_t
         spare: cython.Py_ssize_t = self.spare_place
         message: cython.Py_ssize_t = self.message_place[s]
@@ -299,7 +302,7 @@ class Propagation(CliqueCells):
         place: cython.Py_ssize_t,
         least: cython.double,
     ) -> cython.void:
-        """Multiply the open clique's table with another one along the steps set, and keep the bound."""
+        """Multiply the open clique's table by another one along the current steps, and update the bound."""
         if self.bound * least < FLOOR:
             self.bound = self.scale(place, self.total)
             if self.bound * least < FLOOR and self.bound > 0.0:
@@ -311,7 +314,7 @@ class Propagation(CliqueCells):
     @cython.nogil
     @cython.exceptval(check=False)
     def add_logs(self, s: cython.Py_ssize_t) -> cython.void:
-        """Make a clique's table in logarithms."""
+        """Compute a clique's table in logarithms."""
         k: cython.Py_ssize_t
         c: cython.Py_ssize_t
         base: cython.Py_ssize_t
@@ -337,7 +340,7 @@ class Propagation(CliqueCells):
     def best_of(
         self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.void:
-        """Make a message of the largest cells of the open clique, along the steps set."""
+        """Write a message of the largest cells of the open clique along the current steps."""
         k: cython.Py_ssize_t
         for k in range(at, at + size):
             self.cells[k] = NEVER
@@ -349,7 +352,7 @@ class Propagation(CliqueCells):
     def sum_logs(
         self, place: cython.Py_ssize_t, at: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.void:
-        """Make a message of the sums of what the open clique's cells are logarithms of."""
+        """Write a message of log-sum-exp of the open clique's cells along the current steps."""
         k: cython.Py_ssize_t
         top: cython.Py_ssize_t = self.top_place
         self.best_of(place, at, size)
@@ -364,7 +367,7 @@ class Propagation(CliqueCells):
     @cython.nogil
     @cython.exceptval(check=False)
     def exponentiate(self, s: cython.Py_ssize_t) -> cython.void:
-        """Turn a clique's table from logarithms to numbers of which the largest is 1."""
+        """Turn a clique's table from logarithms into numbers, scaled so that the largest is 1."""
         k: cython.Py_ssize_t
         top: cython.double = NEVER
         self.open(s)
@@ -386,7 +389,7 @@ class Propagation(CliqueCells):
     @cython.nogil
     @cython.exceptval(check=False)
     def choose(self, s: cython.Py_ssize_t, chosen: cython.int[::1]) -> cython.void:
-        """Choose the codes of a clique's variables that are not chosen yet: the first of the largest cells."""
+        """Choose codes for a clique's variables that have none yet: those of the first of its largest cells."""
         k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
         slot: cython.Py_ssize_t
@@ -400,7 +403,7 @@ class Propagation(CliqueCells):
             slot = self.slot[k - first]
             if slot < 0:
                 if chosen[self.axis[k]] < 0:
-                    chosen[self.axis[k]] = 0  # it has no other value
+                    chosen[self.axis[k]] = 0  # its only value
                 continue
             run //= self.length[slot]
             if chosen[self.axis[k]] >= 0:

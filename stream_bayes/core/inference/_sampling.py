@@ -1,4 +1,4 @@
-"""Rows drawn from a network: parents before children, weighted by what is known, or one variable at a time."""
+"""Rows drawn from a network: forward sampling with likelihood weights, and Gibbs sweeps."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -19,14 +19,14 @@ NEVER = cython.declare(cython.double, float("-inf"))
 
 @cython.cclass
 class Sampler:
-    """Draws rows of codes. Chance comes from outside, as numbers from [0, 1).
+    """Draws rows of codes. The caller passes random numbers from [0, 1).
 
     Parameters
     ----------
     findings
-        What is known, and the tables. Variables whose tables are not needed get their observed code, or 0.
+        The evidence, and the tables. Variables whose tables are not needed get their observed code, or 0.
     order
-        All variables, parents before their children.
+        All variables, with parents before children.
     """
 
     def __init__(self, findings: Findings, order):
@@ -36,7 +36,7 @@ class Sampler:
         self.score = np.zeros(max(np.asarray(self.conditionals.size), default=1))
 
     def draw(self, chance: cython.double[:, ::1], codes: cython.int[:, ::1], log_weight: cython.double[::1]):
-        """Draw rows, each with the logarithm of its weight: the probability of what is known given what was drawn."""
+        """Draw rows and the logarithm of each row's weight: the probability of the evidence given the drawn codes."""
         findings: Findings = self.findings
         conditionals: Conditionals = self.conditionals
         row: cython.Py_ssize_t
@@ -66,7 +66,8 @@ class Sampler:
                 log_weight[row] = weight
 
     def sweep(self, chance: cython.double[:, ::1], state: cython.int[::1], codes: cython.int[:, ::1]):
-        """Draw each free variable given all others, again and again: Gibbs sampling, a row of chance for each sweep.
+        """Run Gibbs sweeps, each with a row of random numbers: draw each free variable given all others.
+
         No cell may be zero.
         """
         findings: Findings = self.findings
@@ -89,7 +90,7 @@ class Sampler:
     @cython.nogil
     @cython.exceptval(check=False)
     def weigh_values(self, v: cython.Py_ssize_t, state: cython.int[::1]) -> cython.void:
-        """Set the scores to P(value | everything else) of each value of a variable."""
+        """Set the scores to P(value | everything else) for each value of a variable."""
         size: cython.Py_ssize_t = self.conditionals.size[v]
         j: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -117,7 +118,7 @@ class Sampler:
     def add_table(
         self, family: cython.Py_ssize_t, v: cython.Py_ssize_t, state: cython.int[::1]
     ) -> cython.void:
-        """Add the logarithms of a table's cells along the axis of one variable to the scores."""
+        """Add to the scores the logarithms of a table's cells along the axis of one variable."""
         at: cython.Py_ssize_t = self.conditionals.start[family]
         step: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
@@ -135,7 +136,7 @@ class Sampler:
     def drawn(
         self, cells: cython.double[::1], at: cython.Py_ssize_t, size: cython.Py_ssize_t, chance: cython.double
     ) -> cython.int:
-        """The code that a number from [0, 1) means in a row: never one of probability 0."""
+        """Return the code that a random number from [0, 1) selects in a row: never one of probability 0."""
         k: cython.int
         last: cython.int = 0
         below: cython.double = 0.0

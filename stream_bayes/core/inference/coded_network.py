@@ -1,7 +1,7 @@
-"""A network in numbers: variables and labels as codes, tables end to end, and evidence turned into findings.
+"""A network in numbers: variables and labels as codes, tables end to end, and evidence entered as findings.
 
-Evidence maps variables to what is known of them: a label, or for each label how likely it makes what was seen. What is
-missing (None, NaN) is not known.
+Evidence maps a variable to its label, or to a likelihood for each label (soft evidence). None and NaN mean not
+observed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 
 __all__ = ["CodedNetwork", "Evidence", "Network", "Tables"]
 
-# A label, or a dict of likelihoods; the keys of a Mapping are invariant.
+# {variable: label, or {label: likelihood}}; not Mapping[Value, ...], as the keys of a Mapping are invariant.
 Evidence: TypeAlias = Mapping[Any, Any]
 Tables: TypeAlias = Mapping[Any, npt.ArrayLike]
 
 
 class Network(Protocol):
-    """What inference reads of a network: `DiscreteNetwork` has it, and so may a learner."""
+    """The part of a network that inference reads. `DiscreteNetwork` has it, and so have the networks of learners."""
 
     @property
     def structure(self) -> Structure:
@@ -39,16 +39,16 @@ class Network(Protocol):
 
     @property
     def tables(self) -> Tables:
-        """For each variable an array with an axis for each parent, by name, and its own axis last."""
+        """The table of each variable: an axis for each parent, by name, and the variable's own axis last."""
 
 
 class CodedNetwork:
-    """The numbers of a network's variables, in the order of their names, and of their labels; and its tables.
+    """A network's variables and labels as codes, in the order of the variables' names, and its tables.
 
     Parameters
     ----------
     network
-        Its rows are divided by their sums.
+        The network. Rows of its tables are divided by their sums.
 
     Examples
     --------
@@ -72,19 +72,21 @@ class CodedNetwork:
             raise BadStructure(
                 f"variable {shown(self.variables[self.sizes.index(0)])} needs at least one label"
             )
-        tables = network.tables  # before there is room for them: a learner refuses to make what is too large
+        tables = (
+            network.tables
+        )  # before any allocation: a learner may refuse to make tables that are too large
         self.conditionals = Conditionals(self.sizes, self.parents)
         self._set(network, tables)
 
     def matches(self, network: Network) -> bool:
-        """Whether another network has this structure, and as many labels of each variable."""
+        """Return True if another network has this structure and as many labels of each variable."""
         return network.structure == self.structure and self.sizes == [
             len(_required(network.states, v, "labels")) for v in self.variables
         ]
 
     def load(self, network: Network) -> None:
-        """Take over the labels and tables of a network that matches; if one is refused, nothing has changed."""
-        self._set(network, network.tables)  # asked for once: a learner makes them
+        """Set the labels and tables to those of a network that matches. An error leaves everything unchanged."""
+        self._set(network, network.tables)  # read once: a learner computes them on each access
 
     def _set(self, network: Network, tables: Tables) -> None:
         labels = [tuple(network.states[v]) for v in self.variables]
@@ -100,7 +102,7 @@ class CodedNetwork:
         self.labels, self.codes = labels, codes
 
     def fill(self, tables: Tables) -> None:
-        """Take over the tables of some variables; if one of them is refused, nothing has changed."""
+        """Set the tables of some variables. An error leaves everything unchanged."""
         self._fill(tables, self.labels)
 
     def _fill(self, tables: Tables, labels: list[tuple[Value, ...]]) -> None:
@@ -137,7 +139,7 @@ class CodedNetwork:
         return numbers
 
     def place(self, variable: Any) -> int:
-        """The number of a variable."""
+        """Return the number of a variable."""
         try:
             return self._places[variable]
         except (KeyError, TypeError):  # TypeError: a list, say
@@ -148,7 +150,7 @@ class CodedNetwork:
             ) from None
 
     def enter(self, evidence: Evidence, findings: Findings) -> None:
-        """Write evidence into findings that know nothing yet."""
+        """Enter evidence into findings that are clear."""
         for variable, known in evidence.items():
             place = self.place(variable)
             if isinstance(known, Mapping):

@@ -1,10 +1,10 @@
-"""Orders in which variables are summed out, and the trees of tables that they make.
+"""Variable elimination: orders in which variables are summed out, and the clique trees that result.
 
-To sum a variable out, all tables that hold it are multiplied into one. Which variables that table holds can be told
-from a graph: they are the neighbours, which are joined with each other when the variable goes. A good order keeps these
-tables small; the best one is hard to find, so three rules of thumb are tried and the cheapest of the three is taken.
+To sum a variable out, all tables that contain it are multiplied into one. In the moral graph, that table's variables
+are the neighbours, which are joined with each other when the variable is removed. A good order keeps the tables small.
+The best order is hard to find, so three heuristics are tried and the cheapest tree is taken.
 
-Graphs here are undirected, over the numbers 0, 1, ...; a set of vertices is an int with a bit for each.
+Graphs here are undirected, over the vertices 0, 1, ...; a set of vertices is an int with one bit for each.
 """
 
 from __future__ import annotations
@@ -23,78 +23,79 @@ Rule: TypeAlias = Callable[[int, Sequence[Bits], Sequence[int]], tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CliqueTree:
-    """Sets of variables joined to a tree, in which the sets that hold one variable hang together.
+    """A tree of cliques with the running intersection property: the cliques of each variable are connected.
 
     Parameters
     ----------
     cliques
-        The variables of each, ascending. Children come before their parents, the root comes last.
+        The variables of each clique, ascending. Children come before their parents; the root is last.
     parent
-        The place of each one's parent; -1 for the root.
+        The position of each clique's parent; -1 for the root.
     """
 
     cliques: tuple[tuple[int, ...], ...]
     parent: tuple[int, ...]
 
     def separator(self, place: int) -> tuple[int, ...]:
-        """The variables that a clique shares with its parent, ascending; none for the root."""
+        """Return the variables that a clique shares with its parent, ascending; none for the root."""
         if self.parent[place] < 0:
             return ()
         above = set(self.cliques[self.parent[place]])
         return tuple([v for v in self.cliques[place] if v in above])
 
     def cells(self, sizes: Sequence[int]) -> int:
-        """How many cells the tables of all cliques have together."""
+        """Return the number of cells of all cliques' tables."""
         return sum(_cells(clique, sizes) for clique in self.cliques)
 
 
 def clique_tree(
     scopes: Iterable[Iterable[int]], sizes: Sequence[int], together: Iterable[int] = ()
 ) -> CliqueTree:
-    """A tree of cliques such that each scope lies in one of them.
+    """Return a clique tree in which each scope lies within a clique.
 
     Parameters
     ----------
     scopes
-        Sets of variables: those that a table holds.
+        Sets of variables: those of each table.
     sizes
         How many values each variable has.
     together
-        Variables that shall lie in the root together. Without any, the root is a clique in the middle of the tree.
+        Variables that must be in the root together. Without any, the root is a clique in the middle of the tree.
 
     Examples
     --------
     >>> clique_tree([(0,), (0, 1), (0, 2), (1, 2, 3), (3, 4)], sizes=[2] * 5)
     CliqueTree(cliques=((3, 4), (0, 1, 2), (1, 2, 3)), parent=(2, 2, -1))
     """
-    wanted = tuple(sorted(set(together)))
-    neighbours = _joined((*scopes, wanted))
+    targets = tuple(sorted(set(together)))
+    neighbours = _joined((*scopes, targets))
     trees = [
-        _tree(eliminated(neighbours, sizes, rule), wanted, sizes) for rule in (_fill, _heavy_fill, _weight)
+        _tree(eliminated(neighbours, sizes, rule), targets, sizes)
+        for rule in (_fill, _weighted_fill, _weight)
     ]
-    return min(trees, key=lambda tree: tree.cells(sizes))  # of equal ones the first
+    return min(trees, key=lambda tree: tree.cells(sizes))  # the first of equal trees
 
 
 def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) -> list[tuple[int, Bits]]:
-    """The variables in the order in which a rule sums them out, each with the neighbours it has then.
+    """Return the variables in the order in which a rule eliminates them, each with its neighbours at that point.
 
     Parameters
     ----------
     neighbours
-        Those of each vertex.
+        The neighbours of each vertex.
     sizes
         How many values each variable has.
     rule
-        What it costs to sum out a variable: the cheapest goes next, of equal ones the smallest number.
+        The cost of eliminating a variable. The cheapest goes next; ties go to the smallest number.
     """
     adjacent = [neighbours.get(v, 0) for v in range(len(sizes))]
     cost = {v: rule(v, adjacent, sizes) for v in neighbours}
     waiting = [(cost[v], v) for v in neighbours]
     heapq.heapify(waiting)
     order = []
-    stale = 0  # those whose cost may have changed
+    stale = 0  # vertices whose cost may have changed
     while waiting:
-        # What costs nothing joins nobody, and never will cost anything, so all that may go before others are looked at.
+        # A vertex of cost 0 adds no edge and stays at cost 0, so these go first, before any other cost is updated.
         if stale and waiting[0][0][0] > 0:
             for u in _members(stale):
                 if (now := rule(u, adjacent, sizes)) != cost[u]:
@@ -103,7 +104,7 @@ def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) ->
             stale = 0
         at, v = heapq.heappop(waiting)
         if cost.get(v) != at:
-            continue  # it is among those waiting at its present cost too
+            continue  # an outdated entry: the vertex also waits at its present cost
         del cost[v]
         around = adjacent[v]
         order.append((v, around))
@@ -111,21 +112,21 @@ def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) ->
         for u in _members(around):
             new = around & ~adjacent[u] & ~(1 << u)
             adjacent[u] = (adjacent[u] | new) & ~(1 << v)
-            for w in _members(new):  # whoever neighbours both ends of a new edge has one less to join
+            for w in _members(new):  # common neighbours of a new edge's ends have one edge less to add
                 stale |= adjacent[w] & adjacent[u]
         stale &= ~(1 << v)
     return order
 
 
 def _fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
-    """How many edges it would add; then the cells of its table."""
+    """Return the number of edges to add; then the cells of the table."""
     around = adjacent[v]
     missing = sum((around & ~adjacent[u]).bit_count() - 1 for u in _members(around))
     return missing // 2, _weight(v, adjacent, sizes)[0]
 
 
-def _heavy_fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
-    """As `_fill`, but an edge counts as much as it joins pairs of values."""
+def _weighted_fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the edges to add, each weighted by the pairs of values that it joins; then the cells of the table."""
     around = adjacent[v]
     alike: dict[int, Bits] = {}
     for u in _members(around):
@@ -139,18 +140,18 @@ def _heavy_fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple
 
 
 def _weight(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
-    """The cells of its table."""
+    """Return the number of cells of the table."""
     return sizes[v] * _cells(_members(adjacent[v]), sizes), 0
 
 
 def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: Sequence[int]) -> CliqueTree:
-    """The tree of the cliques that an order makes, without those that lie within others."""
+    """Return the tree of the cliques that an order makes, without those that lie within others."""
     if not order:
         return CliqueTree(cliques=((),), parent=(-1,))
     members = [around | 1 << v for v, around in order]
     place = {v: i for i, (v, _) in enumerate(order)}
     above = [min((place[u] for u in _members(around)), default=-1) for _, around in order]
-    # A clique's parent lies within it when it has one variable less. It then goes, and the larger one takes its place.
+    # A parent with exactly one variable less lies within its child. The child replaces it.
     stands_for = list(range(len(order)))
     taken = [False] * len(order)
     for i, p in enumerate(above):
@@ -167,7 +168,7 @@ def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: S
         elif (b := stands_for[p]) != a:
             joined[a].append(b)
             joined[b].append(a)
-    for top in tops[1:]:  # parts that share nothing hang on the first
+    for top in tops[1:]:  # components that share no variable are attached to the first
         joined[tops[0]].append(top)
         joined[top].append(tops[0])
     cliques = {i: tuple(_members(members[i])) for i in kept}
@@ -190,9 +191,9 @@ def _rooted(cliques: dict[int, tuple[int, ...]], joined: dict[int, list[int]], r
 
 
 def _middle(joined: dict[int, list[int]]) -> int:
-    """The middle of the longest way through a tree."""
+    """Return the middle of the longest path through a tree."""
     way = [min(joined)]
-    # The farthest from anywhere is an end of a longest way; the farthest from there is the other.
+    # The vertex farthest from any start is one end of a longest path; the vertex farthest from that end is the other.
     for _ in range(2):
         came: dict[int, int] = {way[0]: way[0]}
         reached = [way[0]]

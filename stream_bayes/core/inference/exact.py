@@ -1,8 +1,9 @@
-"""Exact answers about findings, with the plans that they need kept.
+"""Exact answers given findings, with cached clique trees.
 
-One tree over all variables answers for single variables, for those that share a clique, and for everything. For the
-rest, and where that tree takes too much memory, there is a tree for each kind of question: its targets, and which
-variables are known. Such a tree holds only what matters to the question; one pass over it is variable elimination.
+One tree over all variables answers for single variables, for variables that share a clique, and for all variables.
+Other questions get a tree of their own, and so do all questions if the tree over all variables takes too much memory.
+Such a tree depends on the targets and on which variables are observed; it contains only the tables that the question
+needs, and one pass over it is variable elimination.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ __all__ = ["Exact"]
 Numbers: TypeAlias = NDArray[np.float64]
 
 CELL_BYTES = 8
-KEPT_TREES = 64
+CACHED_TREES = 64
 
 
 @dataclass(slots=True)
 class CachedTree:
-    """A tree, the cells it needs, and once it is used its plan and the passes over it."""
+    """A tree and the cells it needs; after its first use, its plan and the passes over it as well."""
 
     tree: CliqueTree
     cells: int
@@ -44,33 +45,33 @@ class CachedTree:
 
 @dataclass(slots=True)
 class CachedTargets:
-    """Variables asked for, and how many combinations of codes they have."""
+    """Target variables, the number of their joint values, and the clique to read them from."""
 
     variables: NDArray[np.longlong]
     cells: int
-    clique: int  # of the tree of everything, to read them from; -1 if there is none
+    clique: int  # in the tree over all variables; -1 if no clique contains all targets
 
 
 @dataclass(slots=True)
 class Exact:
-    """Answers about what findings know. The caller sets them, and fills the tables anew at any time in between.
+    """Exact answers given findings. The caller sets the findings, and may fill the tables anew between questions.
 
     Parameters
     ----------
     network
-        The tables.
+        The network's tables.
     findings
-        What is known.
+        The evidence.
     memory_budget
-        How many bytes the cells may take.
+        The most bytes that the cells may take.
     reason
-        What the last answer was made with; nothing to be given.
+        The reason for the last answer's method; not an argument to give.
 
     Notes
     -----
-    CachedTargets are variables that were not observed, ascending. Answers are arrays over their codes, the last one's
-    fastest; None where the evidence has probability zero. Where the cells would not fit, BudgetExceeded is raised
-    before any is made.
+    Targets are variables that were not observed, ascending. Answers are arrays over their codes, with the last
+    target varying fastest; None if the evidence has probability zero. If the cells would not fit, `BudgetExceeded` is
+    raised before any allocation.
 
     Examples
     --------
@@ -87,7 +88,7 @@ class Exact:
     memory_budget: int
     reason: str = ""
     _everything: Question = field(init=False)
-    _kept: OrderedDict[Question, CachedTree] = field(init=False, default_factory=OrderedDict)
+    _cached: OrderedDict[Question, CachedTree] = field(init=False, default_factory=OrderedDict)
     _targets: dict[tuple[int, ...], CachedTargets] = field(init=False, default_factory=dict)
     _cells: Numbers = field(init=False)
 
@@ -97,13 +98,13 @@ class Exact:
 
     @property
     def bytes_for_everything(self) -> int:
-        """What the tree over all variables needs."""
+        """The bytes that the tree over all variables needs."""
         return CELL_BYTES * self._tree(self._everything).cells
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def joint(self, targets: tuple[int, ...]) -> Numbers | None:
-        """The probabilities of the combinations of some variables."""
+        """Return the joint probabilities of some variables."""
         asked = self._asked(targets)
         answer = np.empty(asked.cells)
         self.findings.need_for(asked.variables)
@@ -120,7 +121,7 @@ class Exact:
         return answer if possible else None
 
     def marginals(self) -> list[Numbers] | None:
-        """The probabilities of the codes of each variable; of an observed one they are 0 and 1."""
+        """Return the probabilities of each variable's codes; 0 and 1 for an observed variable."""
         question = self._for_all()
         self.findings.need_all()
         passes = self._ready(question)
@@ -138,7 +139,7 @@ class Exact:
         return answers
 
     def log_evidence(self) -> float:
-        """The logarithm of the probability of what is known."""
+        """Return the logarithm of the probability of the evidence."""
         self.findings.need_for_evidence()
         passes = self._ready(self._everything if self._fits(self._everything) else self._question(()))
         if not self._propagated(passes):
@@ -146,7 +147,7 @@ class Exact:
         return float(passes.message(np.empty(1)) + self.findings.log_scale)
 
     def best(self) -> tuple[list[int], float] | None:
-        """The codes of all variables in a most probable row, and the logarithm of its probability."""
+        """Return the codes of all variables in a most probable row, and the logarithm of its probability."""
         self.findings.need_all()
         passes = self._ready(self._for_all())
         if passes.inward_best(self._cells) == IMPOSSIBLE:
@@ -156,7 +157,7 @@ class Exact:
         return codes.tolist(), float(passes.message(np.empty(1)) + self.findings.log_scale)
 
     def families(self) -> Numbers | None:
-        """The probabilities of each variable with its parents, end to end as the network's tables are."""
+        """Return P(variable, its parents | evidence) for each variable, end to end as the network's tables are."""
         self.findings.need_all()
         passes = self._ready(self._for_all())
         if not self._propagated(passes, passes.outward):
@@ -166,8 +167,9 @@ class Exact:
         return answer
 
     def expect(self, target: Numbers, weight: float) -> float:
-        """Add the probabilities of each variable with its parents to cells laid out as the network's tables are, times
-        a weight. The logarithm of the probability of what is known; where that is impossible nothing is added.
+        """Add a weight times P(variable, its parents | evidence) to cells laid out as the network's tables are.
+
+        Return the logarithm of the probability of the evidence. If it is impossible, nothing is added.
         """
         self.findings.need_all()
         passes = self._ready(self._for_all())
@@ -184,7 +186,9 @@ class Exact:
         return log_probability
 
     def over(self, variables: Sequence[int]) -> Numbers | None:
-        """The probabilities of some variables, observed ones among them, with an axis for each in the order given."""
+        """Return the joint probabilities of some variables, observed or not, with an axis for each in
+        the order given.
+        """
         observed = [self.findings.observed[v] for v in variables]
         free = tuple(sorted(v for v, code in zip(variables, observed, strict=True) if code < 0))
         answer = self.joint(free)
@@ -199,8 +203,8 @@ class Exact:
         return whole
 
     def _propagated(self, passes: Propagation, outward: Callable[[], int] = lambda: FINE) -> bool:
-        """Send messages inward, and maybe outward; whether what is known is possible."""
-        for inward in (passes.inward, passes.inward_logs):  # the first is fast, the second loses nothing
+        """Send messages inward and then outward; return False if the evidence is impossible."""
+        for inward in (passes.inward, passes.inward_logs):  # the first is fast, the second cannot underflow
             outcome = inward(self._cells)
             if outcome == FINE:
                 outcome = outward()
@@ -216,19 +220,19 @@ class Exact:
             cells = prod(self.network.sizes[v] for v in targets)
             if clique < 0 and CELL_BYTES * cells > self.memory_budget:
                 raise self._too_large(cells)
-            if len(self._targets) >= KEPT_TREES + len(self.network.sizes):
+            if len(self._targets) >= CACHED_TREES + len(self.network.sizes):
                 self._targets.clear()
             self._targets[targets] = CachedTargets(np.array(targets, np.longlong), cells, clique)
         return self._targets[targets]
 
     def _for_all(self) -> Question:
-        """A question about everything, where it does not fit without what is observed."""
+        """Return the question about all variables; given the observed ones if it does not fit otherwise."""
         if self._fits(self._everything):
             return self._everything
         return Question(self._everything.families, self._observed())
 
     def _question(self, targets: tuple[int, ...]) -> Question:
-        """A question for what the findings say is needed."""
+        """Return the question for the tables that the findings mark as needed."""
         needed = tuple(np.flatnonzero(np.asarray(self.findings.needed)).tolist())
         return Question(needed, self._observed(), targets, both_ways=False)
 
@@ -236,43 +240,45 @@ class Exact:
         return frozenset(np.flatnonzero(np.asarray(self.findings.observed) >= 0).tolist())
 
     def _tree(self, question: Question) -> CachedTree:
-        kept = self._kept.get(question)
-        if kept is None:
+        cached = self._cached.get(question)
+        if cached is None:
             tree = tree_for(question, self.network.parents, self.network.sizes)
-            kept = self._kept[question] = CachedTree(tree, cells_needed(question, tree, self.network.sizes))
-            if len(self._kept) > KEPT_TREES:
-                oldest = next(old for old in self._kept if old is not self._everything)
-                del self._kept[oldest]
-        return kept
+            cached = self._cached[question] = CachedTree(
+                tree, cells_needed(question, tree, self.network.sizes)
+            )
+            if len(self._cached) > CACHED_TREES:
+                oldest = next(old for old in self._cached if old is not self._everything)
+                del self._cached[oldest]
+        return cached
 
     def _fits(self, question: Question) -> bool:
         return CELL_BYTES * self._tree(question).cells <= self.memory_budget
 
     def _plan(self, question: Question) -> Plan:
-        kept = self._tree(question)
-        if kept.plan is None:
-            if CELL_BYTES * kept.cells > self.memory_budget:
-                raise self._too_large(kept.cells)
-            kept.plan = plan_for(question, kept.tree, self.network.parents, self.network.sizes)
-        return kept.plan
+        cached = self._tree(question)
+        if cached.plan is None:
+            if CELL_BYTES * cached.cells > self.memory_budget:
+                raise self._too_large(cached.cells)
+            cached.plan = plan_for(question, cached.tree, self.network.parents, self.network.sizes)
+        return cached.plan
 
     def _ready(self, question: Question) -> Propagation:
-        """The passes for a question, and room for its cells."""
-        kept = self._tree(question)
+        """Return the passes for a question, with room for its cells."""
+        cached = self._tree(question)
         plan = self._plan(question)
-        if kept.passes is None:
-            kept.passes = Propagation(self.findings, plan)
+        if cached.passes is None:
+            cached.passes = Propagation(self.findings, plan)
         if question is not self._everything:
-            self._kept.move_to_end(question)
+            self._cached.move_to_end(question)
         if len(self._cells) < plan.cells:
-            for other in self._kept.values():
+            for other in self._cached.values():
                 if other.passes is not None:
                     other.passes.release_cells()
             self._cells = np.zeros(0)
             self._cells = np.empty(plan.cells)
-        what = "over all variables" if question is self._everything else "for this question"
-        self.reason = f"the tables of the tree {what} take {CELL_BYTES * kept.cells:,} bytes"
-        return kept.passes
+        scope = "over all variables" if question is self._everything else "for this question"
+        self.reason = f"the tables of the tree {scope} take {CELL_BYTES * cached.cells:,} bytes"
+        return cached.passes
 
     def _too_large(self, cells: int) -> BudgetExceeded:
         return BudgetExceeded(

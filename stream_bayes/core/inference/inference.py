@@ -1,6 +1,6 @@
-"""Questions to a Bayesian network: exact answers where their tables fit into memory, and answers from samples.
+"""Inference in a Bayesian network: exact if the tables fit into memory, otherwise from samples.
 
-Everything that depends on structure and sizes alone is worked out once and kept: the tree of cliques, and for questions
+Everything that depends on structure and sizes alone is computed once and cached: the clique tree, and for questions
 that it cannot answer a tree for each kind of question. Tables may change between questions.
 """
 
@@ -36,30 +36,30 @@ METHODS = ("auto", "exact", "likelihood-weighting", "gibbs")
 
 
 class Inference:
-    """Answers questions to a network: posteriors, most probable explanations, probabilities, samples.
+    """Posteriors, most probable explanations, probabilities and samples of a network.
 
-    One question at a time: another thread needs an engine of its own.
+    It answers one question at a time: give each thread its own `Inference`.
 
     Parameters
     ----------
     network
-        Its structure, the labels of its variables, and its tables: for each variable an array of probabilities with an
-        axis for each parent, by name, and the variable's own axis last. Rows are divided by their sums. The tables are
-        copied; `load` and `update` take new ones.
+        A `DiscreteNetwork`, or any object with its `structure`, `states` and `tables`. Rows of tables are divided by
+        their sums. The tables are copied; `load` and `update` replace them.
     memory_budget
-        How many bytes the tables of exact inference may take, 2**28 if not given. It is asked before any is made.
+        The most bytes that the tables of exact inference may take; 2**28 if not given. It is checked before any
+        allocation.
 
     Raises
     ------
     BadStructure
-        If tables are missing, of a wrong shape, or have a row that is no distribution.
+        If tables are missing, have a wrong shape, or have a row that is no distribution.
 
     Notes
     -----
-    Evidence is a dict: a variable's label, or a likelihood for each of its labels where what was seen is less certain.
-    A missing one (None, NaN) says nothing. The first question works out a plan, which takes milliseconds to a second;
-    each further one takes time in proportion to the cells of the tables of the cliques, which are smaller where
-    variables are known, and leaves out what the graph says is irrelevant.
+    Evidence is a dict with a variable's label, or for soft evidence a likelihood for each of its labels. None and NaN
+    mean not observed. The first question makes a plan, which takes milliseconds to a second. Each further question
+    takes time in proportion to the cells of the cliques' tables, without the variables that are irrelevant to it.
+    Evidence makes these tables smaller.
 
     Examples
     --------
@@ -96,22 +96,22 @@ class Inference:
 
     @property
     def structure(self) -> Structure:
-        """The structure that is asked."""
+        """The structure of the network."""
         return self._network.structure
 
     @property
     def conditionals(self) -> Conditionals:
-        """The tables as they are held, in the order of the variables' names, for what fills them anew by itself."""
+        """The tables in the order of the variables' names, for callers that fill them directly."""
         return self._network.conditionals
 
     @property
     def bytes_for_everything(self) -> int:
-        """What exact answers about all variables need; within the budget, they are the fast ones too."""
+        """The bytes that exact answers about all variables need; they are fast if this is within the budget."""
         return self._exact.bytes_for_everything
 
     def load(self, network: Network) -> None:
-        """Go on with another network. While structure and numbers of labels are the same, all plans are kept; else they
-        are worked out anew. If it is refused, nothing has changed.
+        """Replace the network. Plans stay if structure and numbers of labels are the same. An error leaves all
+        unchanged.
         """
         if self._network.matches(network):
             self._network.load(network)
@@ -119,7 +119,7 @@ class Inference:
             self._begin(CodedNetwork(network))
 
     def update(self, tables: Tables) -> None:
-        """Take over the tables of some variables. If one is refused, nothing has changed.
+        """Replace the tables of some variables. An error leaves everything unchanged.
 
         Examples
         --------
@@ -145,33 +145,34 @@ class Inference:
         chains: int = 4,
         burn_in: int = 500,
     ) -> Posterior:
-        """The probabilities of a variable's labels given evidence, or of the combinations of several variables'.
+        """Return the probabilities of one variable's labels given evidence, or of several variables' combinations.
 
         Parameters
         ----------
         targets
-            A variable: the answer maps its labels. Or a list of variables: it maps tuples of labels, in their order.
+            A variable: the answer maps its labels. Or a list of variables: the answer maps tuples of labels, in that
+            order.
         evidence
-            What is known.
+            The labels of observed variables, or likelihoods of their labels.
         method
-            "exact", "likelihood-weighting" or "gibbs"; or "auto", which is exact where that fits into the memory
-            budget, and else likelihood weighting if there is an `rng`.
+            "exact", "likelihood-weighting" or "gibbs"; or "auto": exact if that fits into the memory budget, otherwise
+            likelihood weighting if an `rng` is given.
         rng
-            Where chance comes from, for methods that sample.
+            The source of randomness, for methods that sample.
         samples
-            How many samples are counted, of all chains together.
+            The number of samples counted, over all chains together.
         chains, burn_in
-            Of Gibbs sampling: how many there are, and how many sweeps of each do not count.
+            For Gibbs sampling: the number of chains, and the number of sweeps at the start of each that are not
+            counted.
 
         Raises
         ------
         ImpossibleEvidence
             If the evidence has probability zero, or no sample agreed with it.
         BudgetExceeded
-            If an exact answer would not fit; nothing has been allocated.
+            If an exact answer would not fit. Nothing has been allocated.
         NotSupported
-            If Gibbs sampling is asked for where a table holds a zero: it could be caught among some rows and never see
-            the others.
+            If the method is Gibbs sampling and a table has a zero: a chain could be trapped and never reach some rows.
         """
         several = targets if isinstance(targets, list) else [targets]
         asked = [self._network.place(v) for v in several]
@@ -202,7 +203,7 @@ class Inference:
         chains: int = 4,
         burn_in: int = 500,
     ) -> dict[Any, Posterior]:
-        """The probabilities of every variable's labels given evidence; for the parameters see `query`.
+        """Return the probabilities of every variable's labels given evidence; for the parameters see `query`.
 
         Examples
         --------
@@ -233,15 +234,15 @@ class Inference:
             }
 
     def most_probable(self, evidence: Evidence | None = None) -> MostProbable:
-        """The most probable labels of all variables together, given evidence. Exact; of equally probable rows always
-        the same one.
+        """Return the most probable labels of all variables together, given evidence. Exact; ties always go to the same
+        row.
 
         Raises
         ------
         ImpossibleEvidence
             If the evidence has probability zero.
         BudgetExceeded
-            If the answer would not fit; nothing has been allocated.
+            If the answer would not fit. Nothing has been allocated.
 
         Examples
         --------
@@ -258,8 +259,10 @@ class Inference:
         return MostProbable({v: labels[code] for v, labels, code in named}, log_probability)
 
     def log_probability(self, evidence: Evidence) -> float:
-        """The logarithm of the probability of evidence; of a whole row it is the row's log-likelihood, and what is
-        missing from a row is summed out. Exact. Likelihoods count as they are given; -inf if it is impossible.
+        """Return the logarithm of the probability of evidence; -inf if it is impossible. Exact.
+
+        For a complete row this is its log-likelihood. Missing variables are summed out, and likelihoods are not
+        normalised.
 
         Examples
         --------
@@ -273,8 +276,9 @@ class Inference:
             return self._exact.log_evidence()
 
     def families(self, evidence: Evidence | None = None) -> dict[Any, npt.NDArray[np.float64]]:
-        """For each variable P(its parents, it | evidence), in the axes of its table: what expectation maximisation adds
-        to the counts for a row with missing values. Exact.
+        """Return P(variable, its parents | evidence) for each variable, with the axes of its table. Exact.
+
+        These are the expected counts of a row with missing values in expectation maximisation.
 
         Examples
         --------
@@ -312,7 +316,7 @@ class Inference:
         return {v: [labels[code] for code in column] for v, labels, column in named}
 
     def sample_codes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-        """Draw rows of codes: a column for each variable by name, codes as places among its labels."""
+        """Draw rows of codes: a column for each variable by name, with codes as positions among its labels."""
         if not isinstance(n, (int, np.integer)) or n < 0:
             raise BadValue(f"n: expected a number of rows, got {shown(n)}")
         network = self._network
@@ -323,7 +327,7 @@ class Inference:
         return codes
 
     def log_likelihoods(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """The log-likelihood of each row of codes, as `sample_codes` draws them; -1 is missing and summed out."""
+        """Return the log-likelihood of each row of codes as from `sample_codes`; missing codes, -1, are summed out."""
         rows = self._network.rows(codes)
         answer = np.empty(len(rows))
         with self._given({}):
@@ -338,9 +342,10 @@ class Inference:
     def add_expected(
         self, codes: npt.ArrayLike, weights: npt.NDArray[np.float64], target: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Add to cells, laid out as `conditionals` are, what is expected of each row of codes, times its weight: the
-        probabilities of each variable with its parents, -1 being missing. Exact. The log-likelihoods of the rows; of
-        one that is impossible nothing is added.
+        """Add the expected counts of rows of codes to cells laid out as `conditionals` are; return the log-likelihoods.
+
+        The expected counts of a row are P(variable, its parents | row) times its weight. A code of -1 is missing.
+        Exact; an impossible row adds nothing.
 
         Examples
         --------
@@ -364,10 +369,11 @@ class Inference:
         return answer
 
     def blanket_scores(self, variable: Any, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """For each row of codes, and each label of a variable, log P(label, the rest of the row) up to a term that the
-        labels share. The variable's own column is not read. NaN where a code that matters is missing, -1.
+        """Return, for each row of codes and each label, log P(label, the rest of the row) up to a term all labels
+        share.
 
-        Only the tables that hold the variable are read: its own and its children's.
+        Only the variable's own table and its children's are read, and not the variable's own column. The scores of a
+        row are NaN if a code of the Markov blanket is missing, -1.
 
         Examples
         --------
@@ -428,7 +434,7 @@ class Inference:
 
 
 def _instead(error: BudgetExceeded, method: str, rng: np.random.Generator | None) -> tuple[str, str]:
-    """The method that stands in for an exact answer which does not fit, and why; or the error again."""
+    """Return the method to use when an exact answer does not fit, and the reason; or raise the error again."""
     if method == "auto" and rng is not None:
         return "likelihood-weighting", str(error)
     if method == "auto":
@@ -446,7 +452,7 @@ def _from_samples(
 
 
 def checked_generator(rng: np.random.Generator | None) -> np.random.Generator:
-    """The generator that sampling needs, or an error that says so."""
+    """Return the generator that sampling needs; raise `BadValue` if there is none."""
     if not isinstance(rng, np.random.Generator):
         raise BadValue(
             f"rng: sampling needs a numpy.random.Generator, got {shown(rng)}; pass numpy.random.default_rng(seed)"

@@ -1,6 +1,6 @@
-"""Plans of exact inference: a tree of cliques, and where everything stands in the arrays that its passes run over.
+"""Plans of exact inference: a clique tree, and the layout of the arrays that its passes run over.
 
-A plan follows from the parents and the sizes of variables alone, never from probabilities.
+A plan depends on the parents and sizes of the variables alone, never on probabilities.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Places: TypeAlias = NDArray[np.longlong]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a plan is for.
+    """The kind of question that a plan answers.
 
     Parameters
     ----------
     families
         The variables whose tables are needed, ascending.
-    held
-        Variables whose codes will be known: they take no room.
+    fixed
+        Variables whose codes will be given: they take no room.
     targets
-        Variables to be answered together, ascending.
+        Variables whose joint probabilities are wanted, ascending.
     both_ways
-        Whether messages will also go out from the root: then the tables of all cliques are kept, and else one at a
-        time.
+        True if messages will also go outward from the root, which keeps the tables of all cliques; False keeps one
+        clique's table at a time.
     """
 
     families: tuple[int, ...]
@@ -45,12 +45,29 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where everything stands; the arrays are explained at `Propagation`, which reads them.
+    """The layout of a tree's cells. For each array `x`, `x_start` holds the beginning of each clique's part.
 
     Parameters
     ----------
     cells
-        How many cells the passes need room for.
+        The number of cells that the passes need.
+        parent
+            The position of each clique's parent, -1 for the root.
+        axis
+            The variables of each clique.
+        family, family_axis
+            The variables whose tables are assigned to each clique; and for each variable of such a table its axis in
+            the clique, -1 if it is always fixed.
+        soft, soft_axis
+            The variables whose likelihoods are assigned to each clique, and their axes there.
+        child
+            The children of each clique.
+        separator, own_axis, parent_axis
+            The variables of each clique's message, with their axes in the clique and in its parent.
+        place, message_place
+            The positions in the cells of each clique's table and message.
+        spare_place, top_place
+            The positions of two more messages, for work.
     """
 
     tree: CliqueTree
@@ -77,7 +94,7 @@ class Plan:
     top_place: int
 
     def clique_of(self, variables: Iterable[int]) -> int:
-        """The clique that holds some variables and is nearest to the root; -1 if none does.
+        """Return the clique nearest to the root that contains some variables; -1 if there is none.
 
         Examples
         --------
@@ -87,24 +104,24 @@ class Plan:
         (((0, 1), (1, 2)), 0, -1)
         """
         several = set(variables)
-        # Children come before their parents, so a later clique is not farther down on the same way.
+        # Children come before their parents, so on any path to the root the last clique is the nearest.
         fitting = [place for place, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
         return max(fitting, default=-1)
 
     @property
     def homes(self) -> dict[int, int]:
-        """For each variable the clique that holds it and is nearest to the root."""
+        """The clique nearest to the root that contains each variable."""
         return {v: place for place, clique in enumerate(self.tree.cliques) for v in clique}
 
 
 def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> CliqueTree:
-    """The cliques that a question needs."""
+    """Return the clique tree that a question needs."""
     scopes = [{*parents[v], v} - question.fixed for v in question.families]
     return clique_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
 
 
 def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> int:
-    """How many cells the passes over a tree need room for: cliques, messages, and two messages more."""
+    """Return the number of cells that the passes over a tree need: cliques, messages, and two messages more."""
     cliques = [_cells(clique, sizes) for clique in tree.cliques]
     messages = [_cells(separator, sizes) for separator in _separators(question, tree)]
     return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + 2 * max(messages)
@@ -113,14 +130,14 @@ def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> 
 def plan_for(
     question: Question, tree: CliqueTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]
 ) -> Plan:
-    """Work out a plan.
+    """Make a plan.
 
     Parameters
     ----------
     question
-        What it is for.
+        The kind of question.
     tree
-        What `tree_for` says.
+        The result of `tree_for`.
     parents
         The parents of each variable, ascending.
     sizes
@@ -183,7 +200,7 @@ def plan_for(
 
 
 def _separators(question: Question, tree: CliqueTree) -> list[tuple[int, ...]]:
-    """What each clique's message is about; the root's is the answer."""
+    """Return the variables of each clique's message; the root's message is the answer."""
     return [*(tree.separator(s) for s in range(len(tree.cliques) - 1)), question.targets]
 
 

@@ -1,4 +1,4 @@
-"""Answers about networks: probabilities with the way they were found, and most probable explanations."""
+"""Answers of inference: probabilities with the method that found them, and most probable explanations."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ __all__ = ["MostProbable", "Posterior", "Sampled"]
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How far an answer from samples can be trusted.
+    """The reliability of an answer from samples.
 
     Parameters
     ----------
     samples
-        How many were drawn and counted.
+        The number of samples counted.
     effective
-        How many independent samples would say as much. Far fewer than were drawn: look for another method.
+        The number of independent samples that would give the same precision. If it is far below `samples`, use another
+        method.
     errors
-        The standard error of each probability, at least one in the effective number: what was never drawn may still
-        be so probable.
+        The standard error of each probability, at least 1 / `effective`: an outcome that was never drawn may still be
+        that probable.
     r_hat
-        Gelman and Rubin's ratio, of chains split in halves: near 1 (1.01 is a common limit) where the chains agree.
-        None where there are no chains.
+        Gelman and Rubin's ratio over split chains: near 1 (1.01 is a common limit) if the chains agree. None without
+        chains.
     """
 
     samples: int
@@ -36,7 +37,7 @@ class Sampled:
 
 
 class Posterior(Mapping[Any, float]):
-    """Probabilities of the labels of a variable, or of tuples of labels of several; a mapping.
+    """Probabilities of a variable's labels, or of tuples of several variables' labels; a mapping.
 
     Parameters
     ----------
@@ -45,9 +46,9 @@ class Posterior(Mapping[Any, float]):
     method
         "exact", "likelihood-weighting" or "gibbs".
     reason
-        Why that one was taken.
+        The reason for the method.
     sampled
-        Of an answer from samples: how far it can be trusted.
+        The reliability of an answer from samples; None for an exact answer.
 
     Examples
     --------
@@ -82,14 +83,14 @@ class Posterior(Mapping[Any, float]):
 
 
 class MostProbable(Mapping[Any, Value]):
-    """The label of every variable in a most probable row; a mapping.
+    """The labels of all variables in a most probable row; a mapping.
 
     Parameters
     ----------
     labels
-        By the names of the variables.
+        The label of each variable, by name.
     log_probability
-        That of the whole row together with the evidence.
+        The logarithm of the probability of the whole row, evidence included.
     """
 
     __slots__ = ("_labels", "log_probability")

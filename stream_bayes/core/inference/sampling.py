@@ -1,7 +1,7 @@
-"""Probabilities from samples, and how far they can be trusted.
+"""Probabilities from samples, with their reliability.
 
-Likelihood weighting draws rows with parents before children, sets what is known, and weighs each row by the probability
-of that. Gibbs sampling draws one variable after another given all the others, in several chains.
+Likelihood weighting draws rows with parents before children, sets observed variables to their codes, and weights each
+row by the probability of these. Gibbs sampling draws one variable after another given all others, in several chains.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 Codes: TypeAlias = NDArray[np.int32]
 Numbers: TypeAlias = NDArray[np.float64]
 
-AT_ONCE = 2**18  # numbers of chance: two megabytes
+RANDOM_NUMBERS = 2**18  # drawn at once: two megabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Estimate:
     errors
         Its standard error.
     effective
-        How many independent samples would say as much, of the cell about which they say least.
+        The effective number of samples of the least certain cell.
     r_hat
-        The largest ratio of any cell; None without chains.
+        The largest R-hat of any cell; None without chains.
     """
 
     shares: Numbers
@@ -58,9 +58,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
-    """How many samples are counted; of Gibbs sampling also how many chains they come from, and how many sweeps of each
-    come before and are not counted.
-    """
+    """Numbers of samples, and for Gibbs sampling of chains and of uncounted sweeps at the start of each chain."""
 
     samples: int
     chains: int
@@ -81,15 +79,16 @@ def estimates(
     settings: SamplingSettings,
     rng: np.random.Generator,
 ) -> Iterator[Estimate]:
-    """For each group of variables the probabilities of their combinations, the last one's code fastest, from the same
-    samples.
+    """Yield, for each group of variables, their joint probabilities, all estimated from the same samples.
+
+    In the arrays the code of a group's last variable varies fastest.
 
     Raises
     ------
     ImpossibleEvidence
-        If no sample agrees with what is known.
+        If no sample agrees with the evidence.
     NotSupported
-        If Gibbs sampling is asked for where a table holds a zero.
+        If the method is Gibbs sampling and a needed table has a zero.
     """
     asked = sorted({v for group in groups for v in group})
     findings.need_for(np.array([v for v in asked if findings.observed[v] < 0], np.longlong))
@@ -118,9 +117,7 @@ def estimates(
 
 
 def check_positive(network: CodedNetwork, findings: Findings) -> None:
-    """Refuse Gibbs sampling where something that matters has probability zero: what is drawn one variable at a time may
-    then never get from some rows to others.
-    """
+    """Raise `NotSupported` if a needed table has a zero: a Gibbs chain might never get from some rows to others."""
     conditionals = network.conditionals
     cells = np.asarray(conditionals.cells)
     for v, variable in enumerate(network.variables):
@@ -145,11 +142,11 @@ def check_positive(network: CodedNetwork, findings: Findings) -> None:
 def drawn_rows(
     sampler: Sampler, network: CodedNetwork, asked: Sequence[int], samples: int, rng: np.random.Generator
 ) -> tuple[Codes, Numbers]:
-    """Draw rows: their codes of the variables asked for, and the logarithms of their weights."""
+    """Draw rows; return the codes of some variables, and the logarithms of the rows' weights."""
     variables = len(network.sizes)
     kept = np.empty((samples, len(asked)), np.int32)
     log_weights = np.empty(samples)
-    step = max(1, AT_ONCE // max(1, variables))
+    step = max(1, RANDOM_NUMBERS // max(1, variables))
     for start in range(0, samples, step):
         rows = min(step, samples - start)
         codes = np.empty((rows, variables), np.int32)
@@ -165,12 +162,12 @@ def _chains(
     settings: SamplingSettings,
     rng: np.random.Generator,
 ) -> Codes:
-    """Run chains, each from a row drawn with parents before children: codes by chain, sweep and variable asked for."""
+    """Run Gibbs chains, each from a forward sample; return codes by chain, sweep and variable."""
     variables = len(network.sizes)
-    # With fewer, nothing is known of the spread in half chains.
+    # Fewer sweeps do not show the spread within half chains.
     sweeps = max(4, -(-settings.samples // settings.chains))
     kept = np.empty((settings.chains, sweeps, len(asked)), np.int32)
-    step = max(1, AT_ONCE // max(1, variables))
+    step = max(1, RANDOM_NUMBERS // max(1, variables))
     for chain in range(settings.chains):
         first = np.empty((1, variables), np.int32)
         sampler.draw(rng.random((1, variables)), first, np.empty(1))
@@ -185,7 +182,7 @@ def _chains(
 
 
 def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int) -> Estimate:
-    """What rows say that lie in these cells and have these weights, at least one of them positive.
+    """Estimate probabilities from the cells and log-weights of rows, at least one of positive weight.
 
     Examples
     --------
@@ -205,21 +202,23 @@ def weighted_estimate(cells: NDArray[np.int64], log_weights: Numbers, size: int)
 
 
 def chain_estimate(cells: NDArray[np.int64], size: int) -> Estimate:
-    """What chains say that are in these cells, by chain and sweep. A cell's share is the mean of an indicator, judged
-    by itself: R-hat between half chains, and the effective number from its autocorrelations (Geyer, 1992).
+    """Estimate probabilities from cells by chain and sweep.
+
+    Each cell's share is the mean of an indicator, with its own R-hat between half chains and its own effective number
+    from autocorrelations (Geyer, 1992).
     """
-    # Of an odd number both hold the one in the middle, so that none is left out.
+    # With an odd number of sweeps both halves contain the middle one, so that none is left out.
     half = -(-cells.shape[1] // 2)
     halves = np.concatenate([cells[:, :half], cells[:, -half:]])
     shares = np.bincount(cells.ravel(), minlength=size) / cells.size
-    judged = {
-        cell: _judged((halves == cell).astype(float)) for cell in range(size) if 0.0 < shares[cell] < 1.0
+    diagnosed = {
+        cell: _diagnose((halves == cell).astype(float)) for cell in range(size) if 0.0 < shares[cell] < 1.0
     }
-    least = min((effective for effective, _, _ in judged.values()), default=float(cells.size))
+    least = min((effective for effective, _, _ in diagnosed.values()), default=float(cells.size))
     errors = np.zeros(size)
-    for cell, (effective, spread, _) in judged.items():
+    for cell, (effective, spread, _) in diagnosed.items():
         errors[cell] = np.sqrt(spread / effective)
-    r_hat = max((ratio for _, _, ratio in judged.values()), default=1.0)
+    r_hat = max((ratio for _, _, ratio in diagnosed.values()), default=1.0)
     return Estimate(shares, _at_least(errors, least), least, r_hat)
 
 
@@ -227,8 +226,8 @@ def _at_least(errors: Numbers, effective: float) -> Numbers:
     return np.maximum(errors, min(1.0, 1.0 / effective))
 
 
-def _judged(chains: Numbers) -> tuple[float, float, float]:
-    """The effective number, the variance and R-hat of numbers by chain and sweep."""
+def _diagnose(chains: Numbers) -> tuple[float, float, float]:
+    """Return the effective number, the variance and R-hat of numbers by chain and sweep."""
     count, sweeps = chains.shape
     within = float(chains.var(axis=1, ddof=1).mean())
     between = float(chains.mean(axis=1).var(ddof=1))
@@ -236,7 +235,7 @@ def _judged(chains: Numbers) -> tuple[float, float, float]:
     r_hat = float(np.sqrt(variance / within)) if within > 0.0 else float("inf")
     correlation = 1.0 - (within - _autocovariance(chains).mean(axis=0)) / variance
     pairs = correlation[: sweeps // 2 * 2].reshape(-1, 2).sum(axis=1)
-    pairs[0] += 1.0 - correlation[0]  # a number is wholly correlated with itself
+    pairs[0] += 1.0 - correlation[0]  # the correlation at lag 0 is 1
     ends = np.flatnonzero(pairs < 0.0)
     pairs = np.minimum.accumulate(pairs[: ends[0] if len(ends) else len(pairs)])
     time = max(2.0 * pairs.sum() - 1.0, 1.0 / np.log10(max(count * sweeps, 10)))

@@ -19,11 +19,11 @@ cdef class BlanketReading(ValueReading):
     cdef double[::1] own
     cdef double[::1] whole
     cdef reserve_codes(self)
-    cdef void note(self, int[::1] feature, int[::1] code, Py_ssize_t first, Py_ssize_t end) noexcept
-    cdef void forget_codes(self, int[::1] feature, Py_ssize_t first, Py_ssize_t end) noexcept
-    cdef bint judge_blanket(self)
-    cdef judge_child(self, Py_ssize_t k)
-    cdef judge_class(self)
-    cdef tell_shares(self, list answer)
+    cdef void record_codes(self, int[::1] feature, int[::1] code, Py_ssize_t first, Py_ssize_t end) noexcept
+    cdef void clear_codes(self, int[::1] feature, Py_ssize_t first, Py_ssize_t end) noexcept
+    cdef bint score_blanket(self)
+    cdef weigh_child(self, Py_ssize_t k)
+    cdef weigh_class(self)
+    cdef append_shares(self, list answer)
     cdef void multiply(self) noexcept
     cdef long long row_of(self, Py_ssize_t f, bint with_child) noexcept

@@ -1,11 +1,11 @@
-"""Scoring the classes of a Bayesian network by what is around the class: P(y | its parents), times P(child | y, other
-parents) for each child of the class.
+"""Scores of a network's classes by the Markov blanket: P(y | its parents), times P(child | y, other parents) for each
+child of the class.
 
     P(y | parents)    = (n(parents, y) + a) / (n(parents) + a C)          the row of a family, summed over y
     P(v | y, parents) = (n(parents, v, y) + a) / (n(parents, y) + a V)    the row of a family, summed over v
 
-Everything else is the same for all classes. A child whose value is missing says nothing if nothing depends on it; where
-anything else is missing that counts, the answer is a sum over its values, which `infer` knows.
+All other factors are equal for all classes. A missing child that has no children is left out. If another value of the
+blanket is missing, `infer` sums over it.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -31,13 +31,14 @@ SMALL = cython.declare(cython.double, 1e-150)
 
 @cython.cclass
 class BlanketReading(ValueReading):
-    """The class of a network, given everything else.
+    """Scores of a network's class given all other variables.
 
-    `child` holds the slots of the class's children in the order of names, -1 for one that was never met; `family`
-    beside each the number of the family of it and its other parents, or -1 where it has none; `parent` these parents,
-    those of child k up to `parent_end[k]`; and `barren` whether nothing depends on it. `above` holds the class's
-    parents, and `above_family` the number of the family of these, -1 where there is only one. `blanket` says of each
-    slot whether it is one of all these.
+    child          the slots of the class's children in the order of names; -1 for a child that was never seen
+    family         for each child, the number of its family with its other parents; -1 without other parents
+    parent         the other parents of all children; those of child k end at `parent_end[k]`
+    barren         for each child, 1 if it has no children
+    above          the slots of the class's parents; `above_family` is the number of their family, -1 if there is one
+    blanket        for each slot, 1 if it is one of all these
     """
 
     def __init__(self, tables, labels, **settings):
@@ -54,12 +55,12 @@ class BlanketReading(ValueReading):
         self.own, self.whole = np.zeros(2), np.zeros(2)
 
     def infer(self, row: Row):
-        """Write log P(y | x) of each class into the scores, where what counts is missing."""
+        """Write log P(y | x) of each class into the scores, for a row with missing values in the blanket."""
         raise NotImplementedError
 
     @cython.cfunc
     def reserve_codes(self):
-        """Make room for the code of each feature, and for a share of each class."""
+        """Make room for the code of each feature and for the shares of each class."""
         features: cython.Py_ssize_t = self.tables.values.layout.features
         classes: cython.Py_ssize_t = self.tables.labels
         if self.code.shape[0] < features:
@@ -69,14 +70,14 @@ class BlanketReading(ValueReading):
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def note(
+    def record_codes(
         self,
         feature: cython.int[::1],
         code: cython.int[::1],
         first: cython.Py_ssize_t,
         end: cython.Py_ssize_t,
     ) -> cython.void:
-        """Note the code of each entry of the blanket whose value holds samples or was declared."""
+        """Record the code of each entry of the blanket whose value holds samples or was declared."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
         k: cython.Py_ssize_t
@@ -88,7 +89,7 @@ class BlanketReading(ValueReading):
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def forget_codes(
+    def clear_codes(
         self, feature: cython.int[::1], first: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> cython.void:
         k: cython.Py_ssize_t
@@ -98,17 +99,17 @@ class BlanketReading(ValueReading):
     @cython.cfunc
     def add_evidence(self, row: Row):
         self.reserve_codes()
-        self.note(row.feature, row.code, 0, row.entries)
-        known: cython.bint = self.judge_blanket()
-        self.forget_codes(row.feature, 0, row.entries)
+        self.record_codes(row.feature, row.code, 0, row.entries)
+        known: cython.bint = self.score_blanket()
+        self.clear_codes(row.feature, 0, row.entries)
         if not known:
             self.infer(row)
 
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
         """Write the probabilities of each row into a row of `out`; zeros before any learning.
 
-        Nothing is learned meanwhile, so the class prior is worked out once. Without numbers, only rows that lack
-        something are copied.
+        The class prior is computed once, as nothing is learned meanwhile. Without numbers, only rows with missing
+        values are copied.
         """
         r: cython.Py_ssize_t
         y: cython.Py_ssize_t
@@ -124,9 +125,9 @@ class BlanketReading(ValueReading):
             end = batch.entry_end[r]
             for y in range(self.tables.labels):
                 self.score[y] = prior[y]
-            self.note(batch.feature, batch.code, first, end)
-            known = self.judge_blanket()
-            self.forget_codes(batch.feature, first, end)
+            self.record_codes(batch.feature, batch.code, first, end)
+            known = self.score_blanket()
+            self.clear_codes(batch.feature, first, end)
             if not known:
                 self.load(batch, r)
                 self.begin()
@@ -136,8 +137,8 @@ class BlanketReading(ValueReading):
             first = end
 
     @cython.cfunc
-    def judge_blanket(self) -> cython.bint:
-        """Score the classes; False where something is missing that counts, and the scores are none."""
+    def score_blanket(self) -> cython.bint:
+        """Score the classes; return False, without scores, if a value of the blanket is missing that matters."""
         k: cython.Py_ssize_t
         m: cython.longlong
         y: cython.Py_ssize_t
@@ -157,13 +158,13 @@ class BlanketReading(ValueReading):
         for y in range(self.tables.labels):
             self.share[y] = 1.0
         if self.above.shape[0]:
-            self.judge_class()
+            self.weigh_class()
             for y in range(self.tables.labels):
                 if self.has_say(y):
                     self.score[y] = log_of(self.own[y] / self.whole[y])
         for k in range(self.child.shape[0]):
             if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
-                self.judge_child(k)
+                self.weigh_child(k)
                 self.multiply()
         for y in range(self.tables.labels):
             self.score[y] += log_of(self.share[y])
@@ -172,7 +173,7 @@ class BlanketReading(ValueReading):
     @cython.cfunc
     @cython.exceptval(check=False)
     def multiply(self) -> cython.void:
-        """Multiply the product of each class by its share; a logarithm is taken only where it becomes small."""
+        """Multiply each class's product by its share; take the logarithm only when the product becomes small."""
         y: cython.Py_ssize_t
         ratio: cython.double
         product: cython.double
@@ -185,8 +186,8 @@ class BlanketReading(ValueReading):
             self.share[y] = product
 
     @cython.cfunc
-    def judge_class(self):
-        """Write what P(y | parents) is a share of into `own`, and the sum into `whole`."""
+    def weigh_class(self):
+        """Write the smoothed weights of P(y | parents) into `own` and their sum into `whole`."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
         families: FamilyTables
@@ -218,8 +219,9 @@ class BlanketReading(ValueReading):
     @cython.cfunc
     @cython.exceptval(check=False)
     def row_of(self, f: cython.Py_ssize_t, with_child: cython.bint) -> cython.longlong:
-        """Where the row of a family stands that the codes noted of its parents make, or the cell of its child's code,
-        too; -1 for a configuration that was never met.
+        """Return the first cell of the family's row under the recorded codes, or the cell of the child's recorded code.
+
+        Return -1 for a configuration that was never seen.
         """
         families: FamilyTables = self.tables.families
         m: cython.Py_ssize_t
@@ -243,8 +245,10 @@ class BlanketReading(ValueReading):
         return cell
 
     @cython.cfunc
-    def judge_child(self, k: cython.Py_ssize_t):
-        """Write what P(value | y, other parents) of a child is a share of into `own`, and the sum into `whole`."""
+    def weigh_child(self, k: cython.Py_ssize_t):
+        """Write the smoothed weights of P(value | y, other parents) of a child into `own` and their sums
+        into `whole`.
+        """
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
         families: FamilyTables
@@ -286,31 +290,32 @@ class BlanketReading(ValueReading):
                 self.own[y], self.whole[y] = 1.0, different
 
     def shares(self, row: Row) -> list:
-        """For each class what the answer is made of, where nothing is missing that counts, and else None: of P(y |
-        parents), where the class has some, and of P(value | y, other parents) of each child, the smoothed weight and
-        the sum that it is a share of, in fresh samples.
+        """Return, for each class, the factors of its score as (smoothed weight, sum), in fresh samples.
+
+        The factors are P(y | parents) if the class has parents, and P(value | y, other parents) of each child. Return
+        None if a value is missing that matters.
         """
         k: cython.Py_ssize_t
         answer: list = [[] for _ in range(self.tables.labels)]
         if self.begin() == 0:
             return answer
         self.reserve_codes()
-        self.note(row.feature, row.code, 0, row.entries)
-        if not self.judge_blanket():
+        self.record_codes(row.feature, row.code, 0, row.entries)
+        if not self.score_blanket():
             answer = None
         elif self.above.shape[0]:
-            self.judge_class()
-            self.tell_shares(answer)
+            self.weigh_class()
+            self.append_shares(answer)
         if answer is not None:
             for k in range(self.child.shape[0]):
                 if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
-                    self.judge_child(k)
-                    self.tell_shares(answer)
-        self.forget_codes(row.feature, 0, row.entries)
+                    self.weigh_child(k)
+                    self.append_shares(answer)
+        self.clear_codes(row.feature, 0, row.entries)
         return answer
 
     @cython.cfunc
-    def tell_shares(self, answer: list):
+    def append_shares(self, answer: list):
         y: cython.Py_ssize_t
         for y in range(self.tables.labels):
             answer[y].append((self.own[y] / self.tables.unit, self.whole[y] / self.tables.unit))

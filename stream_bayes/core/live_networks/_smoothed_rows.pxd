@@ -4,8 +4,8 @@ cdef class SmoothedRows:
     cdef public double add
     cdef public const double[::1] known
     cdef public double given
-    cdef double weigh(self, double[::1] weight, double unit, Py_ssize_t row, double[::1] target) noexcept
+    cdef double smooth(self, double[::1] weight, double unit, Py_ssize_t row, double[::1] target) noexcept
     cpdef weights_into(self, double[::1] weight, double unit, double[::1] target)
-    cpdef take_into(self, double[::1] weight, double[::1] target)
-    cpdef give(self, double[::1] weight, double amount, double[::1] source)
+    cpdef gather_into(self, double[::1] weight, double[::1] target)
+    cpdef scatter(self, double[::1] weight, double amount, double[::1] source)
     cpdef shares_into(self, double[::1] weight, double unit, double[::1] target)

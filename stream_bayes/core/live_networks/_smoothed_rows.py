@@ -1,11 +1,11 @@
-"""The table of one variable read out of weights: gathered by the values held, smoothed, and divided row by row.
+"""The conditional table of one variable read from weights: gathered by the held values, smoothed, normalised by row.
 
     P(value | parents) = (n + w q + a) / (N + w Q + a V)
 
-n is the weight of the value in this row of the family and N the row's, w the weight of a network given beforehand and q
-its probability here, Q 1 where that network has the row and 0 elsewhere, V the number of values, and a the smoothing a
-cell. A row of 0/0 is uniform: that is its limit as the smoothing vanishes. One of which nothing was counted, without
-smoothing, is the given one, to the last bit.
+n is the weight of the value in this row of the family, N the weight of the row, V the number of values, and a the
+pseudocount of a cell. w is the weight of a network given beforehand, q its probability here, and Q is 1 if that network
+has the row, else 0. A row of 0/0 is uniform, its limit as the smoothing vanishes. Without smoothing, a row without
+counts equals the given one to the last bit.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -25,13 +25,13 @@ class SmoothedRows:
     Parameters
     ----------
     first
-        Where the weights of each row begin, in the order of the parents' values.
+        The position of each row's weights, in the order of the parents' values.
     step
-        How far from there the weight of each value stands.
+        The offset of each value's weight from there.
     add
-        What smoothing adds to a cell, in fresh samples.
+        The pseudocount of a cell, in fresh samples.
     known, given
-        The probabilities given beforehand, row by row, and how many fresh samples each row of them is worth.
+        The probabilities given beforehand, row by row, and the weight of each of their rows in fresh samples.
     """
 
     def __init__(self, first, step, add: cython.double, known=None, given: cython.double = 0.0):
@@ -43,14 +43,14 @@ class SmoothedRows:
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def weigh(
+    def smooth(
         self,
         weight: cython.double[::1],
         unit: cython.double,
         row: cython.Py_ssize_t,
         target: cython.double[::1],
     ) -> cython.double:
-        """Write the smoothed weights of a row, and return what was counted of it."""
+        """Write the smoothed weights of a row, and return the row's counted weight."""
         values: cython.Py_ssize_t = self.step.shape[0]
         at: cython.Py_ssize_t = row * values
         first: cython.longlong = self.first[row]
@@ -69,17 +69,17 @@ class SmoothedRows:
 
     @cython.ccall
     def weights_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
-        """Write what the probabilities are shares of: each row's Dirichlet posterior, in fresh samples."""
+        """Write the parameters of each row's Dirichlet posterior, in fresh samples."""
         row: cython.Py_ssize_t
         k: cython.Py_ssize_t
         for row in range(self.first.shape[0]):
-            self.weigh(weight, unit, row, target)
+            self.smooth(weight, unit, row, target)
         for k in range(target.shape[0]):
             target[k] /= unit
 
     @cython.ccall
-    def take_into(self, weight: cython.double[::1], target: cython.double[::1]):
-        """Write the weights as they are, without smoothing."""
+    def gather_into(self, weight: cython.double[::1], target: cython.double[::1]):
+        """Write the weights as counted, without smoothing."""
         values: cython.Py_ssize_t = self.step.shape[0]
         row: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -88,8 +88,8 @@ class SmoothedRows:
                 target[row * values + k] = weight[self.first[row] + self.step[k]]
 
     @cython.ccall
-    def give(self, weight: cython.double[::1], amount: cython.double, source: cython.double[::1]):
-        """Add an amount of each cell to the weights."""
+    def scatter(self, weight: cython.double[::1], amount: cython.double, source: cython.double[::1]):
+        """Add each source cell times an amount to the weights."""
         values: cython.Py_ssize_t = self.step.shape[0]
         row: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -99,7 +99,7 @@ class SmoothedRows:
 
     @cython.ccall
     def shares_into(self, weight: cython.double[::1], unit: cython.double, target: cython.double[::1]):
-        """Write the probabilities, with `unit` what a fresh sample weighs."""
+        """Write the probabilities; `unit` is the weight of a fresh sample."""
         values: cython.Py_ssize_t = self.step.shape[0]
         row: cython.Py_ssize_t
         k: cython.Py_ssize_t
@@ -107,7 +107,7 @@ class SmoothedRows:
         counted: cython.double
         total: cython.double
         for row in range(self.first.shape[0]):
-            counted = self.weigh(weight, unit, row, target)
+            counted = self.smooth(weight, unit, row, target)
             at = row * values
             total = 0.0
             for k in range(values):

@@ -1,4 +1,4 @@
-"""Many events at once for a store without classes: columns of codes, counted without a row for each."""
+"""Many events at once for a store without classes: rows, or whole columns of codes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from stream_bayes.errors import BadValue, BadWeight, KindChanged, UnknownFeature
 __all__ = ["learn_columns", "learn_rows"]
 
 Codes = NDArray[np.int32]
-FIRST_ROWS = 256  # of a column are looked through for new values first
+FIRST_ROWS = 256  # of a column that are searched for new values first
 
 
 def learn_rows(store: CountStore, batch: Batch) -> None:
-    """Learn rows just encoded, one after the other."""
+    """Learn encoded rows in their order."""
     weight = np.asarray(batch.weight)[: batch.rows]
     store.make_room_for(batch.rows, bool((weight == np.floor(weight)).all()))
     Reading(store.tables, store.encoder.labels).learn_batch(batch)
@@ -37,7 +37,7 @@ def learn_columns(
     vocabularies: Sequence[Sequence[Value]],
     weights: NDArray[np.float64] | None,
 ) -> None:
-    """Learn events that come as columns of codes: all of them, or, where anything is refused, none."""
+    """Learn events that are columns of codes: all of them, or none if anything is refused."""
     rows = len(codes)
     weights = np.ones(rows) if weights is None else np.ascontiguousarray(weights, np.float64)
     if len(weights) != rows or not bool(((weights >= 0.0) & (weights <= 2.0**53)).all()):
@@ -51,18 +51,18 @@ def learn_columns(
         raise
     tables = store.tables
     if tables.families is None or not tables.exact or not whole or store.window is not None:
-        _learn_one_by_one(store, columns, codes, weights)
+        _learn_sequentially(store, columns, codes, weights)
         return
     _learn_together(store, columns, codes, weights)
 
 
 class _Column:
-    """A column of a batch: where it is, whose it is, and what its codes are in the store."""
+    """A column of a batch: its position, the slot of its feature, and its codes in the store."""
 
     def __init__(self, place: int, slot: int, own: Codes | None) -> None:
         self.place = place
         self.slot = slot
-        self.own = own  # by code, and for -1 last; None where they are the same
+        self.own = own  # by code, with the entry for -1 last; None if the codes are the same
 
 
 def _coded(
@@ -72,7 +72,7 @@ def _coded(
     vocabularies: Sequence[Sequence[Value]],
     naming: NDArray[np.bool_],
 ) -> list[_Column]:
-    """The columns that the store counts; values new to it get codes in the order in which the rows bring them."""
+    """Return the columns that the store counts. New values get codes in the order in which they occur."""
     encoder = store.encoder
     columns = []
     named = codes if bool(naming.all()) else codes[naming]
@@ -93,7 +93,7 @@ def _coded(
 
 
 def _check_values(store: CountStore, feature: Any, values: Sequence[Value], column: Codes) -> None:
-    """Refuse what the same events, one by one, would be refused for."""
+    """Raise the error that learning the same events one by one would raise."""
     name, known = feature.name, feature.vocabulary
     if feature.measured:
         message = f"feature {shown(name)} is numeric, the column nominal"
@@ -128,15 +128,15 @@ def _own_codes(
 
 
 def _by_arrival(column: Codes, new: list[int]) -> list[int]:
-    """Those of some codes that a column has, in the order in which they come."""
+    """Return those of the new codes that occur in a column, in order of occurrence."""
     arrived: list[int] = []
     sought, start, size = set(new), 0, FIRST_ROWS
     while sought and start < len(column):
-        # Most values come soon, and then the rest of the column need not be looked at.
+        # Most values occur early. Once all were found, the rest of the column need not be searched.
         occurring, first = np.unique(column[start : start + size], return_index=True)
-        met = [code for code in occurring[np.argsort(first)].tolist() if code in sought]
-        arrived += met
-        sought.difference_update(met)
+        found = [code for code in occurring[np.argsort(first)].tolist() if code in sought]
+        arrived += found
+        sought.difference_update(found)
         start, size = start + size, 4 * size
     return arrived
 
@@ -144,7 +144,7 @@ def _by_arrival(column: Codes, new: list[int]) -> list[int]:
 def _learn_together(
     store: CountStore, columns: list[_Column], codes: Codes, weights: NDArray[np.float64]
 ) -> None:
-    """Count whole weights in tables that do not fade: sums, whatever the order."""
+    """Count whole weights in tables that do not fade: sums that do not depend on the order."""
     tables, rows = store.tables, len(codes)
     layout = tables.values.layout
     firsts, own, at = [], [], 0
@@ -179,7 +179,7 @@ def _learn_together(
     tables.values.recount()
 
 
-def _learn_one_by_one(
+def _learn_sequentially(
     store: CountStore, columns: list[_Column], codes: Codes, weights: NDArray[np.float64]
 ) -> None:
     rows = len(codes)

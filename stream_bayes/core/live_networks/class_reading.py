@@ -1,5 +1,5 @@
-"""The class of a Bayesian network as a reading of its counts: by its Markov blanket, or, where something of that is
-missing, by exact inference.
+"""The class of a Bayesian network as a reading of its counts: by its Markov blanket, or by exact inference if values of
+the blanket are missing.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from stream_bayes.errors import BadState
 
 __all__ = ["ClassReading"]
 
-REMEMBERED = 100  # ways to lack something
+MOST_SUBNETWORKS = 100  # each for one set of observed variables
 
 
 class ClassReading(BlanketReading):
-    """The class given everything else, in a structure; without one every feature depends on the class alone."""
+    """Scores of the class given all other variables; without a structure every feature depends on the class alone."""
 
-    _network: LabelledNetwork | None = None  # what the engine's tables are read by
+    _network: LabelledNetwork | None = None  # the network whose tables the engine has
 
     def __init__(self, store: LabelledCounts, **settings: Any) -> None:
         super().__init__(store.tables, store.encoder.labels, **settings)
         self.store = store
         self._engine: Inference | None = None
-        self._steady = False  # whether nothing is learned until further notice
-        self._ready = False  # whether the engine has the tables as they are, while nothing is learned
+        self._steady = False  # True while nothing is learned
+        self._ready = False  # True if the engine has the present tables, while nothing is learned
         self._read_from: Any = None  # the classes and values that the network was made of
-        self._parts: dict[frozenset[Value], Subnetwork] = {}  # by what is known
-        store.followers.append(self.lay_out)
-        self.lay_out()
+        self._subnetworks: dict[frozenset[Value], Subnetwork] = {}  # by the observed variables
+        store.followers.append(self.arrange)
+        self.arrange()
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
     @property
     def structure(self) -> Structure:
-        """The structure that is read: where none was given, that of naive Bayes over the features met."""
+        """The structure; if none was given, that of naive Bayes over the features seen so far."""
         if self.store.structure is not None:
             return self.store.structure
         target = self.store.target
         names = [name for name in self.store.encoder.features if name != target]
         return Structure({target: [], **{name: [target] for name in names}})
 
-    def lay_out(self) -> None:
-        """Write the class's blanket as the kernel reads it."""
+    def arrange(self) -> None:
+        """Write the class's Markov blanket in the form that the kernel reads."""
         features, target = self.store.encoder.features, self.store.target
         self._engine, self._network = None, None
-        self._parts = {}
+        self._subnetworks = {}
         if self.store.structure is None:
             children: list[Value] = sorted(features, key=name_order)
             others: dict[Value, list[Value]] = {name: [] for name in children}
@@ -95,29 +95,29 @@ class ClassReading(BlanketReading):
     def _places(self) -> dict[Any, int]:
         return {family: f for f, family in enumerate(self.tables.families.families)}
 
-    # -- what is missing ----------------------------------------------------------------------------------------------
+    # -- missing values ------------------------------------------------------------------------------------------------
 
     def infer(self, row: Row) -> None:
-        """Write log P(y | x) of each class into the scores."""
-        evidence, labels = self._evidence(row), self._labels_with_say()
-        part = self._part_for(frozenset(evidence))
-        scores = part.scores(evidence, [self.labels.values[code] for code in labels])
+        """Write log P(y | x) of each class into the scores, by exact inference."""
+        evidence, labels = self._evidence(row), self._eligible_labels()
+        subnetwork = self._subnetwork_for(frozenset(evidence))
+        scores = subnetwork.scores(evidence, [self.labels.values[code] for code in labels])
         self.score[: self.tables.labels] = -math.inf
         for code, score in zip(labels, scores, strict=True):
             self.score[code] = score
 
     def log_joint(self, row: Row) -> dict[Any, float]:
-        """`{label: log P(y, x)}`, of all that the structure knows."""
+        """Return `{label: log P(y, x)}` over all variables of the structure."""
         return self._whole(row, super().log_joint(row))
 
     def evidence(self, row: Row) -> dict[Any, float]:
-        """The same, without the prior to answer where every class is impossible."""
+        """Return the same without falling back to the prior if every class is impossible."""
         return self._whole(row, super().evidence(row))
 
     def _whole(self, row: Row, scores: dict[Any, float]) -> dict[Any, float]:
-        """Scores of the classes as the logarithms of probabilities of everything."""
+        """Shift scores so that they are log P(y, x) over all variables of the structure."""
         best = max(scores.values(), default=-math.inf)
-        if best == -math.inf or self.store.structure is None:  # the blanket is everything
+        if best == -math.inf or self.store.structure is None:  # the blanket contains all variables
             return scores
         engine = self.engine()
         everything = engine.log_probability(self._evidence(row))
@@ -127,15 +127,15 @@ class ClassReading(BlanketReading):
         return {label: score - total + everything for label, score in scores.items()}
 
     def log_odds(self, row: Row) -> dict[Any, tuple[float, float]]:
-        """The log-odds of each class and their variance, as the tables are Dirichlet posteriors: of the first order.
+        """Return the log-odds of each class with their variance to first order, as the tables are Dirichlet posteriors.
 
-        A cell p moves them by D / p, with D what P(cell | class, x) is above that of the other classes together. In a
-        row of means m, with A samples, that varies by (sum D^2 / m - (sum D)^2) / (A + 1).
+        The derivative by a cell p is D / p, with D the difference of P(cell | class, x) and P(cell | other classes, x).
+        A row with means m and A samples adds the variance (sum D^2 / m - (sum D)^2) / (A + 1).
         """
         engine = self.engine()
         evidence, target, network = self._evidence(row), self.store.target, self._network
         assert network is not None
-        labels = [self.labels.values[code] for code in self._labels_with_say()]
+        labels = [self.labels.values[code] for code in self._eligible_labels()]
         scores = {y: engine.log_probability({**evidence, target: y}) for y in labels}
         best = max(scores.values())
         share = {y: math.exp(score - best) for y, score in scores.items() if score > -math.inf}
@@ -166,12 +166,12 @@ class ClassReading(BlanketReading):
                 known[feature.name] = feature.vocabulary.values[row.code[k]]
         return known
 
-    def _labels_with_say(self) -> list[int]:
+    def _eligible_labels(self) -> list[int]:
         tables = self.tables
         return [c for c in range(tables.labels) if tables.class_samples[c] > 0 or c < self.labels.declared]
 
     def _prior_weights(self, labels: list[int]) -> NDArray[np.float64] | None:
-        """What P(y) is a share of, in fresh samples; None where it was given."""
+        """Return the smoothed weights of P(y), in fresh samples; None if the prior was given."""
         if self.class_prior != "counted":
             return None
         add = self.prior_strength / (max(len(labels), 1) if self.spread else 1)
@@ -179,7 +179,7 @@ class ClassReading(BlanketReading):
         return weights
 
     def engine(self) -> Inference:
-        """An engine of the network, the class included, with the tables as they are now."""
+        """Return an engine of the network, class included, with the tables as they are now."""
         if self._engine is not None and self._steady and self._ready:
             return self._engine
         network = self.network()
@@ -191,53 +191,53 @@ class ClassReading(BlanketReading):
         return self._engine
 
     def network(self) -> LabelledNetwork:
-        """The network as it is now: the one that was read last, where it still has all classes and values."""
-        labels, values = self._labels_with_say(), self.tables.values
+        """Return the network as it is now; the last one is reused if it still has all classes and values."""
+        labels, values = self._eligible_labels(), self.tables.values
         prior = np.zeros(self.tables.labels)
         self.prior_into(prior)
         shares, weights = np.exp(prior[labels]), self._prior_weights(labels)
         bins = self.store.encoder.bins
-        # Bins keep their codes when they get other names.
+        # Bins keep their codes when their names change.
         cuts = () if bins is None else tuple(bins.cuts.items())
         held, start = np.asarray(values.held).tobytes(), np.asarray(values.layout.start).tobytes()
         read_from = labels, held, start, cuts
         if self._network is not None and self._read_from == read_from:
-            self._network.take_prior(shares, weights)
+            self._network.set_prior(shares, weights)
             return self._network
-        self._read_from, self._parts = read_from, {}
+        self._read_from, self._subnetworks = read_from, {}
         structure = self.structure if self._network is None else self._network.structure
         self._network = LabelledNetwork(
             self.store, structure, labels, shares, weights, self.strength, self.spread
         )
         return self._network
 
-    def _part_for(self, known: frozenset[Value]) -> Subnetwork:
-        """What bears on the class, with the tables as they are now."""
-        part = self._parts.get(known)
-        if part is not None and self._steady and part.ready:
-            return part
+    def _subnetwork_for(self, known: frozenset[Value]) -> Subnetwork:
+        """Return the subnetwork of the network that the class depends on, with the tables as they are now."""
+        subnetwork = self._subnetworks.get(known)
+        if subnetwork is not None and self._steady and subnetwork.ready:
+            return subnetwork
         network = self.network()
-        part = self._parts.get(known)  # with other values they are others
-        if part is None:
-            if len(self._parts) >= REMEMBERED:
-                self._parts.clear()
-            part = self._parts[known] = Subnetwork(
+        subnetwork = self._subnetworks.get(known)
+        if subnetwork is None:
+            if len(self._subnetworks) >= MOST_SUBNETWORKS:
+                self._subnetworks.clear()
+            subnetwork = self._subnetworks[known] = Subnetwork(
                 network, self.store.target, known, self.store.memory_budget
             )
-        part.read()
-        part.ready = self._steady
-        return part
+        subnetwork.read()
+        subnetwork.ready = self._steady
+        return subnetwork
 
     def predict_batch(self, batch: Batch, out: Any) -> None:
         """Write the probabilities of each row into a row of `out`; zeros before any learning."""
-        with self._nothing_learned():
+        with self._without_learning():
             super().predict_batch(batch, out)
 
     @contextmanager
-    def _nothing_learned(self) -> Iterator[None]:
+    def _without_learning(self) -> Iterator[None]:
         self._steady, self._ready = True, False
-        for part in self._parts.values():
-            part.ready = False
+        for subnetwork in self._subnetworks.values():
+            subnetwork.ready = False
         try:
             yield
         finally:
@@ -246,18 +246,18 @@ class ClassReading(BlanketReading):
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def derived(self) -> dict[str, Any]:
-        """Nothing: the structure is the learner's argument."""
+        """Return nothing: the structure is an argument of the learner."""
         return {}
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
-        """Go on after the store was loaded."""
+        """Continue after the store was loaded."""
         if saved:
             raise BadState("the state does not fit: it holds more than counts")
-        self.lay_out()
+        self.arrange()
 
 
 def _variance_of(slopes: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
-    """Of a sum of slopes * log(share) over the rows of a table of Dirichlet parameters; None is beyond doubt."""
+    """Return the variance of sum(slopes * log(share)) over rows of Dirichlet parameters; 0 without parameters."""
     if weights is None:
         return 0.0
     total = weights.sum(axis=-1)

@@ -1,4 +1,4 @@
-"""A network whose tables are read from counts: what inference, tables and files take of a learned network.
+"""A network whose tables are read from counts, for inference, conditional tables and export.
 
 `_smoothed_rows` has the formula. A variable that has no known value yet gets the one label None, with probability 1.
 """
@@ -27,11 +27,11 @@ __all__ = ["CountedNetwork", "check_bytes", "shares_of"]
 Numbers = NDArray[np.float64]
 
 CELL_BYTES = 8
-MOST_BYTES = 2**28  # of one table
+MOST_BYTES = 2**28  # in one table
 
 
 def shares_of(weights: Numbers) -> Numbers:
-    """Each row divided by its sum; a row of nothing is uniform.
+    """Return each row divided by its sum; a row of zeros becomes uniform.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def shares_of(weights: Numbers) -> Numbers:
 
 
 def check_bytes(variable: Value, parents: Sequence[Value], shape: Sequence[int]) -> None:
-    """Refuse a table that would be too large, before it is made."""
+    """Raise `BudgetExceeded` for a table that would be too large."""
     need = CELL_BYTES * math.prod(shape)
     if need > MOST_BYTES:
         raise BudgetExceeded(
@@ -62,7 +62,7 @@ class CountedNetwork:
     Parameters
     ----------
     counts
-        What was counted. They are read when a table is asked for.
+        The counts. They are read on each access to a table.
     strength
         The weight of the smoothing, in fresh samples.
     spread
@@ -70,12 +70,12 @@ class CountedNetwork:
     given
         A network of the same structure that was known beforehand.
     weight
-        How many fresh samples each row of it is worth.
+        The weight of each row of the given network, in fresh samples.
 
     Notes
     -----
-    It knows where each table stands among the counts, for as long as `is_current`: then reading one costs a few
-    nanoseconds a cell.
+    It holds the position of each table among the counts, so reading a table costs a few nanoseconds a cell. The
+    positions are valid while `is_current`.
     """
 
     def __init__(
@@ -97,17 +97,16 @@ class CountedNetwork:
         self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(
             {v: counts.held_states(v) or (None,) for v in variables}
         )
-        self._laid_out = counts.laid_out()
+        self._arrangement = counts.arrangement()
         self._rows: dict[Value, SmoothedRows] = {}
-        self._codes: dict[int, tuple[int, list[int]]] | None = (
-            None  # of each slot the variable, and what codes become
-        )
-        self._shares: list[tuple[Value, Numbers]] | None = None  # room for the probabilities of each
+        # By slot: the position of the variable, and the code here for each code of the vocabulary.
+        self._codes: dict[int, tuple[int, list[int]]] | None = None
+        self._shares: list[tuple[Value, Numbers]] | None = None  # room for each variable's probabilities
 
     @property
     def is_current(self) -> bool:
-        """Whether the counts hold the same values, in the same places."""
-        return self._laid_out == self.counts.laid_out()
+        """True if the counts still hold the same values in the same positions."""
+        return self._arrangement == self.counts.arrangement()
 
     @property
     def tables(self) -> Mapping[Any, Numbers]:
@@ -115,20 +114,20 @@ class CountedNetwork:
         return {v: self.table(v) for v in self.structure.variables}
 
     def table(self, variable: Value) -> Numbers:
-        """P(variable | parents), with an axis for each parent and the variable's own last."""
+        """Return P(variable | parents), with an axis for each parent and the variable's own last."""
         shares = np.empty(self._shape(variable))
         self._shares_into(variable, shares.reshape(-1))
         return shares
 
     def weights(self, variable: Value) -> Numbers:
-        """What the probabilities are shares of: in each row the Dirichlet posterior's parameters, in fresh samples."""
+        """Return the parameters of each row's Dirichlet posterior, in fresh samples."""
         weights = np.empty(self._shape(variable))
         rows, cells = self._read(variable)
         rows.weights_into(cells, self.counts.tables.unit, weights.reshape(-1))
         return weights
 
     def codes_of(self, row: Row) -> NDArray[np.int32]:
-        """An encoded event as a row of codes of the values held here; -1 is missing, or not held."""
+        """Return an encoded event as a row of codes of the values held here; -1 if missing or not held."""
         if self._codes is None:
             self._codes = {}
             for place, v in enumerate(self.structure.variables):
@@ -143,7 +142,7 @@ class CountedNetwork:
         return codes
 
     def fill(self, conditionals: Conditionals) -> None:
-        """Write all tables into those of inference, which have the same values."""
+        """Write all tables into those of an inference engine with the same values."""
         if self._shares is None:
             sizes = np.diff(np.asarray(conditionals.start)).tolist()
             self._shares = [
@@ -158,24 +157,25 @@ class CountedNetwork:
                 rows.shares_into(weight, unit, shares)
             conditionals.fill(place, shares)
 
-    def taken(self, conditionals: Conditionals) -> Numbers:
-        """The weights as they are, in fresh samples, laid out as the tables of inference are."""
+    def gather(self, conditionals: Conditionals) -> Numbers:
+        """Return the weights without smoothing, in fresh samples, laid out as the tables of inference are."""
         answer = np.zeros(len(conditionals.cells))
         start = np.asarray(conditionals.start).tolist()
         for place, variable in enumerate(self.structure.variables):
             rows, cells = self._read(variable)
-            rows.take_into(cells, answer[start[place] : start[place + 1]])
+            rows.gather_into(cells, answer[start[place] : start[place + 1]])
         answer /= self.counts.tables.unit
         return answer
 
-    def give(self, cells: Numbers, conditionals: Conditionals, amount: float) -> None:
-        """Add an amount of cells, laid out as the tables of inference are, to families held as a whole, in the tables'
-        own units. What a variable has no value for yet is left out.
+    def scatter(self, cells: Numbers, conditionals: Conditionals, amount: float) -> None:
+        """Add an amount of cells, laid out as the tables of inference are, to the counts of families with a full table.
+
+        Weights are in the tables' own units.
         """
         start = np.asarray(conditionals.start).tolist()
         for place, variable in enumerate(self.structure.variables):
             rows, weight = self._read(variable)
-            rows.give(weight, amount, cells[start[place] : start[place + 1]])
+            rows.scatter(weight, amount, cells[start[place] : start[place + 1]])
 
     def _shares_into(self, variable: Value, target: Numbers) -> None:
         rows, cells = self._read(variable)
@@ -187,15 +187,15 @@ class CountedNetwork:
         check_bytes(variable, parents, shape)
         return shape
 
-    # -- where the weights stand --------------------------------------------------------------------------------------
+    # -- positions of the weights -------------------------------------------------------------------------------------
 
     def _read(self, variable: Value) -> tuple[SmoothedRows, Numbers]:
-        """The rows of a variable, and the weights that they point into."""
+        """Return the rows of a variable's table, and the weights that they index."""
         held = [self._held[name] for name in (*self.structure.parents(variable), variable)]
         if self.counts.is_whole(variable) and all(map(len, held)):
             if variable not in self._rows:
                 places = self.counts.places_of(variable)
-                self._rows[variable] = self._weighed(
+                self._rows[variable] = self._rows_at(
                     variable,
                     [at[known] for at, known in zip(places, held, strict=True)],
                 )
@@ -205,10 +205,10 @@ class CountedNetwork:
             np.arange(n) * (s // counted.itemsize)
             for n, s in zip(counted.shape, counted.strides, strict=True)
         ]
-        return self._weighed(variable, steps), counted.reshape(-1)
+        return self._rows_at(variable, steps), counted.reshape(-1)
 
-    def _weighed(self, variable: Value, places: list[NDArray[Any]]) -> SmoothedRows:
-        """Rows of a table whose axes have their values so far from the beginning."""
+    def _rows_at(self, variable: Value, places: list[NDArray[Any]]) -> SmoothedRows:
+        """Make the rows of a table from the offsets of the values along each axis."""
         first = np.zeros(1, np.longlong)
         for along in places[:-1]:
             first = np.add.outer(first, along).reshape(-1)
@@ -218,7 +218,7 @@ class CountedNetwork:
         return SmoothedRows(first, places[-1], add, self._known(variable, self.given), self.weight)
 
     def _met(self, variable: Value, held: list[NDArray[np.intp]]) -> Numbers:
-        """The weights of a family of which only the configurations met are held, or no value is known yet."""
+        """Return the weights of a family without a full table, or without any value yet."""
         counted = np.zeros(self._shape(variable))
         if all(map(len, held)):
             codes, weights = self.counts.family(variable).configurations
@@ -227,13 +227,13 @@ class CountedNetwork:
         return counted
 
     def _known(self, variable: Value, given: DiscreteNetwork) -> Numbers:
-        """The probabilities given beforehand; zeros for values that network does not have."""
+        """Return the probabilities given beforehand; zeros for values that the given network lacks."""
         known = given.tables[variable]
         family = (*given.structure.parents(variable), variable)
         if all(self.states[name] == given.states[name] for name in family):
             return known
         padded = np.zeros([len(self.states[name]) for name in family])
-        # What was given was declared, so each of its values is among those held.
+        # The labels of the given network were declared, so each of them is among the values held.
         places = [[self.states[name].index(value) for value in given.states[name]] for name in family]
         padded[np.ix_(*places)] = known
         return padded

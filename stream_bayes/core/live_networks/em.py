@@ -1,13 +1,13 @@
-"""Expected counts: what expectation maximisation (EM) makes of events that lack some variables.
+"""Expected counts: expectation maximisation (EM) for events with missing variables.
 
-The families of such a store are not counted. They hold how often each cell is expected, given what was seen, by the
-network that these same numbers make; an event that has all variables needs no expectation and is counted as it is.
+The families of such a store hold expected counts: how often each cell is expected, given the events, by the network
+that these same numbers make. An event with all variables needs no expectation and is counted.
 
     stepwise   n <- W [(1 - e) n / (W - w) + e P(family | event)]       after an event of weight w, W that of all so far
-    window     n = sum of w P(family | event) over the newest events    until nothing changes any more
+    window     n = sum of w P(family | event) over the newest events    repeated until convergence
 
-Stepwise EM is that of Cappe and Moulines (2009), with the step e = (t + 2)^-a of Liang and Klein (2009), or e = w / W,
-which on complete events is counting.
+Stepwise EM follows Cappe and Moulines (2009), with the step e = (t + 2)^-a of Liang and Klein (2009), or e = w / W,
+which is counting if no event has missing variables.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ Chance = Callable[[], np.random.Generator]
 
 CELL_BYTES = 8
 MOST_ITERATIONS = 200
-SETTLED = 1e-4  # of the weight of all events: what no cell changes by any more
+CONVERGED = 1e-4  # the largest change of a cell, as a share of the weight of all events
 
 
 def add_counts(conditionals: Conditionals, codes: Codes, weights: Numbers, target: Numbers) -> None:
-    """Add rows of codes to the cells of the families that they have as a whole; -1 is missing.
+    """Add rows of codes to the cells of those families of which no member is missing, -1.
 
     Examples
     --------
@@ -71,20 +71,20 @@ def add_counts(conditionals: Conditionals, codes: Codes, weights: Numbers, targe
 
 
 class ExpectedCounts(FamilyCounts):
-    """The families of a network as expectation maximisation has them.
+    """A store whose families hold the expected counts of EM.
 
     Parameters
     ----------
     encoder, structure, memory_budget, window, binning
         As `FamilyCounts` takes them.
     read
-        Makes the network of this store: how its numbers are smoothed, and what was given beforehand.
+        Makes the network of this store, with its smoothing and a network given beforehand.
 
     Notes
     -----
-    The values of variables are counted, and nothing else is. What is expected of an event depends on those before it,
-    so that nothing can be taken back or merged. Families of more than 65,536 cells are refused, and structures whose
-    tree of cliques would not fit into inference's memory.
+    Only the values of variables are counted. The expectation of an event depends on the events before it, so unlearning
+    and merging are refused. So are families of more than 65,536 cells, and structures whose clique tree would not fit
+    into the memory of inference.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class ExpectedCounts(FamilyCounts):
         super().__init__(encoder, structure, memory_budget=memory_budget, window=window, binning=binning)
         self.tables.leave_exact()
 
-    # -- what the two kinds write -------------------------------------------------------------------------------------
+    # -- steps of the two kinds ---------------------------------------------------------------------------------------
 
     @abstractmethod
-    def absorb(self, row: Any) -> None:
-        """Let the families follow an event, which is among the values counted already."""
+    def update_families(self, row: Any) -> None:
+        """Update the families by an event whose values have been counted."""
 
-    def settle(self) -> None:
-        """Bring the families to where they would come with the next events."""
+    def run_em(self) -> None:
+        """Update the families now where they would otherwise wait for further events."""
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -120,10 +120,10 @@ class ExpectedCounts(FamilyCounts):
         finally:
             tables.families = families
         if row.weight > 0.0:
-            self.absorb(row)
+            self.update_families(row)
 
     def add_batch(self, batch: Batch) -> None:
-        """Learn rows just encoded, one after the other."""
+        """Learn encoded rows in their order."""
         SequentialReading(self).learn_batch(batch)
 
     def forget(self, row: Any, at: int | None = None) -> None:
@@ -152,7 +152,7 @@ class ExpectedCounts(FamilyCounts):
         self._live.reset()
 
     def _check_room(self, structure: Structure) -> None:
-        """Refuse what expectations could not be worked out for, while nothing has changed."""
+        """Raise `BudgetExceeded` for a structure whose expectations would not fit, before anything changes."""
         features = self.encoder.features
         names = structure.variables
         sizes = [max(len(features[name].vocabulary), 1) if name in features else 1 for name in names]
@@ -175,7 +175,7 @@ class ExpectedCounts(FamilyCounts):
                 f"the budget is {budget:,}; raise memory_budget, take a structure with fewer parents, or missing='skip'"
             )
 
-    # -- expecting ----------------------------------------------------------------------------------------------------
+    # -- expectations -------------------------------------------------------------------------------------------------
 
     def network(self) -> CountedNetwork:
         """Return the network as it is now."""
@@ -186,18 +186,18 @@ class ExpectedCounts(FamilyCounts):
         self._live.invalidate()
         return self._live.engine()
 
-    def _take(
+    def _scatter(
         self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals, amount: float
     ) -> None:
-        """Add what is expected to the families, times an amount."""
-        network.give(expected, conditionals, amount)
+        """Add expected counts times an amount to the families."""
+        network.scatter(expected, conditionals, amount)
         families = self.tables.families
         samples = np.asarray(families.samples)
         np.maximum(samples, np.asarray(families.weight) > 0.0, out=samples)
 
 
 class SequentialReading(Reading):
-    """Hands each row of a batch to a store."""
+    """Passes each row of a batch to a store."""
 
     def __init__(self, store: ExpectedCounts) -> None:
         super().__init__(store.tables, store.encoder.labels)
@@ -208,14 +208,14 @@ class SequentialReading(Reading):
 
 
 class StepwiseCounts(ExpectedCounts):
-    """Stepwise EM: each event moves the numbers a step towards what is expected of it.
+    """Stepwise EM: each event moves the families a step towards its expected counts.
 
     Parameters
     ----------
     encoder, structure, read, memory_budget, binning
         As `ExpectedCounts` takes them.
     step
-        The exponent a of the step (t + 2)^-a; None takes 1/t, in which all events weigh the same.
+        The exponent a of the step (t + 2)^-a; None is 1/t, which gives all events the same weight.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class StepwiseCounts(ExpectedCounts):
         self.step = step
         super().__init__(encoder, structure, read, **settings)
 
-    def absorb(self, row: Any) -> None:
+    def update_families(self, row: Any) -> None:
         families, total = self.tables.families, self.weight
         before, moved = total - row.weight, self._step(row.weight)
         amount = moved * total
@@ -240,12 +240,14 @@ class StepwiseCounts(ExpectedCounts):
         possible = engine.add_expected(seen, np.ones(1), expected)[0] > -np.inf
         families.scale(fade)
         if possible:
-            self._take(network, expected, engine.conditionals, amount)
+            self._scatter(network, expected, engine.conditionals, amount)
         else:
-            families.add(row, amount / row.weight)  # nothing follows from it: what is there is counted
+            families.add(
+                row, amount / row.weight
+            )  # nothing follows from an impossible event: count its families
 
     def _step(self, weight: float) -> float:
-        """The share of everything that an event of a weight has, just learned."""
+        """Return the share of the total weight that an event just learned gets."""
         if self.step is None or self.weight <= weight:
             return weight / self.weight
         events = int(self.tables.clock) - 1
@@ -253,21 +255,21 @@ class StepwiseCounts(ExpectedCounts):
 
 
 class WindowCounts(ExpectedCounts):
-    """EM over the newest events, again and again until it settles, once in so many events.
+    """EM over the newest events, run to convergence once in `every` events.
 
     Parameters
     ----------
     encoder, structure, read, window, memory_budget, binning
         As `ExpectedCounts` takes them.
     every
-        After how many events EM is run again.
+        The number of events between two runs of EM.
     chance
-        Where the tables come from that it begins with where nothing is known, which is so where a variable was never
-        seen: were they even, they would stay so. Called each time, for a generator in the same state.
+        Makes the generator of random initial tables for variables that were never seen: uniform tables would stay
+        uniform. It is called for each run and returns a generator in the same state.
 
     Notes
     -----
-    It goes on from the tables that it has, so that the values of a hidden variable keep their meaning.
+    Each run continues from the present tables, so that the values of a hidden variable keep their meaning.
     """
 
     def __init__(
@@ -284,23 +286,23 @@ class WindowCounts(ExpectedCounts):
         self.chance = chance
         super().__init__(encoder, structure, read, **settings)
 
-    def absorb(self, row: Any) -> None:
+    def update_families(self, row: Any) -> None:
         if self.tables.clock % self.every == 0:
-            self.settle()
+            self.run_em()
 
-    def settle(self) -> None:
+    def run_em(self) -> None:
         """Run EM over the window."""
         codes, weights = self.recent()
         if not len(codes):
             return
         network, engine = self.network(), self.engine()
-        self.begin(network, engine.conditionals, codes, weights)
+        self.initialise(network, engine.conditionals, codes, weights)
         for _ in range(MOST_ITERATIONS):
-            if self.improve(network, engine, codes, weights) <= SETTLED * weights.sum():
+            if self.iterate(network, engine, codes, weights) <= CONVERGED * weights.sum():
                 break
 
-    def improve(self, network: CountedNetwork, engine: Inference, codes: Codes, weights: Numbers) -> float:
-        """One iteration: what is expected by the engine's tables, and the tables that follow. How far a cell moved."""
+    def iterate(self, network: CountedNetwork, engine: Inference, codes: Codes, weights: Numbers) -> float:
+        """Run one iteration, expectation then maximisation; return the largest change of a cell."""
         conditionals = engine.conditionals
         expected = np.zeros(len(conditionals.cells))
         whole: NDArray[np.bool_] = np.all(codes >= 0, axis=1)
@@ -308,19 +310,20 @@ class WindowCounts(ExpectedCounts):
         partial, shares = _rows(codes, weights, ~whole)
         impossible = engine.add_expected(partial, shares, expected) == -np.inf
         add_counts(conditionals, *_rows(partial, shares, impossible), expected)
-        moved = float(np.abs(expected - network.taken(conditionals)).max(initial=0.0))
+        moved = float(np.abs(expected - network.gather(conditionals)).max(initial=0.0))
         self._replace(network, expected, conditionals)
         network.fill(conditionals)
         return moved
 
-    def begin(
+    def initialise(
         self, network: CountedNetwork, conditionals: Conditionals, codes: Codes, weights: Numbers
     ) -> None:
-        """Give inference tables to begin with: those there are, before the first time those of what can be counted, and
-        where nothing is known such as chance would have it. What is impossible would stay so, and so a sample is spread
-        over each row.
+        """Fill the tables of inference for the first iteration.
+
+        They are the present tables; before the first run those of complete families; and random ones where nothing is
+        known. One sample is spread over each row, as a probability of 0 would stay 0.
         """
-        held = network.taken(conditionals)
+        held = network.gather(conditionals)
         if not held.any():
             add_counts(conditionals, codes, weights, held)
             self._replace(network, held, conditionals)
@@ -336,10 +339,10 @@ class WindowCounts(ExpectedCounts):
     def _replace(self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals) -> None:
         self.tables.families.scale(0.0)
         np.asarray(self.tables.families.samples)[:] = 0.0
-        self._take(network, expected, conditionals, 1.0)
+        self._scatter(network, expected, conditionals, 1.0)
 
     def recent(self) -> tuple[Codes, Numbers]:
-        """The different rows among the newest events, by the variables' names, and how much each weighs."""
+        """Return the distinct rows among the newest events, a column for each variable by name, and their weights."""
         assert self.window is not None
         recent = self.window.freeze()
         codes = recent.codes[[self.slot_of(name) for name in self.structure.variables]].T

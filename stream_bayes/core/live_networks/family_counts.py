@@ -1,9 +1,7 @@
-"""What is counted of one family of a network, as arrays to read.
+"""Counts of a Bayesian network's families: each variable together with its parents.
 
-The counts of a Bayesian network: each variable beside its parents, in whatever structure it has now.
-
-A `FamilyCounts` is a store like any other, of events that have no class: it learns, takes back, fades, merges and is
-saved as they are. Beside the families it counts the values of each variable alone.
+`FamilyCounts` is a count store of events without a class: it learns, unlearns, fades, merges and is saved like any
+other. It also counts the values of each variable alone. `FamilyTable` reads the counts of one family as arrays.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ Table = NDArray[np.float64]
 
 
 class FamilyStore(Protocol):
-    """Where families are counted."""
+    """A store that counts families."""
 
     tables: Tables
 
@@ -41,19 +39,19 @@ class FamilyStore(Protocol):
 
 
 class FamilyTable:
-    """What is counted of one family: a variable and its parents.
+    """The counts of one family, a variable and its parents, as arrays to read.
 
     Parameters
     ----------
     store, variable, parents
-        Whose table it is; the parents in the order of the axes.
+        The store, the variable, and its parents in the order of the axes.
     place
         The number of the family in the store's tables.
 
     Notes
     -----
-    Weights are in fresh samples. Codes are those of the store's vocabularies; an axis is as long as its variable has
-    codes now. Arrays must not be written to, and are only good until the store learns again.
+    Weights are in fresh samples. Codes are those of the store's vocabularies, and an axis is as long as its variable
+    has codes now. Arrays are read-only and valid until the store learns again.
     """
 
     def __init__(
@@ -70,17 +68,17 @@ class FamilyTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many codes each parent and the variable have."""
+        """The numbers of codes of each parent, then of the variable."""
         return tuple(len(self.store.values_of(name)) for name in (*self.parents, self.variable))
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is a table of all cells; otherwise only configurations that were met are held."""
+        """True if the store has all cells of the family; False if it has only the configurations that were seen."""
         return self._tables.hashed[self.place] is None
 
     @property
     def table(self) -> Table:
-        """The weights as [parents' values..., value]: a view while nothing fades, a copy otherwise."""
+        """The weights as [parents' values..., value]: a view while nothing fades, otherwise a copy."""
         if not self.is_whole:
             raise NotSupported(
                 f"the family of {shown(self.variable)} has {'x'.join(map(str, self.shape))} cells, too many for a "
@@ -97,13 +95,15 @@ class FamilyTable:
 
     @property
     def configurations(self) -> tuple[NDArray[np.int32], Table]:
-        """Those that hold samples: the parents' codes, a row a configuration, and the weights of the values in each."""
+        """The parents' codes of each configuration with samples, one a row, and the weights of the values in each."""
         codes, weight, _ = self._tables.rows_of(self.place)
         order = [self._slots.index(self.store.slot_of(parent)) for parent in self.parents]
         return codes[:, order], self._fresh(weight[:, : self.shape[-1], 0])
 
     def row(self, codes: Sequence[int]) -> Table:
-        """The weights of the values under one configuration of the parents, by their codes; zeros if never met."""
+        """Return the weights of the values under one configuration of the parents' codes; zeros if it
+        was never seen.
+        """
         given = dict(zip((self.store.slot_of(parent) for parent in self.parents), codes, strict=True))
         wanted = np.array([given[slot] for slot in self._slots], np.int32)
         weight = self._tables.weights_under(self.place, wanted)
@@ -129,21 +129,21 @@ class FamilyTable:
         return answer
 
 
-EVENT = "event"  # the one class that every event is of
+EVENT = "event"  # the single class of all events
 
 
 def network_encoder(
     variables: Mapping[Any, Iterable[Value]] | None = None, max_values: int | None = None
 ) -> RowEncoder:
-    """An encoder of events without a class, all of whose features are nominal.
+    """Make an encoder of events without a class, with nominal features only.
 
     Parameters
     ----------
     variables
-        The variables there are, each with the values declared; further values are met as they come, other features
-        ignored. None: features are met as they come, too.
+        The variables, each with its declared values. Further values are added as they come; other features are ignored.
+        None adds features as they come, too.
     max_values
-        How many values a variable may have; further ones share a code.
+        The most values of a variable; further values share a code.
     """
     declared = None
     if variables is not None:
@@ -157,7 +157,7 @@ class FamilyCounts(CountStore):
     Parameters
     ----------
     encoder
-        One from `network_encoder`, fresh. The store owns it from now on.
+        A fresh encoder from `network_encoder`. The store owns it.
     structure
         The parents of each variable.
     half_life
@@ -165,14 +165,14 @@ class FamilyCounts(CountStore):
     memory_budget
         The most bytes that tables, names and the window may take.
     window
-        Keep so many of the newest events, so that the families of another structure can be counted from them.
+        The number of newest events to keep, so that the families of another structure can be counted from them.
     binning
-        Where the encoder has bins, with declared cuts for all of them: as `Discretizer` takes it.
+        The bins of numeric variables, as `Discretizer` takes them, if the encoder has bins; all cuts are declared.
 
     Notes
     -----
-    An event that lacks a member of a family is not counted there. Memory: 8 bytes a cell of each family (16 with
-    fractional weights or fading); a family of more than 65,536 cells holds the configurations of parents that were met.
+    A family does not count events in which one of its members is missing. Memory: 8 bytes a cell of each family (16
+    with fractional weights or fading). A family of more than 65,536 cells holds only the parents' configurations seen.
 
     Examples
     --------
@@ -202,8 +202,8 @@ class FamilyCounts(CountStore):
     # -- structure ----------------------------------------------------------------------------------------------------
 
     def change_structure(self, structure: Structure) -> None:
-        """Count the families of another structure. Those of both keep their counts; the others are counted from the
-        window, or, where there is none, begin now.
+        """Count the families of another structure. Families of both structures keep their counts; new families are
+        counted from the window, or begin now if there is none.
 
         Raises `BudgetExceeded` with nothing changed.
         """
@@ -228,37 +228,37 @@ class FamilyCounts(CountStore):
     # -- reading ----------------------------------------------------------------------------------------------------
 
     def family(self, variable: Value) -> FamilyTable:
-        """What is counted of a variable and its parents."""
+        """Return the counts of a variable with its parents."""
         parents = self.structure.parents(variable)
         place = self.structure.variables.index(variable)
         return FamilyTable(self, variable, parents, place)
 
     def families(self) -> Iterator[FamilyTable]:
-        """The family of each variable, in the order of names."""
+        """Yield the family of each variable, in the order of names."""
         for variable in self.structure.variables:
             yield self.family(variable)
 
     def slot_of(self, variable: Value) -> int:
-        """The slot of a variable: its place in rows and windows."""
+        """Return the slot of a variable: its position in rows and windows."""
         return int(self.encoder.features[variable].slot)
 
     def values_of(self, variable: Value) -> tuple[Value, ...]:
-        """The values of a variable in the order of their codes, those that hold no sample any more included."""
+        """Return the values of a variable in the order of their codes, including values without samples."""
         return tuple(self.encoder.features[variable].vocabulary.values)
 
     def held_values(self, variable: Value) -> NDArray[np.bool_]:
-        """Which values hold samples, or were declared, by their codes."""
+        """Return, for each code, True if the value holds samples or was declared."""
         layout, slot = self.tables.values.layout, self.slot_of(variable)
         held = np.asarray(self.tables.values.held)[layout.start[slot] :]
         return held[: len(self.values_of(variable))].astype(bool)
 
     def held_states(self, variable: Value) -> tuple[Value, ...]:
-        """The values that hold samples or were declared, in the order of their codes."""
+        """Return the values that hold samples or were declared, in the order of their codes."""
         held = self.held_values(variable).tolist()
         return tuple(value for value, is_held in zip(self.values_of(variable), held, strict=True) if is_held)
 
-    def laid_out(self) -> tuple[Any, ...]:
-        """What says where the weights of families stand, and which values are held; equal while that stays."""
+    def arrangement(self) -> tuple[Any, ...]:
+        """Return a key for the positions of weights and the values held; equal while these stay the same."""
         tables = self.tables
         families = tables.families
         places = bytes(families.room), bytes(families.base)
@@ -266,16 +266,17 @@ class FamilyCounts(CountStore):
 
     @property
     def cells(self) -> Table:
-        """The weights of all families that are held as a whole, in the tables' own units."""
+        """The weights of all families with a full table, in the tables' own units."""
         return np.asarray(self.tables.families.weight)
 
     def is_whole(self, variable: Value) -> bool:
-        """Whether all cells of a variable's family are held, and not only the configurations met."""
+        """Return True if all cells of a variable's family are held; False if only the configurations seen are."""
         return self.tables.families.hashed[self.structure.variables.index(variable)] is None
 
     def places_of(self, variable: Value) -> list[NDArray[np.longlong]]:
-        """How far from the beginning of `cells` each code of each parent, and of the variable, stands; the first of
-        them tells where the family begins, too.
+        """Return the offsets in `cells` of the codes of each parent and of the variable.
+
+        Those of the first member include the position where the family begins.
         """
         families = self.tables.families
         place = self.structure.variables.index(variable)
@@ -292,23 +293,23 @@ class FamilyCounts(CountStore):
 
     @property
     def weight(self) -> float:
-        """How many events are held, in fresh samples."""
+        """The weight of all events, in fresh samples."""
         return float(self.tables.class_weight[0] / self.tables.unit)
 
     # -- learning ---------------------------------------------------------------------------------------------------
 
     def learn(self, x: Mapping[Any, Any], weight: float = 1.0) -> None:  # type: ignore[override]  # there is no class
-        """Encode an event and count it: all of it, or, where anything is refused, nothing."""
+        """Encode and count an event: all of it, or nothing if anything is refused."""
         super().learn(x, EVENT, weight)
 
     def unlearn(  # type: ignore[override]  # there is no class
         self, x: Mapping[Any, Any], weight: float = 1.0, at: int | None = None
     ) -> None:
-        """Take back exactly what learning the same event added when the clock stood `at`."""
+        """Subtract exactly what learning the same event added when the clock was `at`."""
         super().unlearn(x, EVENT, weight, at)
 
     def learn_many(self, xs: Sequence[Mapping[Any, Any]], weights: Sequence[float] | None = None) -> None:
-        """Count many events as `learn` would one after the other: all of them, or none."""
+        """Count many events in their order: all of them, or none."""
         batch = Batch(len(xs), len(xs) * len(self.structure))
         ws = [1.0] * len(xs) if weights is None else weights
         self.encoder.encode_all(xs, [EVENT] * len(xs), ws, batch)
@@ -326,24 +327,24 @@ class FamilyCounts(CountStore):
         Parameters
         ----------
         names
-            The variable of each column. Without declared variables, other features are counted alone.
+            The variable of each column. Without declared variables, other features are counted on their own.
         codes
-            int32, events by columns, C-contiguous; -1 is missing. Every code is within its vocabulary.
+            Events by columns, int32 and C-contiguous; -1 is missing. Every code is within its vocabulary.
         vocabularies
-            Per column, the value of each code.
+            For each column, the value of each code.
         weights
-            Of each event; None: 1.
+            The weight of each event; None is 1 each.
 
         Notes
         -----
-        While weights are whole and nothing fades this costs a few nanoseconds an event and family.
+        With whole weights and without fading this costs a few nanoseconds for each event and family.
         """
         learn_columns(self, names, codes, vocabularies, weights)
 
-    # -- merging and keeping ------------------------------------------------------------------------------------------
+    # -- merging and state --------------------------------------------------------------------------------------------
 
     def merge(self, other: CountStore) -> None:
-        """Add everything that another store of the same structure holds, by name.
+        """Add the counts of another store of the same structure, by name.
 
         Raises `CannotMerge` or `BudgetExceeded` with nothing changed.
         """
@@ -352,7 +353,7 @@ class FamilyCounts(CountStore):
         super().merge(other)
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Fill an empty store from a state; whatever is wrong with it raises `BadState`."""
+        """Fill an empty store from a state; raise `BadState` if it is not valid."""
         with refusing_bad_state():
             super().load(state)
             self.structure = self._structure_of(self.tables.families.families)
@@ -371,15 +372,15 @@ class FamilyCounts(CountStore):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> Self:
-        """A store over a fresh encoder, with the settings that the saved one had, filled from its state, which tells
-        the structure, too.
+        """Make a store over a fresh encoder from a state, which includes the structure, and the saved
+        store's settings.
         """
         store = cls(encoder, Structure({}), **settings)
         store.load(state)
         return store
 
     def copy(self, encoder: Encoder) -> FamilyCounts:
-        """The same counts in a store of its own, over a fresh encoder made as this one's was."""
+        """Return a copy over a fresh encoder made as this store's was."""
         return FamilyCounts.from_state(
             self.state(),
             encoder,

@@ -1,4 +1,4 @@
-"""The counts of a network one of whose variables is the class: each feature beside its parents and the class."""
+"""Counts of a network with a class variable: each feature with its parents, by class."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["LabelledCounts", "members_of"]
 
 
 def members_of(structure: Structure, variable: Value, target: Value) -> tuple[Value, ...]:
-    """The features of a variable's family: its parents and itself, without the class; by name."""
+    """Return the features of a variable's family, by name: its parents and itself, without the class."""
     family = (*structure.parents(variable), variable)
     return tuple(name for name in structure.variables if name in family and name != target)
 
 
 class LabelledCounts(CountStore):
-    """Weighted counts of labelled events: classes, values by class, and families of several features by class.
+    """Weighted counts of labelled events: classes, values by class, and families of features by class.
 
     Parameters
     ----------
     encoder
-        A `RowEncoder`. The store owns it from now on.
+        A `RowEncoder`. The store owns it.
     structure
-        The parents of each variable, the class among them; None: there are no families.
+        The parents of each variable, class included; None for no families.
     target
         The class's name in the structure.
     settings
@@ -39,8 +39,8 @@ class LabelledCounts(CountStore):
 
     Notes
     -----
-    A family is counted from the event on that is the first to have all its features: no earlier one counts in it.
-    `followers` are called when features were met, or other families chosen.
+    A family is counted from the first event that has all its features. `followers` are called when a feature is added
+    or the families change.
     """
 
     def __init__(self, encoder: Encoder, structure: Structure | None, target: Value, **settings: Any) -> None:
@@ -52,8 +52,8 @@ class LabelledCounts(CountStore):
         self.make_room()
 
     def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
-        met = len(self.encoder.features)
-        if met == self._features:
+        features = len(self.encoder.features)
+        if features == self._features:
             super().make_room(whole, coming)
             return
         before = self.tables.families
@@ -63,10 +63,10 @@ class LabelledCounts(CountStore):
         except BaseException:
             self.tables.families = before
             raise
-        self._tell()
+        self._notify()
 
     def _with_new(self, before: FamilyTables | None) -> FamilyTables | None:
-        """The families counted so far, and those whose last feature was just met."""
+        """Return the families counted so far, and those whose last feature was just added."""
         wanted = self.wanted_families()
         if not wanted or (before is not None and before.families == wanted):
             return before
@@ -77,14 +77,14 @@ class LabelledCounts(CountStore):
                 made.since[f] = 0  # no event before had all its features
         return made
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._features = len(self.encoder.features)
         for follow in self.followers:
             follow()
 
     def change_structure(self, structure: Structure | None) -> None:
-        """Count the families of another structure. Those of both keep their counts; the others begin now, and cuts that
-        are set stay as they are.
+        """Count the families of another structure. Families of both structures keep their counts; new families begin
+        now. Cut points that are set stay.
 
         Raises `BudgetExceeded` with nothing changed.
         """
@@ -98,21 +98,21 @@ class LabelledCounts(CountStore):
             self.structure, self.tables.families = before, families
             raise
         if self.discretizer is not None:
-            # What begins now could not be counted anew by other cuts. Where there are no cuts yet, the first ones count
-            # every event, those before this one too.
+            # A family that begins now could not be counted again with other cuts. If there are no cuts yet, the first
+            # ones will count every event, including those before this one.
             self.discretizer.settle()
             made = self.tables.families
             for f, (child, above) in enumerate(made.families if made is not None else ()):
                 if any(slot in self.discretizer.due for slot in (child, *above)):
                     made.since[f] = 0
-        self._tell()
+        self._notify()
 
     def learn_shares(self, x: Mapping[Any, Any], weights: Mapping[Any, float]) -> None:
-        """Count an event in several classes that are known, as one event, with a weight in each: all or nothing."""
+        """Count one event in several known classes with a weight in each: all of it, or nothing."""
         label, weight = next(
             (one for one in weights.items() if one[1] != int(one[1])), next(iter(weights.items()))
         )
-        row = self.encode(x, label, weight)  # with room for fractions, if there are any
+        row = self.encode(x, label, weight)  # makes room for fractions, if a weight has one
         tables, labels = self.tables, self.encoder.labels
         bins: Any = tables.bins
         tables.tick(1)
@@ -126,7 +126,7 @@ class LabelledCounts(CountStore):
                 bins.resolve(row)  # the cuts may be others now
 
     def wanted_families(self) -> list[Family]:
-        """The families of two features or more that have all been met."""
+        """Return the families of two features or more of which all have been seen."""
         if self.structure is None:
             return []
         features = self.encoder.features
@@ -138,17 +138,17 @@ class LabelledCounts(CountStore):
         return list(dict.fromkeys(found))
 
     def family_of(self, members: tuple[Value, ...], variable: Value) -> Family:
-        """The family of some features by slots. That of the class's parents has the last of them as its child."""
+        """Return the family of some features by slots. The family of the class's parents has the last one as child."""
         child = variable if variable != self.target else members[-1]
         features = self.encoder.features
         slots = [int(features[name].slot) for name in members if name != child]
         return int(features[child].slot), tuple(sorted(slots))
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Fill an empty store of the same configuration from a state; whatever is wrong with it raises `BadState`."""
+        """Fill an empty store of the same configuration from a state; raise `BadState` if it is not valid."""
         with refusing_bad_state():
             super().load(state)
             families = self.tables.families
-            told = [] if families is None else families.families
-            expect(told == self.wanted_families(), "its families are not those of its structure")
-        self._tell()
+            saved = [] if families is None else families.families
+            expect(saved == self.wanted_families(), "its families are not those of its structure")
+        self._notify()

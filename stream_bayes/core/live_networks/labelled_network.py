@@ -20,22 +20,22 @@ Numbers = NDArray[np.float64]
 
 
 class LabelledNetwork:
-    """The network that labelled counts make; probabilities as in `CountedNetwork`.
+    """The network of labelled counts, with probabilities as in `CountedNetwork`.
 
     Parameters
     ----------
     counts
-        What was counted.
+        The counts.
     structure
         The parents of each variable.
     labels
-        The codes of the classes that have a say.
+        The codes of the eligible classes.
     prior
         P(class) of each of them, for a class without parents.
     prior_weights
-        What these are shares of, in fresh samples; None where they were given.
+        The smoothed weights of `prior`, in fresh samples; None if the prior was given.
     strength, spread
-        The smoothing.
+        The weight of the smoothing, and True to spread it over the cells of a row.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class LabelledNetwork:
                 states[v] = tuple(values[code] for code in self._held[v].tolist()) or (None,)
         self.states: Mapping[Any, tuple[Any, ...]] = MappingProxyType(states)
 
-    def take_prior(self, prior: Numbers, weights: Numbers | None) -> None:
-        """Go on with another P(class), of the same classes."""
+    def set_prior(self, prior: Numbers, weights: Numbers | None) -> None:
+        """Replace P(class) of the same classes."""
         self._prior, self._prior_weights = prior, weights
 
     def _held_codes(self, variable: Value) -> NDArray[np.intp]:
-        """The codes of the values that hold samples or were declared."""
+        """Return the codes of the values that hold samples or were declared."""
         feature = self.counts.encoder.features.get(variable)
         if feature is None:
             return np.zeros(0, np.intp)
@@ -84,21 +84,21 @@ class LabelledNetwork:
         return {v: self.table(v) for v in self.structure.variables}
 
     def table(self, variable: Value) -> Numbers:
-        """P(variable | parents), with an axis for each parent and the variable's own last."""
+        """Return P(variable | parents), with an axis for each parent and the variable's own last."""
         if self._is_prior(variable):
             return self._prior
-        return shares_of(self._weighed(variable))
+        return shares_of(self._smoothed(variable))
 
     def weights(self, variable: Value) -> Numbers | None:
-        """What the probabilities are shares of: in each row the Dirichlet posterior's parameters, in fresh samples.
-        None for a prior that was given.
+        """Return the parameters of each row's Dirichlet posterior, in fresh samples; None for a prior
+        that was given.
         """
-        return self._prior_weights if self._is_prior(variable) else self._weighed(variable)
+        return self._prior_weights if self._is_prior(variable) else self._smoothed(variable)
 
     def _is_prior(self, variable: Value) -> bool:
         return variable == self.counts.target and not self.structure.parents(variable)
 
-    def _weighed(self, variable: Value) -> Numbers:
+    def _smoothed(self, variable: Value) -> Numbers:
         target = self.counts.target
         family = (*self.structure.parents(variable), variable)
         members = members_of(self.structure, variable, target)
@@ -111,11 +111,13 @@ class LabelledNetwork:
             counted = counted.sum(axis=-1)
             axes = [members.index(name) for name in family]
         counted = counted.transpose(axes)
-        weighed: Numbers = counted + self.strength / (counted.shape[-1] if self.spread else 1)
-        return weighed
+        smoothed: Numbers = counted + self.strength / (counted.shape[-1] if self.spread else 1)
+        return smoothed
 
     def _counted(self, members: tuple[Value, ...], variable: Value, shape: list[int]) -> Numbers:
-        """The weights of some features' values together, in fresh samples: an axis a feature, then the class."""
+        """Return the joint weights of some features' values, in fresh samples: an axis for each feature, then the
+        class.
+        """
         counts, tables = self.counts, self.counts.tables
         if any(not len(self._held[name]) for name in members):
             return np.zeros([*shape, len(self._labels)])

@@ -18,10 +18,10 @@ __all__ = ["Subnetwork"]
 
 
 class Subnetwork:
-    """The families of a network that bear on its class.
+    """The families of a network that P(class | known) depends on.
 
-    What all other tables say is the same for each class, so it is left out: a parent that is known, and whose own table
-    does not matter, stands alone and is evenly distributed.
+    All other tables are constant in the class and left out. A known parent whose own table is left out becomes a root
+    with a uniform distribution.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class Subnetwork:
     known
         The variables whose values will be given.
     memory_budget
-        How many bytes exact answers may take, as `Inference` has it.
+        The most bytes that exact answers may take, as `Inference` takes it.
 
     Attributes
     ----------
     ready
-        Whether its tables need not be read again, which the owner says.
+        True if the tables are up to date; the owner sets it.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Subnetwork:
         return {**self._even, **{v: self._whole.table(v) for v in self._needed}}
 
     def read(self) -> None:
-        """Take over the tables as they are now."""
+        """Read the tables as they are now."""
         if self._engine is None:
             self._engine = Inference(self, memory_budget=self._memory_budget)
         else:
             self._engine.load(self)
 
     def scores(self, evidence: Mapping[Value, Value], labels: list[Value]) -> list[float]:
-        """For each class log P(class, evidence), up to a term that they share."""
-        assert self._engine is not None, "read() comes first"
+        """Return log P(class, evidence) for each class, up to a term that all classes share."""
+        assert self._engine is not None, "call read() first"
         known = {name: value for name, value in evidence.items() if name in self.structure}
         return [self._engine.log_probability({**known, self._target: label}) for label in labels]

@@ -1,1 +1,5 @@
-"""Graphs, and networks of conditional tables."""
+"""Bayesian networks as values: `structure` (the graph) and `discrete_network` (the graph with its tables).
+
+`graphs` holds the algorithms over numbered vertices, `structure_input` reads and checks dicts, edges and networkx
+graphs, `equivalence` compares structures, and `dot` draws them. Nothing here learns or answers questions.
+"""

@@ -1,6 +1,6 @@
-"""A Bayesian network of discrete variables as numbers to hand over: a structure, labels and conditional tables.
+"""A Bayesian network of discrete variables as a value: a structure, labels and conditional tables.
 
-It neither learns nor answers. Readers of file formats return it, learned networks are made from it and give it back.
+It neither learns nor answers questions. File readers return it; learners start from it and export it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["TOLERANCE", "DiscreteNetwork", "Table", "first_bad_row"]
 
 Table: TypeAlias = npt.NDArray[np.float64]
 
-# Tables are often printed with seven digits, and a row of a few dozen such numbers is off by less than this.
+# Tables are often printed with seven digits. A row of a few dozen such numbers is off by less than this.
 TOLERANCE = 1e-6
 
 
@@ -30,7 +30,7 @@ TOLERANCE = 1e-6
 class DiscreteNetwork:
     """A structure, the labels of each variable and P(variable | parents) as tables. Immutable.
 
-    Two are equal when every label, name, property and bit of the tables is; the tolerance does not count.
+    Two networks are equal when all labels, names, properties and bits of the tables are. The tolerance is not compared.
 
     Parameters
     ----------
@@ -39,22 +39,23 @@ class DiscreteNetwork:
     states
         The labels of each variable, at least one each.
     tables
-        For each variable an array of probabilities with an axis for each of `structure.parents(variable)`, in that
-        order, and the variable's own axis last; along an axis, labels stand as in `states`. Arrays are copied and
-        cannot be written to.
+        For each variable an array of probabilities, with one axis for each of `structure.parents(variable)` in that
+        order and the variable's own axis last. Along an axis, labels are in the order of `states`. Arrays are copied
+        and read-only.
     name
         The network's name.
     properties
-        What a file says about the network besides, as lines of text. Kept and written again, not read.
+        Lines of text that a file holds about the network. They are kept and written back, and not interpreted.
     properties_of
-        The same for variables.
+        The same for each variable.
     tolerance
-        By how much the sum of a row may differ from 1. Rows are kept as they are.
+        How far the sum of a row may be from 1. Rows are kept as they are.
 
     Raises
     ------
     BadStructure
-        If labels or tables are missing, of a wrong shape, or no probabilities; it names the variable and the row.
+        If labels or tables are missing, have a wrong shape, or do not hold probabilities. The message names variable
+        and row.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class DiscreteNetwork:
             object.__setattr__(self, field, value)
 
     def probability(self, variable: Value, label: Value, given: Mapping[Any, Value] | None = None) -> float:
-        """P(variable = label | its parents), with `given` the label of each parent; others in it are ignored."""
+        """Return P(variable = label | its parents). `given` holds each parent's label; other entries are ignored."""
         family = (*self.structure.parents(variable), variable)
         at = {**(given or {}), variable: label}
         return float(self.tables[variable][tuple([self._code(v, at) for v in family])])
@@ -123,7 +124,7 @@ class DiscreteNetwork:
         return states.index(at[variable])
 
     def to_json(self) -> dict[str, Any]:
-        """The network as JSON, from which `from_json` makes an equal one.
+        """Return the network as JSON values; `from_json` makes an equal network of them.
 
         Examples
         --------
@@ -144,12 +145,12 @@ class DiscreteNetwork:
 
     @classmethod
     def from_json(cls, saved: object) -> DiscreteNetwork:
-        """The network that `to_json` wrote.
+        """Make the network that `to_json` wrote.
 
         Raises
         ------
         BadState
-            For anything else.
+            If `saved` is anything else.
         """
         if not isinstance(saved, dict) or set(saved) != _SAVED:
             raise BadState(f"expected a saved network, with {sorted(_SAVED)}; got {shown(saved)}")
@@ -201,7 +202,7 @@ _SAVED = {"structure", "states", "tables", "name", "properties", "properties_of"
 
 
 def first_bad_row(rows: Table, tolerance: float) -> tuple[int, str] | None:
-    """The first row that is no distribution, and what is wrong with it.
+    """Return the number of the first row that is no distribution, with the complaint; None if all are.
 
     Examples
     --------

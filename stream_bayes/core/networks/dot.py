@@ -1,4 +1,4 @@
-"""Structures in Graphviz' language, and names as texts."""
+"""Structures in Graphviz's DOT language, and variable names as texts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from stream_bayes.core.values.values import Value
 
 __all__ = ["dot_text", "spelled"]
 
-# Blue and orange are told apart by all kinds of colour vision; dashes are by everybody.
+# Blue and orange differ for every kind of colour vision; dashes need no colour at all.
 ADDED = ' [color="#0072B2"]'
 REVERSED = ' [color="#D55E00"]'
 REMOVED = ' [color="#777777", style=dashed]'
 
 
 def spelled(names: Sequence[Value]) -> list[str]:
-    """Names as distinct texts: a string as it is and anything else as its `repr`; where that would make two alike, all
-    as their `repr`.
+    """Return names as distinct texts: strings as they are, anything else as its `repr`.
+
+    If that would make two of them equal, all names become their `repr`.
 
     Examples
     --------
@@ -29,7 +30,7 @@ def spelled(names: Sequence[Value]) -> list[str]:
 
 
 def dot_text(variables: Sequence[Value], edges: Iterable[Edge], difference: Difference) -> str:
-    """The graph in Graphviz' language, its changed edges coloured and the removed ones drawn too.
+    """Return the graph in DOT, with changed edges coloured and removed edges drawn dashed.
 
     Examples
     --------
@@ -49,6 +50,6 @@ def dot_text(variables: Sequence[Value], edges: Iterable[Edge], difference: Diff
 
 
 def _quoted(text: str) -> str:
-    """A text as Graphviz shows it unchanged: a backslash of its own would begin an escape."""
+    """Quote a text so that Graphviz shows it unchanged: a bare backslash would begin an escape."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r\n", "\n").replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,9 +1,9 @@
-"""Structures compared: edge by edge, and as the classes of structures that no data can tell apart.
+"""Comparison of structures: edge by edge, and by equivalence class.
 
-Two structures are equivalent when they imply the same independences, which is when they join the same variables and
+Two structures are equivalent when they imply the same independences. That is so when they join the same variables and
 have the same v-structures (a -> c <- b with a and b not joined). A class of equivalent structures is drawn as one
-graph: an edge that points the same way in all of them is *compelled* and keeps its arrow, any other is *reversible*
-and has none. That is the completed partially directed graph of Chickering (1995, 2002).
+graph, the completed partially directed acyclic graph (CPDAG) of Chickering (1995, 2002): an edge that points the same
+way in all structures is *compelled* and keeps its arrow; any other edge is *reversible* and has no arrow.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Edge: TypeAlias = tuple[Value, Value]  # parent, child
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes that lead from one structure to another; false where there are none.
+    """The changes that lead from one structure to another; false if there are none.
 
     Parameters
     ----------
     added, removed
-        Edges between variables that only the later, or only the earlier, structure joins.
+        Edges between variables that only the later (added) or only the earlier (removed) structure joins.
     reversed
-        Edges that point the other way, as they point in the later structure.
+        Edges whose direction changed, as they point in the later structure.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Difference:
 
     @classmethod
     def between(cls, before: Sequence[Edge], after: Sequence[Edge]) -> Difference:
-        """The changes from the edges of one structure to those of another, in the order in which the edges came."""
+        """Return the changes from one structure's edges to another's, in the order of the edges given."""
         old, new = set(before), set(after)
         return cls(
             added=tuple([(a, b) for a, b in after if (a, b) not in old and (b, a) not in old]),
@@ -66,16 +66,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceClass:
-    """All structures that imply the same independences, as one graph (the CPDAG). Equal where the classes are.
+    """All structures that imply the same independences, as one graph (the CPDAG).
 
     Parameters
     ----------
     variables
         All variables, by name.
     compelled
-        The edges that point this way in every structure of the class.
+        Edges that point this way in every structure of the class.
     reversible
-        The pairs whose edge points one way in some and the other way in others, the earlier name first.
+        Pairs whose edge points one way in some structures and the other way in others; the earlier name first.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class EquivalenceClass:
     reversible: tuple[Edge, ...]
 
     def shd(self, other: EquivalenceClass) -> int:
-        """The structural Hamming distance: of how many pairs of variables the edge is missing, additional, or of
+        """Return the structural Hamming distance: the number of pairs of variables whose edge is missing, extra, or of
         another direction or kind.
 
         Raises
@@ -101,7 +101,8 @@ class EquivalenceClass:
 
         Examples
         --------
-        The two chains cannot be told apart, so nothing is different; the third structure lacks both arrows.
+        The two chains are equivalent, so their distance is 0. The third structure is a collider and differs in both
+        edges.
 
         >>> from stream_bayes.core.networks.structure import Structure
         >>> chain = Structure.from_edges([("a", "b"), ("b", "c")])
@@ -115,7 +116,7 @@ class EquivalenceClass:
         return sum(mine.get(pair) != theirs.get(pair) for pair in mine.keys() | theirs.keys())
 
     def _directions(self) -> dict[frozenset[Value], frozenset[Edge]]:
-        """The directions that the edge of each joined pair has in the structures of the class: one or both."""
+        """Return, for each joined pair, the directions of its edge in the class: one or both."""
         found = {frozenset((a, b)): frozenset(((a, b),)) for a, b in self.compelled}
         found.update((frozenset((a, b)), frozenset(((a, b), (b, a)))) for a, b in self.reversible)
         return found

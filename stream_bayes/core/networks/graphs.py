@@ -1,7 +1,7 @@
-"""Directed graphs over the numbers 0, 1, ...: what structures, searches and inference ask of a graph.
+"""Algorithms on directed graphs over the vertices 0, 1, ..., shared by structures, searches and inference.
 
-A graph is the parents of each vertex; where children are asked for, they are the children of each vertex in ascending
-order. Of several answers each function takes the one with the smallest numbers, so that equal graphs get equal answers.
+A graph is a list with the parents of each vertex; an argument `children` lists the children of each vertex, ascending.
+Ties go to the smallest vertices, so equal graphs give equal results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def children_of(parents: Sequence[Iterable[int]]) -> list[list[int]]:
-    """The children of each vertex, ascending.
+    """Return the children of each vertex, ascending.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def children_of(parents: Sequence[Iterable[int]]) -> list[list[int]]:
 
 
 def topological_order(parents: Sequence[Sequence[int]], children: Sequence[Iterable[int]]) -> list[int]:
-    """Parents before children, the smallest where there is a choice. What is on or below a cycle is left out.
+    """Return the vertices with parents before children, ties by the smallest. Those on or below a cycle are left out.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def topological_order(parents: Sequence[Sequence[int]], children: Sequence[Itera
 
 
 def cycle_in(parents: Sequence[Sequence[int]]) -> list[int]:
-    """The vertices of a cycle in the direction of its arrows, from the smallest; empty if there is none.
+    """Return the vertices of a cycle along its arrows, beginning with the smallest; empty if there is no cycle.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def cycle_in(parents: Sequence[Sequence[int]]) -> list[int]:
         return []
     way = [min(left)]
     seen: dict[int, int] = {}
-    # What is left was never ready, so it has a parent that is left too: going back must come round.
+    # Each vertex left has a parent that is left too, so walking back to parents must close a cycle.
     while way[-1] not in seen:
         seen[way[-1]] = len(way) - 1
         way.append(min(left.intersection(parents[way[-1]])))
@@ -85,7 +85,7 @@ def reached(
     neighbours: Mapping[int, Iterable[int]] | Sequence[Iterable[int]],
     closed: AbstractSet[int] = frozenset(),
 ) -> set[int]:
-    """The starts, and everything reached from them on ways that do not pass through what is closed.
+    """Return the starts and every vertex reached from them along paths that avoid the closed vertices.
 
     Examples
     --------
@@ -103,14 +103,14 @@ def reached(
 
 
 def moral_neighbours(parents: Sequence[Sequence[int]], kept: Iterable[int]) -> dict[int, set[int]]:
-    """The neighbours of each vertex once the parents of each are joined and the arrows dropped.
+    """Return the moral graph: the neighbours of each vertex once co-parents are joined and arrows dropped.
 
     Parameters
     ----------
     parents
         The parents of each vertex.
     kept
-        The vertices to look at: with a vertex also its parents.
+        The vertices to include. A vertex needs its parents included as well.
 
     Examples
     --------
@@ -125,40 +125,41 @@ def moral_neighbours(parents: Sequence[Sequence[int]], kept: Iterable[int]) -> d
     return joined
 
 
-def needed_families(parents: Sequence[Sequence[int]], asked: int, known: AbstractSet[int]) -> list[int]:
-    """The vertices whose tables bear on what is asked, given others: what all other tables say is the same for each of
-    its values.
+def needed_families(parents: Sequence[Sequence[int]], target: int, known: AbstractSet[int]) -> list[int]:
+    """Return the vertices whose tables P(target | known) depends on; all other tables are constant in the target.
 
     Parameters
     ----------
     parents
         The parents of each vertex.
-    asked, known
-        A vertex, and those whose values are known.
+    target, known
+        The vertex in question, and the vertices whose values are given.
 
     Examples
     --------
-    In 0 -> 1 -> 2 -> 3 the first is not needed once 1 is known, and the last not before it is.
+    In 0 -> 1 -> 2 -> 3, vertex 0 is not needed once 1 is known, and 3 only matters once it is known itself.
 
-    >>> needed_families([[], [0], [1], [2]], asked=2, known={1})
+    >>> needed_families([[], [0], [1], [2]], target=2, known={1})
     [2]
-    >>> needed_families([[], [0], [1], [2]], asked=2, known={3})
+    >>> needed_families([[], [0], [1], [2]], target=2, known={3})
     [0, 1, 2, 3]
     """
-    kept = reached([asked, *known], parents)
-    open_ = reached([asked], moral_neighbours(parents, kept), closed=known)
+    kept = reached([target, *known], parents)
+    open_ = reached([target], moral_neighbours(parents, kept), closed=known)
     return sorted(v for v in kept if v in open_ or not open_.isdisjoint(parents[v]))
 
 
 def compelled_parents(parents: Sequence[Iterable[int]], order: Iterable[int]) -> list[frozenset[int]]:
-    """For each vertex those parents whose edge to it points this way in every equivalent graph (Chickering, 1995).
+    """Return, for each vertex, the parents whose edge is compelled: it has this direction in every equivalent graph.
+
+    The algorithm is that of Chickering (1995).
 
     Parameters
     ----------
     parents
         The parents of each vertex.
     order
-        The vertices, parents before their children.
+        The vertices, with parents before children.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def compelled_parents(parents: Sequence[Iterable[int]], order: Iterable[int]) ->
     place = {v: i for i, v in enumerate(order)}
     compelled: list[frozenset[int]] = [frozenset()] * len(parents)
     # The paper labels one edge at a time, and of the edges into a child that of its last parent first. That label
-    # decides those of all others into the child, so a child is settled in one step.
+    # decides all other edges into the child, so one step labels them all.
     for child in place:
         mine = frozenset(parents[child])
         if not mine:

@@ -1,8 +1,7 @@
-"""Structures of Bayesian networks: which variables each variable depends on directly, and what follows from that alone.
+"""Structures of Bayesian networks: directed acyclic graphs over variables, and what follows from the graph alone.
 
-A structure is a graph with an arrow from each parent to its child and no cycle. The network's probability of
-everything is then the product of P(variable | parents) over the variables, and independences can be read from the
-graph without any number: see `Structure.d_separated`.
+An edge points from a parent to its child. The joint probability of a network is the product of P(variable | parents)
+over all variables, and its independences can be read from the graph without any number: see `Structure.d_separated`.
 """
 
 from __future__ import annotations
@@ -34,23 +33,23 @@ from stream_bayes.errors import BadState, BadStructure, MissingPackage, UnknownF
 
 __all__ = ["Structure"]
 
-MOST_SHOWN = 12  # variables of a cycle that a message names
+MOST_SHOWN = 12  # variables of a cycle that a message lists
 
-# One variable, or several of them. A tuple is one: it may be a name.
+# One variable, or a list or set of them. A tuple is one variable: names may be tuples.
 Variables: TypeAlias = Value | list[Value] | AbstractSet[Value]
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Structure:
-    """The parents of each variable of a Bayesian network: a directed graph without cycles. Immutable.
+    """The parents of each variable of a Bayesian network: a directed acyclic graph. Immutable.
 
-    Variables stand in the order of their names everywhere, whatever order they came in, so equal structures answer
-    alike to the last tie. Names are strings, numbers, bools, bytes or tuples of these.
+    Variables are always in the order of their names, so equal structures give equal results, ties included. Names are
+    strings, numbers, bools, bytes or tuples of these.
 
     Parameters
     ----------
     parents
-        The parents of each variable: `{child: [parent, ...]}`. Each variable needs an entry, those without parents too.
+        The parents of each variable: `{child: [parent, ...]}`. Each variable needs an entry, also one without parents.
 
     Raises
     ------
@@ -59,8 +58,8 @@ class Structure:
 
     Notes
     -----
-    Making one takes time and memory nearly proportional to variables and edges, as do all questions but two: the moral
-    graph and d-separation also join the parents of each variable with each other.
+    Time and memory are nearly proportional to the number of variables and edges. The moral graph and d-separation also
+    join the parents of each variable with each other.
 
     Examples
     --------
@@ -76,7 +75,7 @@ class Structure:
     """
 
     variables: tuple[Value, ...]
-    _parents: tuple[tuple[int, ...], ...]  # places in `variables`, ascending, which is by name
+    _parents: tuple[tuple[int, ...], ...]  # positions in `variables`, ascending, and so in the order of names
     _children: tuple[tuple[int, ...], ...] = field(compare=False)
     _order: tuple[int, ...] = field(compare=False)  # parents before children
     _place: dict[Value, int] = field(compare=False)
@@ -91,12 +90,12 @@ class Structure:
         return made
 
     def _fill(self, variables: tuple[Value, ...], parents: Sequence[Sequence[int]]) -> None:
-        """Set the attributes, once, past the frozen dataclass; or refuse a cycle."""
+        """Set the attributes of the frozen dataclass; raise `BadStructure` if there is a cycle."""
         children = children_of(parents)
         order = topological_order(parents, children)
         if len(order) < len(variables):
             raise BadStructure(
-                f"the edges form a cycle: {_way_shown(variables, cycle_in(parents))}; remove or reverse one"
+                f"the edges form a cycle: {_cycle_text(variables, cycle_in(parents))}; remove or reverse one"
             )
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "_parents", tuple(map(tuple, parents)))
@@ -106,14 +105,14 @@ class Structure:
 
     @classmethod
     def from_edges(cls, edges: Iterable[tuple[Value, Value]], variables: Iterable[Value] = ()) -> Self:
-        """The structure with these edges, each `(parent, child)`.
+        """Make the structure with these edges, each `(parent, child)`.
 
         Parameters
         ----------
         edges
-            Whatever they name is a variable.
+            Every name in them is a variable.
         variables
-            Variables besides, for those that no edge joins. Those of edges may stand here too.
+            Further variables: those without edges. Variables of edges may be repeated here.
 
         Examples
         --------
@@ -124,21 +123,21 @@ class Structure:
 
     @classmethod
     def from_networkx(cls, graph: DirectedGraph) -> Self:
-        """The structure of a directed networkx graph, or of anything with its `nodes`, `edges` and `is_directed()`.
+        """Make the structure of a directed networkx graph, or of any object with `nodes`, `edges` and `is_directed()`.
 
-        Attributes of nodes and edges are not read.
+        Attributes of nodes and edges are ignored.
         """
         return cls._of(*from_graph(graph))
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        """Every edge as `(parent, child)`, by the name of the parent, then of the child."""
+        """All edges as `(parent, child)`, in the order of the parents' names, then the children's."""
         names = self.variables
         return tuple([(names[a], names[b]) for a, children in enumerate(self._children) for b in children])
 
     @property
     def topological_order(self) -> tuple[Value, ...]:
-        """The variables, parents before their children; of those that could come next, the first by name does.
+        """The variables with parents before children; ties in the order of names.
 
         Examples
         --------
@@ -148,25 +147,27 @@ class Structure:
         return self._named(self._order)
 
     def parents(self, variable: Value) -> tuple[Value, ...]:
-        """The parents of a variable, by name."""
+        """Return the parents of a variable, by name."""
         return self._named(self._parents[self._place_of(variable)])
 
     def children(self, variable: Value) -> tuple[Value, ...]:
-        """The children of a variable, by name."""
+        """Return the children of a variable, by name."""
         return self._named(self._children[self._place_of(variable)])
 
     def ancestors(self, variable: Value) -> tuple[Value, ...]:
-        """The variables from which a way of arrows leads to this one, by name. It is not one of them."""
+        """Return the ancestors of a variable, by name: all from which a directed path leads to it."""
         start = self._place_of(variable)
         return self._named(sorted(reached([start], self._parents) - {start}))
 
     def descendants(self, variable: Value) -> tuple[Value, ...]:
-        """The variables to which a way of arrows leads from this one, by name. It is not one of them."""
+        """Return the descendants of a variable, by name: all to which a directed path leads from it."""
         start = self._place_of(variable)
         return self._named(sorted(reached([start], self._children) - {start}))
 
     def markov_blanket(self, variable: Value) -> tuple[Value, ...]:
-        """Its parents, its children and their other parents, by name: given these, it depends on nothing else.
+        """Return a variable's parents, children and the children's other parents, by name.
+
+        Given these, the variable is independent of all others.
 
         Examples
         --------
@@ -179,7 +180,7 @@ class Structure:
         return self._named(sorted(blanket - {v}))
 
     def moral_graph(self) -> dict[Value, frozenset[Value]]:
-        """The neighbours of each variable once the parents of each are joined and the arrows dropped.
+        """Return the neighbours of each variable once co-parents are joined and arrows dropped.
 
         Examples
         --------
@@ -191,19 +192,19 @@ class Structure:
         return {name: frozenset(self._named(joined[v])) for v, name in enumerate(self.variables)}
 
     def d_separated(self, a: Variables, b: Variables, given: Variables = frozenset()) -> bool:
-        """Whether the graph alone makes `a` and `b` independent given the values of `given`.
+        """Return True if the graph implies that `a` and `b` are independent given `given`.
 
-        It does when every way between them passes through `given`, in the moral graph of these variables and their
-        ancestors.
+        That is the case if every path between them passes through `given` in the moral graph of these variables and
+        their ancestors.
 
         Parameters
         ----------
         a, b, given
-            A variable, or a list or set of variables; no variable stands in two of them. A tuple is one name.
+            A variable, or a list or set of variables. No variable may be in two of them. A tuple is one name.
 
         Examples
         --------
-        Rain and a sprinkler are independent, until we see that the lawn is wet.
+        Rain and a sprinkler are independent, but not given that the lawn is wet.
 
         >>> lawn = Structure({"rain": [], "sprinkler": [], "wet": ["rain", "sprinkler"]})
         >>> lawn.d_separated("rain", "sprinkler"), lawn.d_separated("rain", "sprinkler", given="wet")
@@ -219,7 +220,7 @@ class Structure:
         return not two & reached(one, joined, closed=known)
 
     def cpdag(self) -> EquivalenceClass:
-        """All structures that imply the same independences as this one, as one graph.
+        """Return the equivalence class: all structures that imply the same independences, as one graph.
 
         Examples
         --------
@@ -238,24 +239,25 @@ class Structure:
         return EquivalenceClass(names, tuple(kept), tuple([(names[a], names[b]) for a, b in sorted(free)]))
 
     def same_equivalence_class(self, other: Structure) -> bool:
-        """Whether both imply the same independences, so that no data can tell them apart."""
+        """Return True if both structures imply the same independences, so that no data can tell them apart."""
         check_same_variables(self.variables, other.variables)
         return self.cpdag() == other.cpdag()
 
     def difference(self, other: Structure) -> Difference:
-        """The changes that lead from this structure to another of the same variables."""
+        """Return the changes that lead from this structure to another of the same variables."""
         check_same_variables(self.variables, other.variables)
         return Difference.between(self.edges, other.edges)
 
     def shd(self, other: Structure) -> int:
-        """The structural Hamming distance: how many edges must be added, removed or reversed to get the other one.
+        """Return the structural Hamming distance: the number of edges to add, remove or reverse to get the other
+        structure.
 
-        An edge may differ that no data could direct; `a.cpdag().shd(b.cpdag())` counts no such edge.
+        It counts edges whose direction no data can decide, too; `a.cpdag().shd(b.cpdag())` leaves them out.
         """
         return len(self.difference(other))
 
     def with_edge(self, parent: Value, child: Value) -> Self:
-        """The same structure with an edge more."""
+        """Return the same structure with one more edge."""
         a, b = self._place_of(parent), self._place_of(child)
         if a == b:
             raise BadStructure(f"{shown(child)} cannot be its own parent")
@@ -264,12 +266,12 @@ class Structure:
         return self._with({b: [*self._parents[b], a]})
 
     def without_edge(self, parent: Value, child: Value) -> Self:
-        """The same structure without one of its edges."""
+        """Return the same structure without one of its edges."""
         a, b = self._edge(parent, child)
         return self._with({b: [p for p in self._parents[b] if p != a]})
 
     def with_reversed(self, parent: Value, child: Value) -> Self:
-        """The same structure with one of its edges pointing the other way."""
+        """Return the same structure with one of its edges pointing the other way."""
         a, b = self._edge(parent, child)
         return self._with({b: [p for p in self._parents[b] if p != a], a: [*self._parents[a], b]})
 
@@ -278,7 +280,7 @@ class Structure:
         return self._of(self.variables, parents)
 
     def to_networkx(self) -> Any:  # a networkx.DiGraph; networkx brings no types
-        """The same graph as a `networkx.DiGraph`.
+        """Return the graph as a `networkx.DiGraph`.
 
         Raises
         ------
@@ -297,13 +299,13 @@ class Structure:
         return graph
 
     def to_dot(self, difference: Difference | None = None) -> str:
-        """The graph in Graphviz' language.
+        """Return the graph in Graphviz's DOT language.
 
         Parameters
         ----------
         difference
-            Changes that led to this structure, to be coloured: added edges blue, reversed ones orange, and the
-            removed ones, which it no longer has, grey and dashed.
+            Changes that led to this structure. Added edges are drawn blue, reversed edges orange, and removed edges
+            grey and dashed.
 
         Examples
         --------
@@ -336,7 +338,7 @@ class Structure:
                 )
 
     def to_json(self) -> dict[str, JSONValue]:
-        """The structure as JSON, from which `from_json` makes an equal one: names, and parents as places among them.
+        """Return the structure as JSON values: the names, and each variable's parents as positions in them.
 
         Examples
         --------
@@ -350,12 +352,12 @@ class Structure:
 
     @classmethod
     def from_json(cls, saved: object) -> Self:
-        """The structure that `to_json` wrote.
+        """Make the structure that `to_json` wrote.
 
         Raises
         ------
         BadState
-            For anything else.
+            If `saved` is anything else.
         """
         variables, parents = from_json(saved)
         try:
@@ -400,7 +402,7 @@ class Structure:
         return f"Structure({ {v: self.parents(v) for v in self.variables}!r})"
 
 
-def _way_shown(variables: Sequence[Value], cycle: Sequence[int]) -> str:
+def _cycle_text(variables: Sequence[Value], cycle: Sequence[int]) -> str:
     names = [shown(variables[v]) for v in (*cycle, cycle[0])]
     if len(names) > MOST_SHOWN:
         names[MOST_SHOWN - 1 : -1] = [f"({len(names) - MOST_SHOWN} more)"]

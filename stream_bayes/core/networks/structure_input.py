@@ -1,7 +1,7 @@
-"""What structures are made from, checked: dicts of parents, edges, graphs of networkx, saved JSON.
+"""Readers of what structures are made from: dicts of parents, edges, networkx graphs, saved JSON.
 
-Each function returns variables in the order of their names and, as places among them, the parents of each; except
-that nobody has looked for cycles yet.
+Each reader checks its input and returns the variables in the order of their names, with the parents of each as
+positions among them. Cycles are not checked here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Parents: TypeAlias = tuple[tuple[Value, ...], list[list[int]]]
 
 
 class DirectedGraph(Protocol):
-    """What is read of a networkx graph. Anything may be a node there; which are names is checked on the way in."""
+    """The part of a networkx graph that is read. Any object may be a node there; names are checked on reading."""
 
     @property
     def nodes(self) -> Iterable[Any]:
@@ -28,16 +28,16 @@ class DirectedGraph(Protocol):
 
     @property
     def edges(self) -> Iterable[Any]:
-        """The edges: pairs of nodes, and in a multigraph a key after them."""
+        """The edges: pairs of nodes, followed by a key in a multigraph."""
         ...
 
     def is_directed(self) -> bool:
-        """Whether edges have a direction."""
+        """Return True if edges have a direction."""
         ...
 
 
 def from_parents(parents: object) -> Parents:
-    """Read `{child: [parent, ...]}`, where each variable has an entry.
+    """Read `{child: [parent, ...]}` with an entry for each variable.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def from_parents(parents: object) -> Parents:
 
 
 def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
-    """Read edges `(parent, child)`, and variables that no edge need join.
+    """Read edges `(parent, child)` and further variables without edges.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def from_edges(edges: Iterable[object], variables: Iterable[object]) -> Parents:
 
 
 def read_edges(edges: object, what: str) -> tuple[tuple[Value, Value], ...]:
-    """Read edges `(parent, child)` that are required, say, or forbidden.
+    """Read edges `(parent, child)` of an argument such as `required` or `forbidden`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def read_edges(edges: object, what: str) -> tuple[tuple[Value, Value], ...]:
 
 
 def from_graph(graph: DirectedGraph) -> Parents:
-    """Read the nodes and edges of a graph such as `networkx.DiGraph`; their attributes are left."""
+    """Read the nodes and edges of a graph such as `networkx.DiGraph`, without their attributes."""
     if not graph.is_directed():
         raise BadStructure(
             "expected a directed graph, got one whose edges have no direction; see networkx.DiGraph"
@@ -109,12 +109,12 @@ def from_graph(graph: DirectedGraph) -> Parents:
 
 
 def from_json(saved: object) -> Parents:
-    """Read what `Structure.to_json` wrote.
+    """Read the JSON values of `Structure.to_json`.
 
     Raises
     ------
     BadState
-        For anything else, other than a cycle.
+        If `saved` is anything else. Cycles are not checked.
 
     Examples
     --------

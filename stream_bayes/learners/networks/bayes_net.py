@@ -211,7 +211,7 @@ class BayesNet(CountLearner, base.Estimator):
 
     @classmethod
     def from_network(cls, network: DiscreteNetwork, weight: float = 1.0, **settings: Any) -> Self:
-        """A learner that knows a network beforehand.
+        """Return a learner that knows a network beforehand.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class BayesNet(CountLearner, base.Estimator):
             )
 
     def recent(self) -> Sample:
-        """The newest events, for a search to read.
+        """Return the newest events, for a search to read.
 
         Examples
         --------
@@ -354,7 +354,7 @@ class BayesNet(CountLearner, base.Estimator):
     def rederive(self) -> None:
         """With EM over a window: run it now. Otherwise nothing is derived that is not up to date."""
         if isinstance(self._store, ExpectedCounts):
-            self._store.settle()
+            self._store.run_em()
         self._live.invalidate()
 
     def advance(self, events: int) -> None:

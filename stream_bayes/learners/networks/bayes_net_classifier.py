@@ -248,7 +248,7 @@ class BayesNetClassifier(PairClassifier):
     # -- reading the model --------------------------------------------------------------------------------------------
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
-        """P(feature | class, ...) as the model has it now, by exact inference.
+        """Return P(feature | class, ...) as the model has it now, by exact inference.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class BayesNetClassifier(PairClassifier):
         return self._by_class(label, lambda y: dict(engine.query(feature, {**evidence, self._target: y})))
 
     def joint(self, feature: Any = ...) -> dict[Any, Any]:
-        """P(y), or P(y, feature) as `{label: {value: probability}}`, as the model has it now."""
+        """Return P(y), or P(y, feature) as `{label: {value: probability}}`, as the model has it now."""
         engine = self._reading.engine()
         if feature is ...:
             return dict(engine.query(self._target))
@@ -281,7 +281,7 @@ class BayesNetClassifier(PairClassifier):
         return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
 
     def to_network(self) -> DiscreteNetwork:
-        """The network as it is now, the class included, as numbers to hand over: `write_bif` takes it, too.
+        """Return the network as it is now, the class included, as numbers to hand over: `write_bif` takes it, too.
 
         Raises
         ------

@@ -97,7 +97,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
     def interval(
         self, given: Mapping[Any, Any] | None = None, level: float = 0.95
     ) -> dict[Any, tuple[float, float]]:
-        """The central credible interval of each probability of a row: that of its Beta distribution.
+        """Return the central credible interval of each probability of a row: that of its Beta distribution.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         return self._intervals_at(place, _checked(level))
 
     def intervals(self, level: float = 0.95) -> dict[Row, dict[Any, tuple[float, float]]]:
-        """The same of every row."""
+        """Return the same of every row."""
         level = _checked(level)
         places = np.ndindex(*self._shares.shape[:-1])
         return {row: self._intervals_at(place, level) for row, place in zip(self, places, strict=True)}

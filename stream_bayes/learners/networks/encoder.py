@@ -23,7 +23,7 @@ __all__ = ["encoder_of"]
 def encoder_of(
     structure: Structure, schema: Schema | None, network: DiscreteNetwork | None, max_values: int | None
 ) -> tuple[RowEncoder, dict[str, Sequence[float]]]:
-    """The encoder of a network's events, and the cuts of variables that are numbers."""
+    """Return the encoder of a network's events, and the cuts of variables that are numbers."""
     refuse = schema is not None and schema.unknown == "refuse"
     given: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
     declared: dict[Any, Vocabulary | None] = {}

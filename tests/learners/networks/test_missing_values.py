@@ -152,7 +152,7 @@ def test_over_a_window_the_likelihood_never_falls(seed, strength, hidden):
     assert isinstance(store, WindowCounts)
     codes, weights = store.recent()
     network, engine = store.network(), store.engine()
-    store.begin(network, engine.conditionals, codes, weights)
+    store.initialise(network, engine.conditionals, codes, weights)
     reached = []
     for _ in range(15):
         density = 0.0
@@ -160,7 +160,7 @@ def test_over_a_window_the_likelihood_never_falls(seed, strength, hidden):
             for name in PARENTS:
                 density += strength / len(VALUES[name]) * float(np.log(network.table(name)).sum())
         reached.append(density + float(engine.log_likelihoods(codes) @ weights))
-        store.improve(network, engine, codes, weights)
+        store.iterate(network, engine, codes, weights)
     assert math.isfinite(reached[-1])
     assert all(after >= before - 1e-9 * abs(before) for before, after in pairwise(reached))
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from stream_bayes.core.inference.exact import KEPT_TREES, Exact
+from stream_bayes.core.inference.exact import CACHED_TREES, Exact
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
@@ -26,7 +26,7 @@ def test_the_plan_is_worked_out_once_and_depends_on_structure_and_sizes_alone(mo
     honest = Exact._tree
 
     def counting(self, question):
-        made.append(question not in self._kept)
+        made.append(question not in self._cached)
         return honest(self, question)
 
     monkeypatch.setattr(Exact, "_tree", counting)
@@ -116,7 +116,7 @@ def test_what_a_refused_network_brought_is_not_taken_over():
     assert dict(engine.query("burglary", {"call": "yes"})) == before
 
 
-def test_not_every_kind_of_question_is_kept():
+def test_not_every_kind_of_question_is_cached():
     coins = [f"coin {k}" for k in range(13)]
     engine = Inference(
         DiscreteNetwork(
@@ -126,10 +126,10 @@ def test_not_every_kind_of_question_is_kept():
         )
     )
     pairs = list(combinations(coins, 2))
-    assert len(pairs) > KEPT_TREES
+    assert len(pairs) > CACHED_TREES
     for pair in 2 * pairs:
         assert engine.query(list(pair))["heads", "tails"] == pytest.approx(0.25 * 0.75)
-    assert len(engine._exact._kept) <= KEPT_TREES
+    assert len(engine._exact._cached) <= CACHED_TREES
 
 
 def test_answers_do_not_depend_on_what_was_asked_before():
