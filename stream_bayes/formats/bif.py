@@ -87,7 +87,7 @@ class SupportsToNetwork(Protocol):
     """What has a network to hand over, as a `BayesNet` has what it learned."""
 
     def to_network(self) -> DiscreteNetwork:
-        """The network as numbers."""
+        """Return the network as numbers."""
 
 
 def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathLike[str]) -> None:
@@ -338,7 +338,7 @@ class _Document:
             seen.add(name.text)
 
     def network(self, tolerance: float) -> DiscreteNetwork:
-        """The network of these blocks, if they fit each other."""
+        """Return the network of these blocks, if they fit each other."""
         structure = self._structure()
         states = {name: variable.labels for name, variable in self.variables.items()}
         tables = {}

@@ -43,7 +43,7 @@ class Distribution:
 def table_of(
     block: Distribution, states: Mapping[str, Sequence[str]], scanner: Scanner, tolerance: float
 ) -> Table:
-    """The probabilities of a block, an axis for each parent in the order of the file and the child's last.
+    """Return the probabilities of a block, an axis for each parent in the order of the file and the child's last.
 
     Every row of it is a distribution.
 
@@ -121,7 +121,7 @@ def _by_row(
 
 
 def _place(block: Distribution, row: Row, codes: list[dict[str, int]], scanner: Scanner) -> int:
-    """The number of a row among all combinations of the parents' labels, the last parent's counted fastest."""
+    """Return the number of a row among all combinations of the parents' labels, the last parent's counted fastest."""
     if len(row.labels) != len(codes):
         scanner.fail(
             f"the table of {shown(block.child.text)}: expected a label for each of its {len(codes)} parents, "
@@ -140,7 +140,7 @@ def _place(block: Distribution, row: Row, codes: list[dict[str, int]], scanner: 
 
 
 def _at(labels: list[Sequence[str]], row: int) -> str:
-    """The labels of the parents in a row, for a message."""
+    """Return the labels of the parents in a row, for a message."""
     if not labels:
         return ""
     places = map(int, np.unravel_index(row, [len(several) for several in labels]))

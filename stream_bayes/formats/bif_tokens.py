@@ -88,7 +88,7 @@ class Scanner:
             self.fail(f"expected {mark!r}, got {self.next}")
 
     def at_word(self, word: str) -> bool:
-        """Whether this keyword comes next; in quotes it would be a name."""
+        """Return whether this keyword comes next; in quotes it would be a name."""
         return self.next.kind == "word" and self.next.text == word
 
     def expect_word(self, word: str) -> None:
@@ -163,7 +163,7 @@ class Scanner:
 
 
 def line_and_column(text: str, start: int) -> str:
-    r"""A place in a text as people count it, from 1.
+    r"""Return a place in a text as people count it, from 1.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def line_and_column(text: str, start: int) -> str:
 
 
 def as_token(name: str) -> str:
-    r"""A name as it stands in a text: bare where that can be read again, else in quotes.
+    r"""Return a name as it stands in a text: bare where that can be read again, else in quotes.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def as_token(name: str) -> str:
 
 
 def as_property(text: str) -> str:
-    """A property as it stands in a text, its keyword and semicolon included.
+    """Return a property as it stands in a text, its keyword and semicolon included.
 
     Raises
     ------

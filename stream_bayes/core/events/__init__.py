@@ -1,1 +1,6 @@
-"""Events, stream time, and samples that wait for their labels."""
+"""Events of a stream, stream time, and late labels.
+
+`event` defines events, partitions and positions; `time` the clocks that events move. `pending` matches samples with
+labels and corrections that come later: events go in, `actions` for the engine come out. `pending_state` holds what is
+pending for each key, and saves it.
+"""

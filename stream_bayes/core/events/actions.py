@@ -1,14 +1,13 @@
-"""What the pending store asks the engine to do, and what it remembers of what was done.
+"""Actions that the pending store returns to the engine, and the checks that an event must pass before.
 
     Predict   predict the sample, then call `predicted`
     Learn     learn the sample and score the prediction, then call `learned`
-    Relearn   unlearn what was learned, learn it with the other label, then call `learned`
-    Unlearn   unlearn what was learned
-    Refuse    hand the event to the dead letters
+    Relearn   unlearn the sample, learn it with the new label, then call `learned`
+    Unlearn   unlearn the sample
+    Refuse    send the event to the dead letters
 
-Each names the event it is about. Nothing here does anything.
-
-What an event must have before anything can wait for it: a key, a label where it brings one, a sound weight.
+Each action holds the event that caused it. `admitted` checks key, label and weight of an event; the result is the event
+in canonical form, or the `Reason` to refuse it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ __all__ = [
 
 
 class Reason(Enum):
-    """Why an event is refused. The value is the reason's name in dead letters, counters and saved states.
+    """The reason why an event is refused. Its value is used in dead letters, counters and saved states.
 
     Examples
     --------
@@ -51,55 +50,55 @@ class Reason(Enum):
     """
 
     NO_KEY = "no_key"
-    """A sample without label, a label, a correction or a tombstone that names no key."""
+    """A label, a correction, a tombstone, or a sample without label, that has no key."""
 
     BAD_KEY = "bad_key"
-    """A key of a type that cannot be one."""
+    """A key of a type that keys cannot have."""
 
     BAD_LABEL = "bad_label"
-    """A label or correction without a label, or a label of a type that cannot be one."""
+    """A label or correction without a label, or a label of a type that labels cannot have."""
 
     BAD_WEIGHT = "bad_weight"
-    """A sample whose weight is negative, infinite or no number."""
+    """A sample whose weight is negative, infinite or not a number."""
 
     BAD_FEATURES = "bad_features"
-    """A sample without label whose features or prediction hold what cannot be kept in a snapshot."""
+    """A sample without label whose features or prediction cannot be saved in a snapshot."""
 
     KEY_IS_WAITING = "key_is_waiting"
-    """A sample whose key another sample has, which still waits for its label."""
+    """A sample with the key of another sample that still waits for its label."""
 
     LABEL_TOO_LATE = "label_too_late"
-    """The label of a sample that was given up or withdrawn."""
+    """A label whose sample has expired or was withdrawn."""
 
     LABEL_WITHOUT_SAMPLE = "label_without_sample"
     """A label whose sample did not come in time."""
 
     CORRECTION_TOO_LATE = "correction_too_late"
-    """A correction of what is not remembered any more, or never was."""
+    """A correction of a sample that is no longer remembered, or never was."""
 
     TOMBSTONE_TOO_LATE = "tombstone_too_late"
-    """A tombstone for what is not remembered any more, or never was."""
+    """A tombstone for a sample that is no longer remembered, or never was."""
 
 
 class Learned(msgspec.Struct, frozen=True, gc=False):
-    """What was learned of one sample, so that exactly that can be taken back.
+    """One sample as it was learned, so that exactly this can be unlearned.
 
     Parameters
     ----------
     key
         The sample's key.
-    content
-        What the engine gave: the sample as the learner encoded it.
+    encoded
+        The sample as the learner encoded it; given by the engine.
     label, weight
-        What it was learned with.
+        The label and weight that it was learned with.
     clock
-        What the learner's clock said; None where it has none.
+        The learner's clock after learning it; None if the learner has no clock.
     since
-        The moment of stream time at which it was first learned.
+        The stream time at which it was first learned.
     """
 
     key: Value
-    content: Payload
+    encoded: Payload
     label: Value
     weight: float
     clock: int | None
@@ -107,23 +106,23 @@ class Learned(msgspec.Struct, frozen=True, gc=False):
 
 
 class Predict(msgspec.Struct, frozen=True, gc=False):
-    """Predict the sample, and answer with `predicted(action, prediction)`."""
+    """Predict the sample, then call `predicted(action, prediction)`."""
 
     event: Event
 
 
 class Learn(msgspec.Struct, frozen=True, gc=False):
-    """Learn the sample with this label, and answer with `learned(action, content, clock)`. If the learner refuses it,
-    do not answer.
+    """Learn the sample with this label, then call `learned(action, encoded, clock)`. Do not call it if the learner
+    refuses.
 
     Parameters
     ----------
     event
-        The sample: its features and weight are what is learned, whatever the label's own event says.
+        The sample. Its features and weight are learned; those of the label's event are ignored.
     label
-        Its label.
+        The sample's label.
     prediction
-        The prediction that was made when the sample came, to be scored against the label once it is learned.
+        The prediction made when the sample arrived, to be scored against the label.
     """
 
     event: Event
@@ -132,19 +131,19 @@ class Learn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Relearn(msgspec.Struct, frozen=True, gc=False):
-    """Unlearn what was learned, learn it with another label, and answer with `learned(action, content, clock)`. If the
-    learner refuses the label, leave it as it was and do not answer.
+    """Unlearn the sample, learn it with another label, then call `learned(action, encoded, clock)`.
 
-    A correction is not scored: the prediction was, against what was the label then.
+    If the learner refuses the label, leave the sample as it was and do not call `learned`. A correction is not scored:
+    the prediction was scored against the first label.
 
     Parameters
     ----------
     event
         The label or correction.
     was
-        What was learned: content, label, weight and clock.
-    label
-        The right label.
+        The sample as it was learned.
+        label
+            The correct label.
     """
 
     event: Event
@@ -153,14 +152,14 @@ class Relearn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unlearn(msgspec.Struct, frozen=True, gc=False):
-    """Unlearn what was learned.
+    """Unlearn the sample.
 
     Parameters
     ----------
     event
         The tombstone.
     was
-        What was learned: content, label, weight and clock.
+        The sample as it was learned.
     """
 
     event: Event
@@ -168,14 +167,14 @@ class Unlearn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refuse(msgspec.Struct, frozen=True, gc=False):
-    """Hand the event to the dead letters: it has changed nothing.
+    """Send the event to the dead letters. It has changed nothing.
 
     Parameters
     ----------
     event
-        The event. One that waited has lost what no label needs: its features.
+        The event. A label that waited has lost its features.
     reason
-        Why.
+        The reason.
     """
 
     event: Event
@@ -186,7 +185,7 @@ Action: TypeAlias = Predict | Learn | Relearn | Unlearn | Refuse
 
 
 def admitted(event: Event) -> Event | Reason:
-    """The event with key, label and weight as they are kept, or the reason for which it is refused.
+    """Return the event with key, label and weight in canonical form, or the reason to refuse it.
 
     Examples
     --------
@@ -199,7 +198,7 @@ def admitted(event: Event) -> Event | Reason:
     kind, key, label, weight = event.kind, event.key, event.y, event.weight
     if type(key) is str and type(weight) is float and 0.0 <= weight < math.inf:
         if type(label) is str or (label is None and (kind is SAMPLE or kind is TOMBSTONE)):
-            return event  # most events, and fast
+            return event  # the fast path, for most events
     sound = _weight(weight)
     if sound is None:
         return Reason.BAD_WEIGHT
@@ -219,7 +218,7 @@ def admitted(event: Event) -> Event | Reason:
 
 
 def keepable(event: Event) -> Event:
-    """The event as a snapshot can hold it; `BadValue` where it cannot.
+    """Return the event in the form that a snapshot saves; raise `BadValue` if that is not possible.
 
     Examples
     --------
@@ -232,7 +231,7 @@ def keepable(event: Event) -> Event:
 
 
 def without_features(event: Event) -> Event:
-    """All of an event that a label needs.
+    """Return a label's event without its features.
 
     Examples
     --------
@@ -243,7 +242,7 @@ def without_features(event: Event) -> Event:
 
 
 def _weight(value: object) -> float | None:
-    """The weight as a float; None if it is none."""
+    """Return the weight as a float; None if it is not a valid weight."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return None
     try:

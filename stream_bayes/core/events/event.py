@@ -1,9 +1,9 @@
-"""What a stream is made of: events, and where in which source they stand.
+"""Events of a stream, and their positions in its sources.
 
-A source reads its partitions, each in its own order. A *position* is a number that says what is read next: an
-offset, a number of records or of bytes, whatever the source seeks by. Seeking to an event's position reads that
-event again; the position after it is `position + length`. So state and positions are kept as one thing: load the
-state, seek to its positions, go on.
+A source reads its partitions, each in its own order. A *position* is the number of the record to read next: an offset,
+a count of records or of bytes, whatever the source seeks by. Seeking to an event's position reads that event again; the
+position after it is `position + length`. State and positions are saved together: load the state, seek to its positions,
+continue.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Partition(NamedTuple):
     source
         The source's name.
     partition
-        Its number within the source; 0 where there is only one.
+        The number within the source; 0 if there is only one.
 
     Examples
     --------
@@ -51,16 +51,16 @@ class Partition(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """A run of one partition that was read without another partition's events in between.
+    """A run of one partition that was read without events of another partition in between.
 
-    The slices of a stream, in their order, say in which order its partitions were read.
+    The slices of a stream record the order in which its partitions were read.
 
     Parameters
     ----------
     partition
-        Of which partition.
+        The partition.
     start, stop
-        The first position, and the next to read after the last.
+        The first position, and the position after the last.
     """
 
     partition: Partition
@@ -69,7 +69,7 @@ class Slice(NamedTuple):
 
 
 class Kind(Enum):
-    """What an event asks for.
+    """The kind of an event: the treatment that it requests.
 
     The value is the kind's name in configuration files and saved states.
 
@@ -83,19 +83,19 @@ class Kind(Enum):
     """Predict `x`. With a label, score the prediction and learn; without one, wait for the label of `key`."""
 
     LABEL = "label"
-    """`y` is the label of the sample with this key, which has come, or will. `x` is empty."""
+    """`y` is the label of the sample with this key, which has arrived or will arrive. `x` is empty."""
 
     CORRECTION = "correction"
-    """The sample with this key was given a wrong label; `y` is the right one. `x` is empty."""
+    """The sample with this key had a wrong label; `y` is the correct one. `x` is empty."""
 
     TOMBSTONE = "tombstone"
-    """The sample with this key was deleted where it came from. There is neither `x` nor `y`."""
+    """The sample with this key was deleted at its source. There is neither `x` nor `y`."""
 
 
-# For code that compares kinds often: looking a member up in its class takes as long as making an event.
+# For code that compares kinds often: access to an enum member takes as long as making an event.
 SAMPLE, LABEL, CORRECTION, TOMBSTONE = Kind
 
-# The very objects that are left out of an event's repr.
+# Defaults that are left out of an event's repr, which compares by identity.
 SOMEWHERE = Partition("stream")
 ONE = 1.0
 
@@ -103,30 +103,30 @@ ONE = 1.0
 class Event(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
     """One record of a stream, decoded.
 
-    Immutable, though `x` is kept as it is and must not be changed afterwards. Equal to any event with equal fields.
-    Nothing is checked here: the decoder has looked at the record, the learner looks at `x`, `y` and `weight`.
-    Making one takes a tenth of a microsecond.
+    Immutable; `x` is stored without a copy, so do not change it afterwards. Events with equal fields are equal. Nothing
+    is checked here: the decoder checks the record, the learner checks `x`, `y` and `weight`. Making an event takes a
+    tenth of a microsecond.
 
     Parameters
     ----------
     x
         The features, `{name: value}`.
     y
-        The label; None where it is not known.
+        The label; None if it is unknown.
     key
-        What identifies the sample, so that labels and corrections can name it; None where nothing does.
+        The key by which labels and corrections refer to the sample; None without a key.
     time
-        When it happened, in seconds since 1970 UTC; None where that is not known.
+        The event time, in seconds since 1970 UTC; None if it is unknown.
     position
-        Where it stands in its partition.
+        The position in its partition.
     weight
-        As how many samples it counts.
+        The number of samples that it counts as.
     kind
-        What it asks for.
+        The kind of event.
     partition
-        Where it came from.
+        The partition that it was read from.
     length
-        How many positions it takes: 1, or its bytes where positions count bytes.
+        The number of positions that it takes: 1, or its bytes if positions count bytes.
 
     Examples
     --------
@@ -139,10 +139,10 @@ class Event(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
     False
     """
 
-    # Not tracked by the garbage collector, for no event can hold itself; that spares it 150,000 objects a second.
+    # Not tracked by the garbage collector (gc=False): no event can contain itself, and a stream makes 150,000 a second.
 
     x: Mapping[Any, Any]
-    y: Any = None  # any label; what may be one is said in `values`
+    y: Any = None  # a label as in `core.values.values`
     key: Any = None
     time: float | None = None
     position: Position = 0
@@ -153,23 +153,23 @@ class Event(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
 
     @property
     def after(self) -> Position:
-        """The position to go on from once this event is done."""
+        """The position to continue from after this event."""
         return self.position + self.length
 
 
 class BadRecord(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
-    """A record that could not be decoded. It stands in its place in the stream, and goes to the dead letters.
+    """A record that could not be decoded. It keeps its place in the stream and goes to the dead letters.
 
     Parameters
     ----------
     reason
-        Why, in a word of `stream_bayes.streams.records.decoders`, for counting.
+        The reason as one of the words in `stream_bayes.streams.records.decoders`, for counting.
     detail
-        Why, for people: what was expected, and what came. It holds nothing of the record.
+        The reason in full: what was expected, and what came. It contains nothing of the record.
     raw
-        The record's beginning, as it came.
+        The beginning of the record, unchanged.
     key, time, position, partition, length
-        As those of an `Event`, where they could be told.
+        As for `Event`, if they could be read.
 
     Examples
     --------
@@ -188,5 +188,5 @@ class BadRecord(msgspec.Struct, frozen=True, gc=False, repr_omit_defaults=True):
 
     @property
     def after(self) -> Position:
-        """The position to go on from once this record is done."""
+        """The position to continue from after this record."""
         return self.position + self.length

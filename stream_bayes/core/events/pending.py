@@ -1,24 +1,25 @@
-"""Late labels and corrections: which sample waits for which label, and what may still be taken back.
+"""Late labels and corrections: samples that wait for labels, and learned samples that can still be corrected.
 
-A pure state machine. Events go in, actions come out; what the engine did goes back in. For each event::
+A pure state machine: events go in, actions come out, and the engine reports what it did. For each event::
 
-    for action in pending.advance(event):     # time passes: what is overdue
+    for action in pending.advance(event):     # time passes: overdue samples and labels
         do(action)
     for action in pending.arrive(event):      # the event itself
         do(action)
 
     do(Predict) ->  predict, then do(action) for each of pending.predicted(action, prediction)
-    do(Learn)   ->  learn and score, then pending.learned(action, content, clock)
+    do(Learn)   ->  learn and score, then pending.learned(action, encoded, clock)
 
-Actions are done in their order, each before the next call. A key is in one of three places, or in none::
+Execute actions in their order, each before the next call. A key is in one of three states, or in none::
 
-                  sample                 label                            known
-    nothing  ----------------> waiting --------> Learn, learned -------> |  learned  | -- another label --> Relearn
-       |                          |  given up, withdrawn ------------->  |  gone     | -- any label --> Refuse
-       |  label                   |                                      forgotten after so long, or so many
+                               sample                 label                            resolved
+                  none     ----------------> waiting --------> Learn, learned -------> |  learned  | -- another label
+                  --> Relearn
+                     |                          |  expired, withdrawn -------------->  |  dropped  | -- any label -->
+                     Refuse |  label                   |                                      evicted by age or number
        +----------------> early --+ sample --> Learn, learned -------->
 
-An engine whose samples all bring their labels, and that allows no corrections, needs none of this.
+An engine does not need this if all samples bring their labels and no corrections are allowed.
 """
 
 from __future__ import annotations
@@ -58,54 +59,52 @@ from stream_bayes.errors import BadLabel, BadValue
 
 __all__ = ["Pending"]
 
-# What happened, beside the reasons for which events were refused.
-HAPPENINGS = ("late", "early", "expired", "crowded_out", "repeated", "corrected", "withdrawn", "skipped")
+# Names of counters, besides the reasons for which events are refused.
+OUTCOMES = ("late", "early", "expired", "crowded_out", "repeated", "corrected", "withdrawn", "skipped")
 
-NEGATIVE = False  # the label of what did not happen; as a label the same as 0
+NEGATIVE = False  # the label of an event that did not happen; as a label the same as 0
 
 Entry = TypeVar("Entry", Waiting, Early, Resolved)
 
 
 class Pending:
-    """Samples that wait for their labels, labels that wait for their samples, and what can still be corrected.
+    """Samples that wait for labels, labels that wait for samples, and learned samples that can be corrected.
 
-    All of this is decided by the sequence of calls alone: the same calls leave the same state, byte for byte, whether
-    or not it was saved and loaded on the way. An event takes two or three microseconds. Memory: at most `most_waiting`
-    samples with their predictions, as many labels without features, and `most_correctable` keys with what the engine
-    keeps of each.
+    The state depends on the sequence of calls alone: the same calls give the same state, byte for byte, even if it was
+    saved and loaded in between. An event takes two or three microseconds. Memory: at most `most_waiting` samples with
+    their predictions, as many labels without features, and `most_correctable` keys with the encoded sample of each.
 
-    Keys and labels are values as in `values`, the same when a Python dict says so. A key may be used again once its
-    sample has its label: labels and corrections then mean the newer sample.
+    Keys and labels are values as in `core.values`, and equal if a Python dict treats them as equal. A key may be used
+    again once its sample has its label: later labels and corrections then refer to the newer sample.
 
     Parameters
     ----------
     time
-        What time is: `StreamTime`, the default, or `EventCount` for streams without times. The times below are in
-        its unit, seconds or events.
+        The clock: `StreamTime`, the default, or `EventCount` for streams without times. The durations below are in its
+        unit, seconds or events.
     wait_for
-        How long a sample waits for its label, and a label for its sample; what comes later is too late. None: for as
-        long as there is room.
+        How long a sample waits for its label, and a label for its sample. None: as long as there is room.
     most_waiting
-        How many samples wait at most, and how many labels. With one more, the oldest is let go as if overdue.
+        The most samples that wait, and the most labels. With one more, the oldest is treated as overdue.
     on_expiry
-        What becomes of a sample whose label does not come: `"drop"` forgets it, `"negative"` learns it as False (or 0,
-        which is the same label), `"assume"` as the label `assumed`. Its prediction is scored against that label, too.
+        The treatment of a sample whose label does not come: `"drop"` forgets it, `"negative"` learns it as False (or 0,
+        which is the same label), `"assume"` learns it as `assumed`. Its prediction is scored against that label, too.
     assumed
         The label for `"assume"`.
     correct_within
-        For how long after it was learned a sample can be corrected. None: for as long as it is among the newest.
+        How long after learning a sample can be corrected. None: while it is among the newest.
     most_correctable
-        How many samples, the newest, can be corrected. A label of what is not remembered any more cannot be told from
-        one that came before its sample, and is held as such; so is every repeated label where this is 0.
+        The number of newest samples that can be corrected. A label for a sample that is no longer remembered looks like
+        a label before its sample and is buffered as such. With 0 that is so for every repeated label.
     on_tombstone
-        `"skip"` leaves what was learned; `"unlearn"` takes it back.
+        `"skip"` keeps what was learned; `"unlearn"` unlearns it.
 
     Attributes
     ----------
     counts
-        How often what happened: labels that came late (after their sample) or early, samples given up as expired or
-        crowded out, labels repeated or corrected, samples withdrawn by a tombstone, tombstones skipped, and events
-        refused for each `Reason`.
+        Counters: labels that came late (after their sample) or early, samples that expired or were crowded out, labels
+        repeated or corrected, samples withdrawn by a tombstone, tombstones skipped, and events refused for each
+        `Reason`.
 
     Examples
     --------
@@ -117,7 +116,7 @@ class Pending:
     >>> pending.predicted(Predict(sample), {"rain": 0.7, "sun": 0.3})
     []
 
-    Its label comes half a minute later, and is learned.
+    Its label arrives half a minute later and is learned.
 
     >>> label = Event({}, "rain", key="a", time=30.0, kind=Kind.LABEL)
     >>> pending.advance(label)
@@ -125,12 +124,12 @@ class Pending:
     >>> learn, = pending.arrive(label)
     >>> learn.event.x, learn.label, learn.prediction
     ({'sky': 'grey'}, 'rain', {'rain': 0.7, 'sun': 0.3})
-    >>> pending.learned(learn, content=(4, 1), clock=12)
+    >>> pending.learned(learn, encoded=(4, 1), clock=12)
 
-    It was the wrong one.
+    A correction follows.
 
     >>> relearn, = pending.arrive(Event({}, "sun", key="a", time=40.0, kind=Kind.CORRECTION))
-    >>> relearn.was.content, relearn.was.label, relearn.was.clock, relearn.label
+    >>> relearn.was.encoded, relearn.was.label, relearn.was.clock, relearn.label
     ((4, 1), 'rain', 12, 'sun')
     """
 
@@ -162,38 +161,38 @@ class Pending:
         self.on_expiry = on_expiry
         self.assumed = canonical_label(assumed) if on_expiry == "assume" else NEGATIVE
         self.on_tombstone = on_tombstone
-        self.counts = dict.fromkeys((*HAPPENINGS, *(reason.value for reason in Reason)), 0)
-        # Nothing is overdue up to this moment. It only saves looking, and so is no part of the state.
+        self.counts = dict.fromkeys((*OUTCOMES, *(reason.value for reason in Reason)), 0)
+        # Nothing is overdue up to this time. A cache, and so not part of the state.
         self._due = -math.inf
-        # Oldest first. A plain dict would search its front for the oldest through all that were taken from there.
+        # Oldest first. A plain dict scans all removed entries at its front to find the oldest.
         self._waiting: OrderedDict[Value, Waiting] = OrderedDict()
         self._early: OrderedDict[Value, Early] = OrderedDict()
-        self._known: OrderedDict[Value, Resolved] = OrderedDict()
+        self._resolved: OrderedDict[Value, Resolved] = OrderedDict()
 
     # -- events in, actions out ---------------------------------------------------------------------------------------
 
     def advance(self, event: Event) -> list[Action]:
-        """Let time pass to an event's: what to do about samples and labels that waited too long."""
+        """Advance the clock to an event's time; return the actions for samples and labels that are overdue."""
         self.time.advance(event)
         now = self.time.now
         if now <= self._due:
             return []
         actions: list[Action] = []
         while self._deadline(self._waiting, self.wait_for) < now:
-            actions += self._give_up("expired")
+            actions += self._expire("expired")
         while self._deadline(self._early, self.wait_for) < now:
             actions.append(self._orphan())
-        while self._deadline(self._known, self.correct_within) < now:
-            self._known.popitem(last=False)
+        while self._deadline(self._resolved, self.correct_within) < now:
+            self._resolved.popitem(last=False)
         self._due = min(
             self._deadline(self._waiting, self.wait_for),
             self._deadline(self._early, self.wait_for),
-            self._deadline(self._known, self.correct_within),
+            self._deadline(self._resolved, self.correct_within),
         )
         return actions
 
     def arrive(self, event: Event) -> list[Action]:
-        """What to do about an event."""
+        """Return the actions for an event."""
         sound = admitted(event)
         if isinstance(sound, Reason):
             return [self._refuse(event, sound)]
@@ -204,22 +203,22 @@ class Pending:
         return self._label(sound)
 
     def predicted(self, action: Predict, prediction: Payload) -> list[Action]:
-        """What to do about a sample now that it has been predicted: learn it, or nothing until its label comes.
+        """Return the actions for a sample that has been predicted: learn it, or none until its label comes.
 
         Parameters
         ----------
         action
-            What the engine was asked to do.
+            The action that was executed.
         prediction
-            Whatever is to be scored when the label is known. It and the features are kept as they are, and must not
-            be changed afterwards.
+            The prediction to score when the label is known. It and the features are stored without a copy, so do not
+            change them afterwards.
         """
         event = action.event
         key, label = event.key, event.y
         early = None if key is None else self._early.pop(key, None)
-        if label is not None:  # its own; an early one was superseded
+        if label is not None:  # the sample's own label supersedes an early one
             if early is not None:
-                self._is_news(label, early.event.y)
+                self._count_second(label, early.event.y)
             return [Learn(event, label, prediction)]
         if early is not None:
             return [Learn(event, early.event.y, prediction)]
@@ -227,38 +226,38 @@ class Pending:
             waiting = Waiting(keepable(event), plain(prediction), self.time.now)
         except BadValue:
             return [self._refuse(event, Reason.BAD_FEATURES)]
-        self._known.pop(key, None)
+        self._resolved.pop(key, None)
         self._waiting[key] = waiting
         actions: list[Action] = []
         while len(self._waiting) > self.most_waiting:
-            actions += self._give_up("crowded_out")
+            actions += self._expire("crowded_out")
         return actions
 
-    def learned(self, action: Learn | Relearn, content: Payload, clock: int | None = None) -> None:
-        """Note what the engine learned, so that it can be taken back.
+    def learned(self, action: Learn | Relearn, encoded: Payload, clock: int | None = None) -> None:
+        """Record a learned sample, so that it can be unlearned.
 
         Parameters
         ----------
         action
-            What it was asked to do.
-        content
-            What it needs to unlearn the sample exactly: plain, as in `payloads`.
+            The action that was executed.
+            encoded
+                The data that the engine needs to unlearn the sample exactly: plain, as in `payloads`.
         clock
-            What the learner's clock says now.
+            The learner's clock now.
         """
         key = action.event.key
-        if key is None:  # no label or correction can ever name it
+        if key is None:  # no label or correction can refer to it
             return
         if isinstance(action, Relearn):
             was = action.was
-            self._known[key] = Learned(key, plain(content), action.label, was.weight, clock, was.since)
+            self._resolved[key] = Learned(key, plain(encoded), action.label, was.weight, clock, was.since)
             return
         self._waiting.pop(key, None)
         if self.most_correctable:
             weight = action.event.weight
-            self._remember(Learned(key, plain(content), action.label, weight, clock, self.time.now))
+            self._remember(Learned(key, plain(encoded), action.label, weight, clock, self.time.now))
 
-    # -- one step for each kind ---------------------------------------------------------------------------------------
+    # -- one step for each kind of event ------------------------------------------------------------------------------
 
     def _sample(self, event: Event) -> Action:
         if event.key in self._waiting:
@@ -266,36 +265,36 @@ class Pending:
         return Predict(event)
 
     def _label(self, event: Event) -> list[Action]:
-        """A label, or a correction, which differs in one thing: it is never the first word about its key."""
+        """Process a label, or a correction: a correction is refused if its key is not known."""
         key, label = event.key, event.y
         waiting = self._waiting.get(key)
-        if waiting is not None:  # and goes on waiting until `learned`: the learner may refuse this label
+        if waiting is not None:  # the sample waits on until `learned`, as the learner may refuse this label
             self.counts["late"] += 1
             return [Learn(waiting.event, label, waiting.prediction)]
-        known = self._known.get(key)
+        known = self._resolved.get(key)
         early = self._early.get(key)
         if isinstance(known, Dropped):
             is_label = event.kind is LABEL
             return [self._refuse(event, Reason.LABEL_TOO_LATE if is_label else Reason.CORRECTION_TOO_LATE)]
         if known is not None:
-            if self._is_news(label, known.label):
+            if self._count_second(label, known.label):
                 return [Relearn(event, known, label)]
         elif early is not None:
-            if self._is_news(label, early.event.y):
+            if self._count_second(label, early.event.y):
                 self._early[key] = Early(without_features(event), early.since)
         elif event.kind is LABEL:
-            return self._hold(event)
+            return self._buffer(event)
         else:
             return [self._refuse(event, Reason.CORRECTION_TOO_LATE)]
         return []
 
-    def _is_news(self, label: Value, before: Value) -> bool:
-        """Whether a second label says something else than the first."""
+    def _count_second(self, label: Value, before: Value) -> bool:
+        """Count a second label as repeated or corrected; return True if it differs from the first."""
         self.counts["repeated" if label == before else "corrected"] += 1
         return label != before
 
-    def _hold(self, event: Event) -> list[Action]:
-        """Keep a label until its sample comes."""
+    def _buffer(self, event: Event) -> list[Action]:
+        """Buffer a label until its sample comes."""
         self.counts["early"] += 1
         self._early[event.key] = Early(without_features(event), self.time.now)
         actions: list[Action] = []
@@ -308,10 +307,10 @@ class Pending:
         if self.on_tombstone == "skip":
             self.counts["skipped"] += 1
             return []
-        known = self._known.get(key)
+        known = self._resolved.get(key)
         if isinstance(known, Learned):
             self.counts["withdrawn"] += 1
-            self._known[key] = Dropped(key, known.since)
+            self._resolved[key] = Dropped(key, known.since)
             return [Unlearn(event, known)]
         if self._waiting.pop(key, None) is not None:
             self.counts["withdrawn"] += 1
@@ -322,81 +321,81 @@ class Pending:
             return [self._refuse(event, Reason.TOMBSTONE_TOO_LATE)]
         return []
 
-    # -- letting go ---------------------------------------------------------------------------------------------------
+    # -- eviction -----------------------------------------------------------------------------------------------------
 
     def _deadline(self, entries: OrderedDict[Value, Entry], within: float | None) -> float:
-        """The last moment at which the oldest entry, or if there is none one made now, is not overdue."""
+        """Return the last time at which the oldest entry, or one made now if there is none, is not overdue."""
         if within is None:
             return math.inf
         since = next(iter(entries.values())).since if entries else self.time.now
         return max(since, self.time.first) + within
 
-    def _give_up(self, happening: str) -> list[Action]:
-        """Let the sample go that has waited longest."""
+    def _expire(self, outcome: str) -> list[Action]:
+        """Evict the sample that has waited longest."""
         key, waiting = self._waiting.popitem(last=False)
-        self.counts[happening] += 1
+        self.counts[outcome] += 1
         if self.on_expiry == "drop":
             self._remember(Dropped(key, self.time.now))
             return []
         return [Learn(waiting.event, self.assumed, waiting.prediction)]
 
     def _orphan(self) -> Action:
-        """Let the label go that has waited longest."""
+        """Evict the label that has waited longest."""
         _, early = self._early.popitem(last=False)
         return self._refuse(early.event, Reason.LABEL_WITHOUT_SAMPLE)
 
     def _remember(self, entry: Resolved) -> None:
-        self._known.pop(entry.key, None)  # an older sample of this key: the newer one goes to the end
-        self._known[entry.key] = entry
-        while len(self._known) > self.most_correctable:
-            self._known.popitem(last=False)
+        self._resolved.pop(entry.key, None)  # an older sample of this key: the newer one goes to the end
+        self._resolved[entry.key] = entry
+        while len(self._resolved) > self.most_correctable:
+            self._resolved.popitem(last=False)
 
     def _refuse(self, event: Event, reason: Reason) -> Refuse:
         self.counts[reason.value] += 1
         return Refuse(event, reason)
 
-    # -- reading and keeping ------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     @property
     def waiting(self) -> int:
-        """How many samples wait for their labels."""
+        """The number of samples that wait for their labels."""
         return len(self._waiting)
 
     @property
     def early(self) -> int:
-        """How many labels wait for their samples."""
+        """The number of labels that wait for their samples."""
         return len(self._early)
 
     @property
-    def known(self) -> int:
-        """How many samples are remembered, so that their labels can be corrected or refused."""
-        return len(self._known)
+    def resolved(self) -> int:
+        """The number of resolved samples that are remembered, so that further labels can be corrected or refused."""
+        return len(self._resolved)
 
     def content(self) -> PendingSnapshot:
-        """Everything it holds, for a snapshot: `content().state()` may be written while this store goes on."""
-        # As nothing is ever moved, the dict below an OrderedDict has the same order, and is read 20 times faster.
+        """Return everything held, for a snapshot: `content().state()` may be written while this store goes on."""
+        # No entry is ever moved, so the dict below the OrderedDict has the same order, and is read 20 times faster.
         return PendingSnapshot(
             self.time.state(),
             list(dict.values(self._waiting)),
             list(dict.values(self._early)),
-            list(dict.values(self._known)),
+            list(dict.values(self._resolved)),
             dict(self.counts),
         )
 
     def state(self) -> dict[str, Any]:
-        """Everything it holds, as JSON values. `load` is the inverse."""
+        """Return everything held, as JSON values. `load` is the inverse."""
         return self.content().state()
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Hold what a store of the same settings held; whatever is wrong with the state raises `BadState`.
+        """Load the state of a store of the same settings; raise `BadState` if it is not valid.
 
-        Limits may differ: what is past them is let go with the next events of its kind.
+        Limits may differ: entries beyond them are evicted with the next events of their kind.
         """
         content = load_pending(state, self.time, self.counts)
         self.time.load(content.time)
         self._waiting = OrderedDict((entry.event.key, entry) for entry in content.waiting)
         self._early = OrderedDict((entry.event.key, entry) for entry in content.early)
-        self._known = OrderedDict((entry.key, entry) for entry in content.known)
+        self._resolved = OrderedDict((entry.key, entry) for entry in content.resolved)
         self.counts = content.counts
         self._due = -math.inf
 

@@ -1,7 +1,7 @@
-"""Time inside the stream: what its events say, never what a clock on the wall says.
+"""Stream time: it follows the times of events, never a wall clock.
 
-Two runs over the same events see the same times, whenever and however fast they run. A *moment* is what `now` was
-when something happened.
+Two runs over the same events see the same times, whenever and however fast they run. Code elsewhere records a time as
+the value of `now` when something happened.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ __all__ = ["EventCount", "StreamClock", "StreamTime"]
 
 
 class StreamClock(Protocol):
-    """What passes with events and with nothing else."""
+    """A clock that only events move."""
 
     first: float
     now: float
 
     def advance(self, event: Event) -> None:
-        """Let the event's time be now, unless it is later already."""
+        """Set now to the event's time, unless now is later already."""
         ...
 
     def state(self) -> dict[str, JSONValue]:
-        """What it has seen, as JSON values."""
+        """Return the state as JSON values."""
         ...
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Set it to a saved state; whatever is wrong with that raises `BadState`."""
+        """Load a saved state; raise `BadState` if it is not valid."""
         ...
 
 
 class StreamTime:
-    """The highest event time seen.
+    """A clock that shows the highest event time seen.
 
-    Events without a time, or with one that is no finite number, leave it where it is. Before any time is seen, `first`
-    and `now` are minus infinity; what happened then is taken to have happened at the first time.
+    Events without a finite time do not move it. Before any time is seen, `first` and `now` are minus infinity; whatever
+    happened then counts as having happened at the first time.
 
     Parameters
     ----------
     max_skew
-        The most seconds by which one event may put time forward, so that a single record from the year 2099 does
-        not make everything that waits look old. After a gap in the stream time then catches up in steps of this
-        size. None: any event may. The first time seen is taken as it is.
+        The most seconds by which one event may advance the clock, so that a single record from the year 2099 does not
+        make everything overdue. After a gap in the stream the clock catches up in steps of this size. None for no
+        limit. The first time seen is always accepted.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class StreamTime:
 
 
 class EventCount:
-    """The number of events seen, for streams whose events have no time.
+    """A clock that counts events, for streams whose events have no time.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class EventCount:
 
 
 def _of_kind(kind: str, state: object, *names: str) -> list[Any]:
-    """The named entries of a saved clock of this kind, which holds nothing else."""
+    """Return the named entries of a saved clock of this kind; raise `BadState` for any other state."""
     if not isinstance(state, Mapping) or "kind" not in state:
         raise BadState(f"not a saved time: {shown(state)}")
     if state["kind"] != kind:

@@ -128,7 +128,7 @@ class Resampling:
         self._drawn = np.vstack([np.ones(blocks), drawn])
 
     def mean(self, sums: Array, measure: str, level: float = 0.95) -> Estimate:
-        """A mean over all events.
+        """Return a mean over all events.
 
         Parameters
         ----------
@@ -142,11 +142,11 @@ class Resampling:
         return self._estimate(self._means(sums, measure), level)
 
     def difference(self, sums: Array, others: Array, measure: str, level: float = 0.95) -> Estimate:
-        """By how much a mean is larger than that of another predictor of the same events."""
+        """Return by how much a mean is larger than that of another predictor of the same events."""
         return self._estimate(self._means(sums, measure) - self._means(others, measure), level)
 
     def _means(self, sums: Array, measure: str) -> Array:
-        """The mean over the blocks as they are, then over each time they were drawn."""
+        """Return the mean over the blocks as they are, then over each time they were drawn."""
         if measure not in MEANS:
             raise BadValue(f"an interval is that of one of {MEANS!r}, not of {measure!r}")
         if len(sums) != self._blocks:

@@ -49,7 +49,9 @@ class LabelCodes:
         self.rest = NO_LABEL  # the code that the others share, once there are any
 
     def meet(self, label: Any, predicted: Any, probabilities: Mapping[Any, Any]) -> tuple[int, int]:
-        """The codes of an event's label and of what was predicted: None, a label, or `...` for the most probable."""
+        """Return the codes of an event's label and of what was predicted: None, a label, or `...` for the most
+        probable.
+        """
         own = self.own
         label = canonical_label(label)
         predicted = _canonical_answer(predicted)
@@ -92,11 +94,11 @@ class LabelCodes:
         return actual, answered
 
     def of_class(self, label: Any) -> int:
-        """The code of a label of an answer; `NO_LABEL` if it was never possible."""
+        """Return the code of a label of an answer; `NO_LABEL` if it was never possible."""
         return self.own.get(label, self.rest)
 
     def by_name(self) -> Codes:
-        """All codes in the order of their names, the shared one last."""
+        """Return all codes in the order of their names, the shared one last."""
         own = sorted(self.own.values(), key=lambda code: name_order(self.names[code]))
         return own if self.rest == NO_LABEL else [*own, self.rest]
 

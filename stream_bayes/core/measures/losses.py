@@ -282,7 +282,7 @@ class Losses:
         self._score(codes, answers, self._scores_of(probabilities), np.array(weights))
 
     def _scores_of(self, answers: Sequence[Mapping[Any, Any]]) -> Array:
-        """The probabilities of many answers as a table, a row a label and a column an answer."""
+        """Return the probabilities of many answers as a table, a row a label and a column an answer."""
         of_class, labels, events = self._codes.of_class, len(self._codes.names), len(answers)
         first = list(answers[0])
         keys = list(chain.from_iterable(answers))
@@ -332,7 +332,7 @@ class Losses:
             self._blocks.add(scored)
 
     def _majority_before(self, label: Array, weight: Array) -> Array:
-        """The label with the most weight before each event, the first met of equals; `NO_LABEL` without any."""
+        """Return the label with the most weight before each event, the first met of equals; `NO_LABEL` without any."""
         counts = np.zeros((len(self._codes.names), len(label)))
         counts[:, 0] = self._cumulative.by_label[0]
         counts[label[:-1], np.arange(1, len(label))] = weight[:-1]
@@ -341,7 +341,7 @@ class Losses:
         return majority
 
     def _most_probable(self, scores: Array) -> Array:
-        """The most probable label of each answer, of equals the first by name; `NO_LABEL` of an empty one."""
+        """Return the most probable label of each answer, of equals the first by name; `NO_LABEL` of an empty one."""
         order = np.array(self._codes.by_name(), np.intp)
         if not len(order):
             return np.full(scores.shape[1], NO_LABEL)
@@ -356,7 +356,7 @@ def _numbers(values: list[Any]) -> Array:
 
 
 def _number(value: object) -> float:
-    """The value as a float; NaN if it is no number."""
+    """Return the value as a float; NaN if it is no number."""
     try:
         return float(value) if isinstance(value, Real) else math.nan
     except OverflowError:

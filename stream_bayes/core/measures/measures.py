@@ -134,7 +134,7 @@ class Measures:
         return self._mean("log_loss")
 
     def log_loss_interval(self, level: float = 0.95) -> Interval:
-        """The normal interval of the log-loss; NaN of fewer than two events."""
+        """Return the normal interval of the log-loss; NaN of fewer than two events."""
         n, mean, z = self.effective_events, self.log_loss, _quantile(level)
         if n <= 1:
             return math.nan, math.nan
@@ -177,7 +177,7 @@ class Measures:
     # -- all of it ----------------------------------------------------------------------------------------------------
 
     def as_dict(self) -> dict[str, float | None]:
-        """Every measure that is one number, by name; None where it is not defined, so that it is JSON."""
+        """Return every measure that is one number, by name; None where it is not defined, so that it is JSON."""
         names = (
             "accuracy",
             "kappa",
@@ -197,7 +197,7 @@ class Measures:
         return self._sums[of] / total if total else math.nan
 
     def _better_than(self, simple: float) -> float:
-        """The share of a simple predictor's mistakes that was avoided."""
+        """Return the share of a simple predictor's mistakes that was avoided."""
         mistakes = 1.0 - simple
         return (self.accuracy - simple) / mistakes if mistakes > NONE else math.nan
 
@@ -211,7 +211,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _quantile(level: float) -> float:
-    """How many standard deviations an interval of this level reaches to either side."""
+    """Return how many standard deviations an interval of this level reaches to either side."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
         raise BadValue(f"level lies between 0 and 1, not {level!r}")
     return NormalDist().inv_cdf((1.0 + level) / 2.0)

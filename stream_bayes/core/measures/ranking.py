@@ -36,7 +36,7 @@ BINS = 2 * _SIDE + 1
 
 
 def bins_of(scores: Array) -> Array:
-    """The bin of each score between 0 and 1; a higher score is in the same bin or a higher one.
+    """Return the bin of each score between 0 and 1; a higher score is in the same bin or a higher one.
 
     Examples
     --------
@@ -57,12 +57,12 @@ class AnyRanking(Protocol):
     """What knows the area of each label."""
 
     def areas(self) -> Areas:
-        """The area under each label's curve, and by how much it may be wrong."""
+        """Return the area under each label's curve, and by how much it may be wrong."""
         ...
 
 
 def cells_of(scores: Array, labels: Array) -> Array:
-    """The cells of a `ScoreHistogram` that a table of scores belongs to: a row a label, a column a sample.
+    """Return the cells of a `ScoreHistogram` that a table of scores belongs to: a row a label, a column a sample.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ExactRanking:
 
 
 def _areas(rest: Array, label: Array) -> Areas:
-    """The area of each label from its bins, and half the share of pairs that lie in one bin."""
+    """Return the area of each label from its bins, and half the share of pairs that lie in one bin."""
     pairs = rest.sum(axis=1) * label.sum(axis=1)
     with np.errstate(invalid="ignore"):  # no pairs: 0 / 0 is NaN, as it should be
         tied = (rest * label).sum(axis=1) / 2 / pairs

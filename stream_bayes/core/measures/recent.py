@@ -99,13 +99,13 @@ class ScoredWindow:
         self.held = min(self.held + events, self.size)
 
     def in_order(self) -> dict[str, Array]:
-        """The events' columns, the oldest first, and their scores."""
+        """Return the events' columns, the oldest first, and their scores."""
         order = (np.arange(self.held) + self._next - self.held) % self.size
         columns = {name: column[order] for name, column in self._columns.items()}
         return columns | {"scores": np.ascontiguousarray(self._scores[:, order])}
 
     def tally(self, least_probability: float) -> tuple[Tally, ExactRanking]:
-        """The sums over these events, and their scores."""
+        """Return the sums over these events, and their scores."""
         scored = Scored(**self.in_order(), least_probability=least_probability)
         tally = Tally()
         tally.grow(len(scored.scores))

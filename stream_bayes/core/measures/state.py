@@ -41,7 +41,7 @@ TABLES = ("sums", "by_label", "bins", "scores")
 
 
 def labels_state(codes: LabelCodes) -> dict[str, JSONValue]:
-    """The labels in the order of their codes."""
+    """Return the labels in the order of their codes."""
     own = [name for name in codes.names if name is not OTHER]
     return {"labels": tagged_many(own), "other": codes.rest != NO_LABEL}
 
@@ -59,7 +59,7 @@ def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
 
 
 def tally_arrays(name: str, tally: Tally) -> dict[str, Array]:
-    """The sums of a tally."""
+    """Return the sums of a tally."""
     arrays = (tally.sums, tally.by_label, tally.calibration.bins, tally.ranking.weight)
     return {f"{name}_{table}": array.copy() for table, array in zip(TABLES, arrays, strict=True)}
 
@@ -73,7 +73,7 @@ def load_tally(name: str, tally: Tally, labels: int, arrays: Mapping[str, Any]) 
 
 
 def recent_arrays(recent: ScoredWindow) -> dict[str, Array]:
-    """The last events, oldest first."""
+    """Return the last events, oldest first."""
     return {f"recent_{name}": column for name, column in recent.in_order().items()}
 
 
@@ -95,7 +95,7 @@ def load_recent(recent: ScoredWindow, labels: int, arrays: Mapping[str, Any]) ->
 
 
 def whole(state: Mapping[str, Any], name: str, least: int, below: int) -> int:
-    """A whole number of a state, which lies in a range."""
+    """Return a whole number of a state, which lies in a range."""
     number = state[name]
     expect(type(number) is int and least <= number < below, f"{name} is {number!r}")
     return int(number)
@@ -114,7 +114,7 @@ def _codes(name: str, arrays: Mapping[str, Any], events: int, least: int, labels
 
 
 def _array(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], kind: type) -> Array:
-    """A copy of a saved array, so that what was loaded can stay as it is."""
+    """Return a copy of a saved array, so that what was loaded can stay as it is."""
     array = arrays[name]
     expect(isinstance(array, np.ndarray), f"{name} is no array")
     expect(array.dtype == kind, f"{name} has dtype {array.dtype}, expected {np.dtype(kind)}")

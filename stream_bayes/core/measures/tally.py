@@ -70,13 +70,13 @@ class Calibration:
         add_confidences(self.bins, confidence, right.view(np.uint8), weights)
 
     def error(self) -> float:
-        """The expected calibration error; NaN without predictions."""
+        """Return the expected calibration error; NaN without predictions."""
         weight, confidence, right = self.bins
         total = weight.sum()
         return float(np.abs(right - confidence).sum() / total) if total else math.nan
 
     def diagram(self) -> list[Reliability]:
-        """The bins that hold predictions, for a picture."""
+        """Return the bins that hold predictions, for a picture."""
         total = float(self.bins[0].sum())
         return [Reliability(w / total, c / w, r / w) for w, c, r in self.bins.T.tolist() if w > 0]
 
@@ -118,7 +118,7 @@ class Scored:
         return len(self.label)
 
     def part(self, start: int, stop: int) -> Scored:
-        """Some of the events."""
+        """Return some of the events."""
         return Scored(
             self.label[start:stop],
             self.predicted[start:stop],

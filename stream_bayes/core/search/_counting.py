@@ -1,14 +1,14 @@
-"""The inner loops of structure search: counting families over many rows, and scoring what was counted.
+"""Inner loops of structure search: counting families over many rows, and scoring their tables.
 
-Other threads run meanwhile.
+The loops release the interpreter's lock, so other threads run meanwhile.
 
-A row is a run of codes, one for each variable; the largest code that its type holds means missing. A family's cells are
+A row is a run of codes, one for each variable; the largest code of its type means missing. A family's cells are
 
     [configuration of the parents][value of the extra parent][value of the child]
 
-so that each run of the child's values belongs to one row of the family's table. All extra parents that are tried for a
-child are counted in one pass: their tables are small, and adding to many of them in turn keeps the processor busy where
-adding to a single one would wait for its own last addition.
+so each run of the child's values is one row of the family's table. All extra parents tried for a child are counted in
+one pass: their tables are small, and additions to many tables in turn do not wait for each other as additions to a
+single table would.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -29,16 +29,16 @@ BITS = cython.declare(cython.ulonglong, 2**64 - 1)
 
 
 def group_rows(codes, table, first, group):
-    """Give equal rows the same number, in the order in which they come, and return how many numbers there are.
+    """Give equal rows the same number, in order of first occurrence, and return the count of numbers.
 
     Parameters
     ----------
     codes
         A row an event, a column a variable.
     table
-        Room to look rows up: a power of two, more than there are rows, all -1.
+        Room for a hash table: a power of two larger than the number of rows, filled with -1.
     first, group
-        What is filled: for each number the first row that has it, for each row its number.
+        Filled with the first row of each number, and the number of each row.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -74,16 +74,16 @@ def group_rows(codes, table, first, group):
 
 
 def number_configurations(codes, members, sizes, numbers):
-    """Number the joint configuration of some variables in each row, -1 where one of them is missing.
+    """Number the joint configuration of some variables in each row; -1 if one of them is missing.
 
     Parameters
     ----------
     codes
         A row an event, a column a variable.
     members, sizes
-        The variables, and how many values each has; with fewer than 2^31 configurations together.
+        The variables, and the number of values of each, with fewer than 2^31 joint configurations.
     numbers
-        What is filled, an entry a row.
+        Filled with an entry for each row.
     """
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -142,9 +142,9 @@ def count_families(codes, weights, numbers, child, candidates, sizes, starts, ce
 
 
 def count_packed(packed, codes, weights, numbers, child, width, groups, offsets, joint):
-    """Add every row to the table of each group of variables that are packed in a byte.
+    """Add every row to the table of each group of variables packed in a byte.
 
-    The cells are [configuration][value of the child][joint value of the groups, one after the other].
+    The cells are [configuration][value of the child][joint values of each group, end to end].
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
     numbers
         The configuration in each row; a row with -1 is left out.
     child, width
-        The child's column, and how many values it has.
+        The child's column, and its number of values.
     groups, offsets
-        The columns of the groups, and where each begins in a run of joint values; one offset more, which is their end.
+        The columns of the groups, and the beginning of each in a run of joint values, followed by the run's end.
     joint
         All tables, to be added to.
     """
@@ -180,15 +180,15 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
 
 
 def unpack(joint, configurations, width, total, columns, starts, cells):
-    """Sum tables of groups into a table for each of some variables in them, as `count_families` counts it.
+    """Sum tables of groups into the table of each single variable, as `count_families` would count it.
 
     Parameters
     ----------
     joint, configurations, width, total
-        The tables of the groups, and how many configurations, values of the child, and joint values they have.
+        The tables of the groups, and their numbers of configurations, values of the child, and joint values.
     columns
-        Of each variable, a row: where its group begins in a run, how wide the group is, the variable's slots, how many
-        of these are values, and how many joint values lie between two.
+        A row for each variable: the beginning of its group in a run, the group's width, the variable's slots, its
+        number of values, and the distance of two of its values among the joint values.
     starts
         Where the table of each variable begins.
     cells
@@ -227,9 +227,9 @@ def pair_information(cells, start, configurations, height, width, of_other, of_o
     Parameters
     ----------
     cells, start, configurations, height, width
-        The table: from where on, and how many configurations, values of the other, and values of the one it has.
+        The table: its first cell, and its numbers of configurations, values of the other, and values of the one.
     of_other, of_one
-        Room for a number for each value of either.
+        Room for a sum for each value of either variable.
     """
     configuration: cython.Py_ssize_t
     other: cython.Py_ssize_t
@@ -260,14 +260,14 @@ def pair_information(cells, start, configurations, height, width, of_other, of_o
 
 
 def score_family(cells, start, rows, width, cell, row):
-    """What a family's counts say for it, without a penalty.
+    """Return the score of a family's counts without a penalty.
 
     Parameters
     ----------
     cells, start, rows, width
-        Its table: from where on, how many configurations of the parents, and how many values the child has.
+        The table: its first cell, the number of the parents' configurations, and the number of the child's values.
     cell, row
-        The weight of a Dirichlet prior for a value, and for a configuration; 0 for the plain log-likelihood.
+        The weight of a Dirichlet prior for each value, and for each configuration; 0 for the plain log-likelihood.
     """
     answer: cython.double
     with cython.nogil:
@@ -276,14 +276,14 @@ def score_family(cells, start, rows, width, cell, row):
 
 
 def score_families(cells, starts, width, cell, row, own, weight):
-    """`score_family` for several tables that stand one after the other, and what each weighs.
+    """Write `score_family` of several consecutive tables, and the weight of each.
 
     Parameters
     ----------
     cells, starts, width
-        The tables: where each begins, and the end of the last one; and how many values the child has.
+        The tables: the first cell of each, followed by the end of the last; and the number of the child's values.
     cell, row
-        For each table, the weight of a Dirichlet prior for a value, and for a configuration; 0 for none.
+        For each table, the weight of a Dirichlet prior for each value, and for each configuration; 0 for none.
     own, weight
         What is filled, an entry a table.
     """
@@ -318,7 +318,7 @@ def score_of(
     cell: cython.double,
     row: cython.double,
 ) -> cython.double:
-    """What one table says for its family."""
+    """Return the score of one table."""
     if cell == 0.0:
         return log_likelihood(cells, start, rows, width)
     return dirichlet(cells, start, rows, width, cell, row)
@@ -330,7 +330,7 @@ def score_of(
 def log_likelihood(
     cells: cython.double[::1], start: cython.Py_ssize_t, rows: cython.Py_ssize_t, width: cython.Py_ssize_t
 ) -> cython.double:
-    """Sum n_jk log(n_jk / n_j)."""
+    """Return the sum of n_jk log(n_jk / n_j)."""
     answer: cython.double = 0.0
     total: cython.double
     row: cython.Py_ssize_t
@@ -357,7 +357,9 @@ def dirichlet(
     cell: cython.double,
     row: cython.double,
 ) -> cython.double:
-    """Log of the marginal likelihood under Dirichlet priors: `cell` a value, `row` a configuration of the parents."""
+    """Return the log marginal likelihood under a Dirichlet prior with weight `cell` a value and `row` a
+    configuration.
+    """
     answer: cython.double = 0.0
     total: cython.double
     j: cython.Py_ssize_t

@@ -1,8 +1,7 @@
-"""The tables of families that differ in one parent, counted in one pass over the rows of a sample.
+"""Scores of families over a sample, each counted once.
 
-Scores of families over a sample: each is counted once, and those that differ in one parent are counted together.
-
-When rows come and go, as in a window, the tables that were counted are kept and only the difference is counted.
+`count_families` counts the tables of families that differ in one parent in a single pass over the rows. `FamilyScorer`
+caches the tables and scores; when rows are added and removed, as in a window, it counts only the difference.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.search import _counting as _search
+from stream_bayes.core.search import _counting
 from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, configurations_of, joined, numbered
 from stream_bayes.core.search.scores import Score
 
 __all__ = ["FamilyScorer", "count_families"]
 
-ROOM = 65_536  # cells of joint tables, which stay in the processor's second cache
+JOINT_CELLS = 65_536  # joint tables up to this size stay in the processor's second-level cache
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.longlong]
@@ -36,23 +35,23 @@ def count_families(
     starts: Places,
     cells: Floats,
 ) -> None:
-    """Add the rows of a sample to the tables of a child with a configuration and each candidate.
+    """Add the rows of a sample to the tables of a child with some parents and each candidate parent.
 
-    Where it takes less time, tables are counted for candidates that are packed in a byte, and summed into those asked
-    for. With whole weights that makes no difference; with others it may in the last bit.
+    If it takes less time, candidates packed in a byte are counted jointly and then summed. The result is the same with
+    whole weights; with others it may differ in the last bit.
 
     Parameters
     ----------
     sample, weights
-        The rows, and how much each weighs here.
+        The rows, and the weight of each.
     numbers, configurations
-        The configuration in each row, -1 for rows that are left out; and how many there are.
+        The configuration of the parents in each row, -1 for rows to leave out; and the number of configurations.
     child
         The child's column.
     candidates
         The columns of the extra parents.
     starts, cells
-        Where the table of each candidate begins, and all tables.
+        The first cell of each candidate's table, and all tables.
     """
     rows = _Rows(sample, weights, numbers, configurations, child)
     places, packed = np.array(candidates, np.longlong), sample.packed
@@ -71,18 +70,18 @@ def count_families(
 
 
 def _worth(size: Places, many: Places, rows: int) -> NDArray[np.bool_]:
-    """For each group, whether counting it and summing it into tables for `many` candidates takes fewer additions than
-    these tables alone.
+    """Return, for each group, True if counting it jointly and summing takes fewer additions than `many`
+    single tables.
     """
-    worth: NDArray[np.bool_] = (size <= ROOM) & (size * many < rows * (many - 1))
+    worth: NDArray[np.bool_] = (size <= JOINT_CELLS) & (size * many < rows * (many - 1))
     return worth
 
 
 def _parts(size: Places, groups: Places) -> Iterator[Places]:
-    """Groups whose tables have room together."""
+    """Split groups into parts whose joint tables fit the cache together."""
     first, taken = 0, 0
     for place, own in enumerate(size[groups].tolist()):
-        if place > first and taken + own > ROOM:
+        if place > first and taken + own > JOINT_CELLS:
             yield groups[first:place]
             first, taken = place, 0
         taken += own
@@ -92,7 +91,7 @@ def _parts(size: Places, groups: Places) -> Iterator[Places]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows that are counted: each with its weight, its configuration, and the child's value."""
+    """The rows to count: each with its weight, its configuration, and the child's value."""
 
     sample: Sample
     weights: Floats
@@ -102,39 +101,39 @@ class _Rows:
 
     @property
     def runs(self) -> int:
-        """How many runs of joint values a table of groups has."""
+        """The number of runs of joint values in a table of groups."""
         return self.configurations * int(self.sample.sizes[self.child])
 
     def plain(self, candidates: Places, starts: Places, cells: Floats) -> None:
-        """A table for each candidate."""
+        """Count a table for each candidate."""
         sample = self.sample
-        _search.count_families(
+        _counting.count_families(
             sample.codes, self.weights, self.numbers, self.child, candidates, sample.sizes, starts, cells
         )
 
     def packed(self, groups: Places, candidates: Places, starts: Places, cells: Floats) -> None:
-        """A table for each group, summed into one for each candidate."""
+        """Count a table for each group, and sum it into a table for each candidate."""
         sample, packed, width = self.sample, self.sample.packed, int(self.sample.sizes[self.child])
         offsets = np.zeros(len(groups) + 1, np.longlong)
         np.cumsum(packed.widths[groups], out=offsets[1:])
         total = int(offsets[-1])
         joint = np.zeros(self.runs * total)
-        _search.count_packed(
+        _counting.count_packed(
             packed.codes, sample.codes, self.weights, self.numbers, self.child, width, groups, offsets, joint
         )
         begin = np.zeros(len(packed.widths), np.longlong)
         begin[groups] = offsets[:-1]
         columns = packed.columns[candidates]
         columns[:, 0] = begin[packed.group[candidates]]
-        _search.unpack(joint, self.configurations, width, total, columns, starts, cells)
+        _counting.unpack(joint, self.configurations, width, total, columns, starts, cells)
 
 
-CELLS = 32_768  # of the tables that are counted in one pass: more do not fit the processor's nearest cache
+CELLS = 32_768  # of the tables counted in one pass: more do not fit the processor's first-level cache
 
 
 @dataclass(frozen=True)
 class _Tables:
-    """What was counted in one pass: a child with some parents and each of a few candidates."""
+    """Tables counted in one pass: a child with some parents and each of a few candidates."""
 
     child: int
     parents: tuple[int, ...]
@@ -142,26 +141,28 @@ class _Tables:
     configurations: int
     starts: NDArray[np.longlong]
     cells: NDArray[np.float64]
-    extends: bool  # whether configurations have the numbers that other rows give them too
+    extends: (
+        bool  # True if configurations are numbered by values alone, so that rows can be added and removed
+    )
 
 
 class FamilyScorer:
-    """Scores families of one sample, and remembers them.
+    """Scores families of one sample, and caches them.
 
-    Variables are their columns in the sample. Counting takes about half a nanosecond for a row and a family, where
-    families of one child and the same other parents are asked for together.
+    Variables are given by their columns in the sample. Counting takes about half a nanosecond for each row and family,
+    if families of one child with the same other parents are requested together.
 
     Parameters
     ----------
     sample
         The rows.
     score
-        What is computed from their counts.
+        The score computed from the counts.
 
     Attributes
     ----------
     families
-        How many families were counted.
+        The number of families counted.
 
     Examples
     --------
@@ -180,7 +181,7 @@ class FamilyScorer:
         self._counted: list[_Tables] = []
 
     def score(self, child: int, parents: Sequence[int]) -> float:
-        """The score of a child with these parents."""
+        """Return the score of a child with these parents."""
         key = child, tuple(sorted(parents))
         if key not in self._known:
             if key[1]:
@@ -190,7 +191,7 @@ class FamilyScorer:
         return self._known[key]
 
     def with_each(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> NDArray[np.float64]:
-        """The scores of a child with these parents and each candidate in turn."""
+        """Return the scores of a child with these parents and each candidate in turn."""
         keys = [(child, tuple(sorted((*parents, candidate)))) for candidate in candidates]
         new = [place for place, key in enumerate(keys) if key not in self._known]
         if new:
@@ -208,7 +209,7 @@ class FamilyScorer:
         return np.array([self._known[key] for key in keys])
 
     def total(self, parents: Sequence[Sequence[int]]) -> float:
-        """The score of a whole structure: each variable's parents."""
+        """Return the score of a whole structure: each variable's parents."""
         return float(sum(self.score(child, own) for child, own in enumerate(parents)))
 
     # -- counting -----------------------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ class FamilyScorer:
         numbers: Numbers,
         configurations: int,
     ) -> None:
-        """Count and score a child with the parents and each of some candidates, in one pass over the rows."""
+        """Count and score a child with the parents and each candidate, in one pass over the rows."""
         lengths = [self._cells(child, configurations, candidate) for candidate in candidates]
         starts = np.cumsum([0, *lengths], dtype=np.longlong)
         extends = configurations == self._configurations(parents)
@@ -303,7 +304,7 @@ class FamilyScorer:
             self._known[tables.child, tuple(sorted((*tables.parents, candidate)))] = score
 
     def _alone(self, child: int) -> float:
-        """The score of a child without parents."""
+        """Return the score of a child without parents."""
         sample = self.sample
         width = int(sample.sizes[child])
         codes = sample.codes[:, child]
@@ -312,20 +313,20 @@ class FamilyScorer:
         self.families += 1
         return self.how.family(counts.reshape(1, width), 1.0, sample.weight)
 
-    # -- rows that come and go ----------------------------------------------------------------------------------------
+    # -- added and removed rows ---------------------------------------------------------------------------------------
 
     def follow(self, sample: Sample, added: Sample, removed: Sample | None = None) -> None:
-        """Go on with another sample, which is the present one with rows added and removed.
+        """Continue with another sample: the present one with rows added and removed.
 
-        Families that were counted stay counted, at the cost of the rows that changed. With other values of a variable,
-        and where a family has more configurations than there was room for, they are counted anew when asked for.
+        Counted families are updated at the cost of the changed rows. If the values of a variable changed, or a family
+        has more configurations than there was room for, they are counted again when needed.
 
         Parameters
         ----------
         sample
-            The rows from now on.
+            The new rows.
         added, removed
-            What was added to the rows so far, and what was taken out.
+            The rows that were added, and those that were removed.
 
         Examples
         --------

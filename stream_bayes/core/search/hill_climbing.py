@@ -1,9 +1,9 @@
-"""Hill climbing over structures: add, remove or reverse one edge, the best change first, until none helps.
+"""Hill climbing over structures: add, remove or reverse one edge, the best change first, until none improves the score.
 
-    gains[q, c]   of adding q -> c, or of removing it where it is there
+    gains[q, c]   the gain of adding q -> c, or of removing it if it exists
 
-A change of c's parents changes column c alone, so each step counts the families of one child, or of two where an edge
-is reversed. What an edge's reversal gains is the sum of two entries: removing it, and adding the other one.
+A change of c's parents changes column c alone, so each step counts the families of one child, or of two for a reversal.
+The gain of a reversal is the sum of two entries: removing the edge, and adding the opposite one.
 """
 
 from __future__ import annotations
@@ -26,35 +26,36 @@ from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
 
-NOTHING = 1e-9  # gains closer than this share of the score are equal: rounding must not decide
+ROUNDING = 1e-9  # gains closer than this share of the score count as equal, so that rounding does not decide
 
 
 @dataclass(frozen=True, kw_only=True)
 class HillClimbing:
-    """Search of a structure by its score.
+    """Search for a structure with a high score.
 
-    The answer is never worse than the start. Of equally good changes the first by kind (add, remove, reverse) and then
-    by name is taken, so the same sample leads to the same structure, and without restarts nothing is left to chance.
+    The result is never worse than the start. Ties go to the first change by kind (add, remove, reverse), then by name,
+    so the search is deterministic, apart from random restarts.
 
     Parameters
     ----------
     score
-        What is to be raised.
+        The score to maximise.
     max_parents
-        How many parents a variable may have; the start and the required edges have to keep to it.
+        The most parents of a variable. The start and the required edges must keep to it.
     required, forbidden
-        Edges, `(parent, child)`, that every structure has, or that none has.
+        Edges, `(parent, child)`, that every structure must have, or must not have.
     tabu
-        Going on after a top: for how many steps a change may not be taken back. 0 stops at the first top.
+        The number of steps for which a change may not be undone, when the search continues past a local maximum. 0
+        stops at the first local maximum.
     patience
-        With `tabu`, how many steps in a row may find nothing better.
+        With `tabu`, the number of steps in a row without improvement before the search stops.
     restarts
-        How often to climb again: from the best structure, in which some edges are turned as no data can tell, and some
-        variables have lost all their edges. That leads out of tops from which no few changes do.
+        The number of further climbs. Each begins at the best structure with some edges turned within its equivalence
+        class, and some variables without their edges. This escapes local maxima that a few changes do not.
     disturbance
-        How many edges, and how many variables, drawn at random.
+        The number of edges, and of variables, drawn at random for a restart.
     max_families
-        Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
+        The number of families after which the search takes no further step. It finishes counting the present step.
 
     Examples
     --------
@@ -103,27 +104,27 @@ class HillClimbing:
         progress: Callable[[int, float], None] = lambda families, score: None,
         scorer: FamilyScorer | None = None,
     ) -> SearchResult:
-        """Climb from a structure, or from the one with the required edges alone.
+        """Climb from a structure, or from the one with only the required edges.
 
         Parameters
         ----------
         sample
             The rows.
         start
-            Where to begin.
+            The structure to start from.
         rng
-            What restarts draw from; needed for them alone.
+            The source of randomness; needed for restarts only.
         should_stop
-            Asked before every step; True ends the search with the best so far.
+            Called before every step; True ends the search with the best structure so far.
         progress
-            Told after every step how many families were counted, and the score reached.
+            Called after every step with the number of families counted and the score reached.
         scorer
-            What knows families of this very sample by this score already.
+            A scorer of this very sample and score, with families counted before.
 
         Raises
         ------
         BadStructure
-            If the start lacks a required edge, has a forbidden one or too many parents, or the required edges make a
+            If the start lacks a required edge, has a forbidden edge or too many parents, or the required edges form a
             cycle.
         """
         check_sample(sample)
@@ -150,7 +151,7 @@ class HillClimbing:
 
 
 class _Climb:
-    """One search: where it stands, and the best it saw."""
+    """The state of one search: the present structure, and the best one so far."""
 
     def __init__(
         self,
@@ -178,8 +179,8 @@ class _Climb:
         self.best_has = self.has.copy()
         self.path: list[Move] = []
         self.best_path: list[Move] = []
-        # Pairs whose edge was changed: until which step it rests.
-        self.taken_back: dict[tuple[int, int], int] = {}
+        # By pair of variables, the step until which a change of their edge is tabu.
+        self.tabu_until: dict[tuple[int, int], int] = {}
         self.ended = False
         self.counted = False
 
@@ -218,7 +219,7 @@ class _Climb:
     # -- climbing -----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Climb to a top, and with tabu on from there, until nothing better is found for long."""
+        """Climb to a local maximum; with tabu, continue until `patience` steps bring no improvement."""
         if not self.counted:
             for child in range(len(self.sample.variables)):
                 if self._must_end():
@@ -236,13 +237,13 @@ class _Climb:
             self._make(kind, parent, child)
             step += 1
             if self.settings.tabu:
-                self.taken_back[min(parent, child), max(parent, child)] = step + self.settings.tabu
+                self.tabu_until[min(parent, child), max(parent, child)] = step + self.settings.tabu
             idle = 0 if self._note_best() else idle + 1
             self.progress(self.families, self.best)
 
     @property
     def families(self) -> int:
-        """How many families this search has counted."""
+        """The number of families that this search has counted."""
         return self.scorer.families - self.known_before
 
     def _must_end(self) -> bool:
@@ -252,10 +253,10 @@ class _Climb:
         return self.ended
 
     def _rounding(self) -> float:
-        return NOTHING * max(abs(self.now), 1.0)
+        return ROUNDING * max(abs(self.now), 1.0)
 
     def _count(self, child: int) -> None:
-        """Work out what each change of a child's parents gains."""
+        """Compute the gain of each change of a child's parents."""
         own = self._parents(child)
         now = self.scorer.score(child, own)
         others = np.flatnonzero(self.allowed[:, child] & ~self.has[:, child]).tolist()
@@ -267,26 +268,26 @@ class _Climb:
             self.gains[parent, child] = self.scorer.score(child, rest) - now
 
     def _best_move(self, step: int) -> tuple[str, int, int, float] | None:
-        """The change that gains most; of equal ones the first."""
+        """Return the change with the largest gain; the first of equal ones."""
         has, gains = self.has, self.gains
         reach = _reach(has)
         room = has.sum(axis=0) < self.most
-        rests = np.zeros_like(has)
-        for (a, b), until in self.taken_back.items():
-            rests[a, b] = rests[b, a] = until > step
+        tabu = np.zeros_like(has)
+        for (a, b), until in self.tabu_until.items():
+            tabu[a, b] = tabu[b, a] = until > step
         adds = np.where(self.allowed & ~has & ~reach.T & room, gains, -np.inf)
         removes = np.where(has & ~self.required, gains, -np.inf)
         reverses = np.full(has.shape, -np.inf)
         for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist():
-            # Turning it makes a cycle where there is another way from parent to child.
-            other_way = has[parent].copy()
-            other_way[child] = False
-            if room[parent] and not reach[other_way, child].any():
+            # Reversing it closes a cycle if another path leads from parent to child.
+            other_children = has[parent].copy()
+            other_children[child] = False
+            if room[parent] and not reach[other_children, child].any():
                 reverses[parent, child] = gains[parent, child] + gains[child, parent]
         stacked = np.stack([adds, removes, reverses])
-        # A change that is at rest may still lead to something better than all before.
+        # A tabu change is allowed if it leads to a better structure than all before.
         better = stacked > self.best - self.now + self._rounding()
-        stacked[:, rests] = np.where(better[:, rests], stacked[:, rests], -np.inf)
+        stacked[:, tabu] = np.where(better[:, tabu], stacked[:, tabu], -np.inf)
         top = float(stacked.max(initial=-np.inf))
         if top == -np.inf:
             return None
@@ -300,7 +301,7 @@ class _Climb:
             self._count(parent)
 
     def _change(self, kind: str, parent: int, child: int) -> None:
-        """Make a step; what steps from there gain is counted elsewhere."""
+        """Change an edge and record the step; the caller updates the gains."""
         self.has[parent, child] = kind == "add"
         if kind == "reverse":
             self.has[child, parent] = True
@@ -319,11 +320,13 @@ class _Climb:
         return True
 
     def restart(self, rng: np.random.Generator) -> None:
-        """Go back to the best, turn edges as no score can tell, and let some variables lose their edges."""
+        """Return to the best structure, turn some edges within its equivalence class, and remove the edges of some
+        variables.
+        """
         counted = self.has.copy()
-        if self.now < self.best - self._rounding():  # another top as high as the best is as good a place
+        if self.now < self.best - self._rounding():  # other structures of the best score are as good
             self.has, self.path, self.now = self.best_has.copy(), list(self.best_path), self.best
-        self.taken_back = {}
+        self.tabu_until = {}
         size = len(self.sample.variables)
         for _ in range(self.settings.disturbance if self.has.any() else 0):
             self._turn(rng)
@@ -336,10 +339,10 @@ class _Climb:
             self._count(child)
 
     def _turn(self, rng: np.random.Generator) -> None:
-        """Turn an edge, drawn at random, whose ends have all other parents in common (Chickering, 1995).
+        """Reverse a random covered edge: one whose ends have all other parents in common (Chickering, 1995).
 
-        That leads to an equivalent structure, and all of these can be reached so. Without it ties would lead the same
-        way up again.
+        The structure stays in its equivalence class, and every structure of the class can be reached so. Without it,
+        ties would lead to the same maximum again.
         """
         has = self.has
         room = has.sum(axis=0) < self.most
@@ -369,7 +372,7 @@ class _Climb:
 
 
 def _reach(has: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which variable leads to which along edges, itself included."""
+    """Return the matrix of reachability along edges, each variable from itself included."""
     reach = has | np.eye(len(has), dtype=bool)
     while True:
         further = reach @ reach

@@ -1,4 +1,4 @@
-"""K2: a structure by its score, where it is known which variables may come before which."""
+"""K2: greedy search for a structure with a given order of the variables."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ __all__ = ["K2Search"]
 
 @dataclass(frozen=True)
 class K2Search:
-    """Cooper and Herskovits' search (1992): each variable takes parents from those before it, as long as one helps.
+    """The search of Cooper and Herskovits (1992): each variable gets parents from those before it while the score
+    rises.
 
-    It always takes the one that helps most, of equal ones the first by name.
+    Each step adds the parent with the largest gain; ties go to the first by name.
 
     Parameters
     ----------
     order
-        All variables; a parent stands before its children.
+        All variables; parents come before their children.
     score
-        What is to be raised.
+        The score to maximise.
     max_parents
-        How many parents a variable may have.
+        The most parents of a variable.
     max_families
-        Once a search has counted so many families, it takes no further step; it may count those of the step it is in.
+        The number of families after which the search takes no further step. It finishes counting the present step.
 
     Examples
     --------
@@ -72,9 +73,9 @@ class K2Search:
         sample
             The rows.
         should_stop
-            Asked before every step; True ends the search with what was found.
+            Called before every step; True ends the search with the structure so far.
         progress
-            Told after every step how many families were counted, and the score reached.
+            Called after every step with the number of families counted and the score reached.
 
         Raises
         ------

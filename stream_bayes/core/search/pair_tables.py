@@ -1,4 +1,4 @@
-"""Two variables of a sample beside the values of others: their joint counts, and what each tells of the other."""
+"""Joint counts of two variables of a sample given others, and their conditional mutual information."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.search import _counting as _search
+from stream_bayes.core.search import _counting
 from stream_bayes.core.search.family_scores import count_families
 from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, numbered
 
 __all__ = ["PairTable", "pair_information", "pair_tables"]
 
-CELLS = 32_768  # of the tables that are counted in one pass: more do not fit the processor's nearest cache
-FEW = 4096  # numbers that need not be numbered anew to be summed by
+CELLS = 32_768  # of the tables counted in one pass: more do not fit the processor's first-level cache
+FEW = 4096  # group numbers up to this size are summed by directly, without renumbering
 
 Integers: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -24,14 +24,14 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairTable:
-    """The cells of a table that hold something: of two variables, beside the configurations of others.
+    """The cells with positive weight of a table of two variables given the configurations of others.
 
     Parameters
     ----------
     configuration, one, other
-        Where each cell stands.
+        The position of each cell.
     weight
-        What it holds.
+        The weight of each cell.
     """
 
     configuration: Integers
@@ -40,7 +40,7 @@ class PairTable:
     weight: Floats
 
     def information(self) -> float:
-        """Sum n_xyz log(n_xyz n_z / (n_xz n_yz)): what one tells of the other given the rest, for all rows.
+        """Return the sum of n_xyz log(n_xyz n_z / (n_xz n_yz)): the conditional mutual information times the weight.
 
         Examples
         --------
@@ -51,12 +51,12 @@ class PairTable:
         alone = self._totals(np.zeros_like(self.configuration))
         of_one, of_other = self._totals(self.one), self._totals(self.other)
         terms = self.weight * (np.log(self.weight) + np.log(alone) - np.log(of_one) - np.log(of_other))
-        return max(float(terms.sum()), 0.0)  # rounding may leave less than nothing
+        return max(float(terms.sum()), 0.0)  # rounding may make it negative
 
     def degrees_of_freedom(self) -> int:
-        """How many numbers the table has beyond its margins, where what never occurs in a configuration is not counted.
+        """Return the degrees of freedom, without values that never occur in a configuration.
 
-        It is the sum of (values of the one - 1) (values of the other - 1) over configurations, by what occurs in each.
+        They are the sum over configurations of (values of the one - 1) (values of the other - 1) that occur in each.
         """
         found = np.unique(self.configuration)
         ones, others = (
@@ -66,12 +66,12 @@ class PairTable:
         return int((ones * others).sum())
 
     def _occurring(self, values: Integers) -> Integers:
-        """The configuration of each value that occurs in one, as often as there are such values."""
+        """Return each configuration as often as it has different values."""
         pairs: Integers = np.unique(np.stack([self.configuration, values], axis=1), axis=0)
         return pairs[:, 0]
 
     def _totals(self, values: Integers) -> Floats:
-        """For each cell, what all cells of its configuration weigh that have the same value."""
+        """Return, for each cell, the weight of all cells with the same configuration and value."""
         key = self.configuration * (int(values.max(initial=0)) + 1) + values
         group = key if int(key.max(initial=0)) < FEW else np.unique(key, return_inverse=True)[1]
         return np.bincount(group, self.weight).astype(np.float64)[group]
@@ -80,9 +80,9 @@ class PairTable:
 def pair_tables(
     sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
 ) -> Iterator[PairTable]:
-    """The table of a variable and each of some others in turn, beside the configurations of what is given.
+    """Yield the table of a variable and each of some others, given the configurations of further variables.
 
-    A row counts where it has all of them.
+    A row counts if it has all of them.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def pair_tables(
     one
         A variable's column.
     others
-        The columns of those that it is paired with.
+        The columns of the variables to pair it with.
     given
-        The columns of those whose configurations stand apart.
+        The columns of the variables to condition on.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def pair_tables(
     numbers, configurations = numbered(sample, given)
     for part, whole in _parts(sample, one, others, configurations):
         if not whole:
-            yield _of_what_occurs(sample, one, part[0], numbers)
+            yield _count_sparse(sample, one, part[0], numbers)
             continue
         for table in _counted(sample, one, part, numbers, configurations):
             configuration, other, value = np.nonzero(table)
@@ -115,7 +115,7 @@ def pair_tables(
 def pair_information(
     sample: Sample, one: int, others: Sequence[int], given: Sequence[int] = ()
 ) -> Iterator[tuple[float, float]]:
-    """What `PairTable.information` is for a variable and each of some others in turn, and what their rows weigh.
+    """Yield `PairTable.information` of a variable and each of some others, with the weight of their rows.
 
     Examples
     --------
@@ -128,20 +128,22 @@ def pair_information(
     of_other, of_one = np.empty(int(sizes.max(initial=0))), np.empty(int(sizes[one]))
     for part, whole in _parts(sample, one, others, configurations):
         if not whole:
-            wide = _of_what_occurs(sample, one, part[0], numbers)
+            wide = _count_sparse(sample, one, part[0], numbers)
             yield wide.information(), float(wide.weight.sum())
             continue
         for table in _counted(sample, one, part, numbers, configurations):
             rows, height, width = table.shape
-            told = _search.pair_information(table.reshape(-1), 0, rows, height, width, of_other, of_one)
-            yield max(told, 0.0), float(table.sum())  # rounding may leave less than nothing
+            information = _counting.pair_information(
+                table.reshape(-1), 0, rows, height, width, of_other, of_one
+            )
+            yield max(information, 0.0), float(table.sum())  # rounding may make it negative
 
 
 def _parts(
     sample: Sample, one: int, others: Sequence[int], configurations: int
 ) -> Iterator[tuple[list[int], bool]]:
-    """The others in portions that are counted in one pass, as whole tables; or one by one, where a table has many more
-    cells than there are rows.
+    """Yield the others in parts for one pass, each with True; or alone with False if the table is much larger than the
+    sample.
     """
     width = int(sample.sizes[one])
     ahead: list[int] = []
@@ -163,7 +165,7 @@ def _parts(
 def _counted(
     sample: Sample, one: int, others: Sequence[int], numbers: Numbers, configurations: int
 ) -> Iterator[Floats]:
-    """The tables of one pass, each [configuration, value of the other, value of the one]."""
+    """Count one pass; yield its tables, each [configuration, value of the other, value of the one]."""
     width = int(sample.sizes[one])
     heights = [int(sample.sizes[other]) for other in others]
     starts = np.cumsum([0, *(configurations * height * width for height in heights)], dtype=np.longlong)
@@ -173,8 +175,8 @@ def _counted(
         yield cells[starts[k] : starts[k + 1]].reshape(configurations, height, width)
 
 
-def _of_what_occurs(sample: Sample, one: int, other: int, numbers: Numbers) -> PairTable:
-    """A table with many more cells than there are rows."""
+def _count_sparse(sample: Sample, one: int, other: int, numbers: Numbers) -> PairTable:
+    """Count a table with many more cells than there are rows."""
     height, width = int(sample.sizes[other]), int(sample.sizes[one])
     codes = sample.codes
     seen = (numbers >= 0) & (codes[:, one] < width) & (codes[:, other] < height) & (sample.weights > 0.0)

@@ -1,4 +1,4 @@
-"""PC: a structure from tests of independence (Spirtes and Glymour, 1991), in its stable variant."""
+"""PC: search for a structure by tests of independence (Spirtes and Glymour, 1991), in its stable variant."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 
 __all__ = ["PC", "ConstraintResult", "GTest", "g_test"]
 
-# How likely two variables are to look as dependent as they do, given others, if they are not; all by their numbers.
+# Returns the p-value of the independence of two variables given others, all by their numbers.
 Test: TypeAlias = Callable[[int, int, tuple[int, ...]], float]
 
 
 @dataclass(frozen=True)
 class GTest:
-    """What a G-test found.
+    """The result of a G-test of conditional independence.
 
     Parameters
     ----------
     statistic
-        G, twice the information that the variables have of one another, over all rows.
+        G: twice the conditional mutual information, summed over all rows.
     freedom
-        Its degrees of freedom.
+        The degrees of freedom.
     p_value
-        How likely G is to be so large where the variables are independent; 1 without a degree of freedom.
+        The probability of a G at least this large if the variables are independent; 1 without a degree of freedom.
     """
 
     statistic: float
@@ -48,9 +48,9 @@ class GTest:
 def g_test(sample: Sample, one: Value, other: Value, given: Sequence[Value] = ()) -> GTest:
     """Test whether two variables are independent given others, by the likelihood ratio.
 
-    Rows count that have all of them. Degrees of freedom are counted for each configuration of what is given, over the
-    values that occur in it: what never occurs can neither add to G nor to them. G is near its distribution where cells
-    hold some five rows or more; with fewer, an independence may seem to be none.
+    Only rows that have all variables count. Degrees of freedom are summed over the configurations of the given
+    variables, over the values that occur in each. G is close to its distribution if cells hold about five rows or more;
+    with fewer, the test may miss an independence.
 
     Examples
     --------
@@ -71,35 +71,35 @@ def _g_test(sample: Sample, one: int, other: int, given: Sequence[int]) -> GTest
 
 @dataclass(frozen=True)
 class ConstraintResult:
-    """What tests of independence say of a structure.
+    """The structure found by tests of independence.
 
     Parameters
     ----------
-    pattern
-        The edges, with an arrow where the tests, or the required and forbidden edges, leave one direction.
+    cpdag
+        The edges, with an arrow where the tests, or required and forbidden edges, leave one direction.
     structure
-        One with these edges that points as the pattern does where it does.
+        A structure with these edges and arrows.
     consistent
-        Whether the structure has no collider (a -> c <- b, a and b not joined) that the pattern lacks. It has where
-        tests contradicted one another.
+        True if the structure has no collider (a -> c <- b, a and b not joined) that `cpdag` lacks. Contradictory tests
+        can make it False.
     separations
-        For each pair that was found independent, by name, given what.
+        For each pair found independent, the variables given in that test, by name.
     tests
-        How many tests were made.
+        The number of tests made.
     finished
-        Whether it ended by itself, and not because it was stopped.
+        True if the search ended by itself; False if it was stopped.
 
     Examples
     --------
     >>> sample = Sample({"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "c": [0, 0, 1, 1] * 5}, dict.fromkeys("abc", 2))
     >>> found = PC().search(sample)
-    >>> print(found.pattern)
+    >>> print(found.cpdag)
     'a' -- 'c'
     >>> found.separations, found.tests
     ({('a', 'b'): (), ('b', 'c'): ()}, 3)
     """
 
-    pattern: EquivalenceClass
+    cpdag: EquivalenceClass
     structure: Structure
     consistent: bool
     separations: dict[Edge, tuple[Value, ...]]
@@ -109,26 +109,26 @@ class ConstraintResult:
 
 @dataclass(frozen=True, kw_only=True)
 class PC:
-    """Search of a structure by tests of independence.
+    """Search for a structure by tests of independence.
 
-    All variables are joined at first. An edge goes when its two variables are independent given some of the neighbours
-    of one of them, of which more and more are taken; who is a neighbour is settled before each round, so that the order
-    of the tests does not matter for which edges go. Where a and b are joined to c but not to each other, and were
-    independent without c, arrows lead from both into c; of such findings that contradict one another the first by name
-    holds. Meek's rules set all arrows that follow.
+    The search starts with all variables joined. It removes an edge if its two variables are independent given some of
+    the neighbours of one of them, for sets of growing size. Neighbours are fixed before each round, so the edges
+    removed do not depend on the order of the tests. If a and b are joined to c but not to each other, and were
+    independent without c given, arrows point from both into c; of contradictory findings the first by name holds.
+    Meek's rules then set all arrows that follow.
 
-    Nothing is left to chance. The number of tests grows exponentially with the number of neighbours, which `max_given`
-    bounds.
+    The search is deterministic. The number of tests grows exponentially with the number of neighbours; `max_given`
+    bounds it.
 
     Parameters
     ----------
     significance
-        How unlikely a dependence must be by chance for an edge to stay.
+        The level of the tests: an edge stays if the p-value is at most this.
     max_given
-        How many variables may be given in a test.
+        The most variables given in a test.
     required, forbidden
-        Edges, `(parent, child)`, that the structure has, or has not. An edge that may point one way only, and would
-        close a cycle so, is left out.
+        Edges, `(parent, child)`, that the structure must have, or must not have. An edge with only one allowed
+        direction is left out if it would close a cycle.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class PC:
     >>> sky, wind = rng.integers(0, 2, (2, 2_000))
     >>> sample = Sample({"sky": sky, "wind": wind, "rain": sky & wind}, dict.fromkeys(["sky", "wind", "rain"], 2))
     >>> result = PC(significance=0.01).search(sample)
-    >>> print(result.pattern)
+    >>> print(result.cpdag)
     'sky' -> 'rain', 'wind' -> 'rain'
     """
 
@@ -165,16 +165,16 @@ class PC:
         should_stop: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int], None] = lambda tests, edges: None,
     ) -> ConstraintResult:
-        """Find a structure by G-tests of a sample.
+        """Search for a structure by G-tests on a sample.
 
         Parameters
         ----------
         sample
-            The rows. Collapsed ones are tested faster.
+            The rows. Tests are faster on `sample.collapsed()`.
         should_stop
-            Asked before every test; True ends the search with the edges that are left.
+            Called before every test; True ends the search with the edges that are left.
         progress
-            Told after every test how many there were, and how many edges are left.
+            Called after every test with the number of tests made and of edges left.
 
         Raises
         ------
@@ -196,15 +196,15 @@ class PC:
         should_stop: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int], None] = lambda tests, edges: None,
     ) -> ConstraintResult:
-        """Find a structure by any test.
+        """Search for a structure by any test of independence.
 
         Parameters
         ----------
         variables
             All variables.
         test
-            Says how likely two variables are to look as dependent as they do if they are not, given others:
-            `test(one, other, given)`, places among the variables in the order of their names.
+            `test(one, other, given)` returns the p-value of the independence of two variables given others, all as
+            positions among the variables in the order of their names.
         should_stop, progress
             As for `search`.
         """
@@ -214,13 +214,13 @@ class PC:
         allowed = ~forbidden & ~required.T & ~np.eye(len(names), dtype=bool)
         skeleton = _Skeleton(allowed | allowed.T, required | required.T, self, test, should_stop, progress)
         skeleton.thin()
-        pattern = self._directed(skeleton, required, allowed)
+        graph = self._directed(skeleton, required, allowed)
         return ConstraintResult(
-            _named(pattern, names),
+            _named(graph, names),
             structure := Structure.from_edges(
-                [(names[a], names[b]) for b, parents in enumerate(pattern.parents()) for a in parents], names
+                [(names[a], names[b]) for b, parents in enumerate(graph.parents()) for a in parents], names
             ),
-            _colliders(structure) == {(names[a], names[c], names[b]) for a, c, b in _collisions(pattern)},
+            _colliders(structure) == {(names[a], names[c], names[b]) for a, c, b in _collisions(graph)},
             {
                 (names[a], names[b]): tuple([names[v] for v in given])
                 for (a, b), given in skeleton.separations.items()
@@ -241,20 +241,20 @@ class PC:
 
     @staticmethod
     def _directed(skeleton: _Skeleton, required: NDArray[np.bool_], allowed: NDArray[np.bool_]) -> PDAG:
-        pattern = PDAG(skeleton.joined, allowed)
-        pattern.point([(a, b) for a, b in np.argwhere(required).tolist()])
+        graph = PDAG(skeleton.joined, allowed)
+        graph.point([(a, b) for a, b in np.argwhere(required).tolist()])
         for a, b in np.argwhere(skeleton.joined & allowed & ~allowed.T).tolist():
-            if not pattern.point([(a, b)]):
-                pattern.joined[a, b] = pattern.joined[b, a] = False
-        for a, c, b in list(pattern.unshielded()):
+            if not graph.point([(a, b)]):
+                graph.joined[a, b] = graph.joined[b, a] = False
+        for a, c, b in list(graph.unshielded()):
             if c not in skeleton.separations.get((a, b), (c,)):
-                pattern.point([(a, c), (b, c)])
-        pattern.complete()
-        return pattern
+                graph.point([(a, c), (b, c)])
+        graph.complete()
+        return graph
 
 
 class _Skeleton:
-    """The edges that are left, and why the others are gone."""
+    """The edges that are left, and the separating sets of the others."""
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class _Skeleton:
         progress: Callable[[int, int], None],
     ) -> None:
         self.joined = joined.copy()
-        # Pairs that may not be joined are looked at too: given what they are independent says where arrows meet.
+        # Pairs that may not be joined are tested too: their separating sets direct arrows.
         self.open = ~kept & ~np.eye(len(joined), dtype=bool)
         self.settings, self.test = settings, test
         self.should_stop, self.progress = should_stop, progress
@@ -275,11 +275,11 @@ class _Skeleton:
         self.ended = False
 
     def thin(self) -> None:
-        """Take out edges, with more and more variables given."""
+        """Remove edges by tests with more and more variables given."""
         size = 0
         most = self.settings.max_given
         while (most is None or size <= most) and not self.ended:
-            neighbours = [np.flatnonzero(row).tolist() for row in self.joined]  # settled for the round
+            neighbours = [np.flatnonzero(row).tolist() for row in self.joined]  # fixed for the round
             if max(map(len, neighbours), default=0) < size:
                 return
             for a, b in np.argwhere(np.triu(self.open)).tolist():
@@ -292,7 +292,9 @@ class _Skeleton:
             size += 1
 
     def _separating(self, a: int, b: int, neighbours: list[list[int]], size: int) -> tuple[int, ...] | None:
-        """The first variables given which two are independent: neighbours of the one, or of the other."""
+        """Return the first set of neighbours, of either variable, that makes two variables independent; None if none
+        does.
+        """
         tested = set()
         for one, other in ((a, b), (b, a)):
             for given in combinations([v for v in neighbours[one] if v != other], size):
@@ -312,18 +314,18 @@ class _Skeleton:
         return None
 
 
-def _named(pattern: PDAG, names: tuple[Value, ...]) -> EquivalenceClass:
-    lines = np.triu(pattern.joined & ~pattern.arrows & ~pattern.arrows.T)
+def _named(graph: PDAG, names: tuple[Value, ...]) -> EquivalenceClass:
+    lines = np.triu(graph.joined & ~graph.arrows & ~graph.arrows.T)
     return EquivalenceClass(
         names,
-        tuple([(names[a], names[b]) for a, b in np.argwhere(pattern.arrows).tolist()]),
+        tuple([(names[a], names[b]) for a, b in np.argwhere(graph.arrows).tolist()]),
         tuple([(names[a], names[b]) for a, b in np.argwhere(lines).tolist()]),
     )
 
 
-def _collisions(pattern: PDAG) -> list[tuple[int, int, int]]:
-    """Where arrows from two vertices that are not joined meet in a third."""
-    return [(a, c, b) for a, c, b in pattern.unshielded() if pattern.arrows[a, c] and pattern.arrows[b, c]]
+def _collisions(graph: PDAG) -> list[tuple[int, int, int]]:
+    """Return the colliders a, c, b: arrows from a and b, which are not joined, into c."""
+    return [(a, c, b) for a, c, b in graph.unshielded() if graph.arrows[a, c] and graph.arrows[b, c]]
 
 
 def _colliders(structure: Structure) -> set[tuple[Value, Value, Value]]:

@@ -1,7 +1,7 @@
-"""Graphs of which some edges have an arrow and others may point either way, and the structures they stand for.
+"""Partially directed acyclic graphs (PDAGs): graphs in which some edges have an arrow and others may point either way.
 
-No arrow is ever set that would close a cycle of arrows or that is not allowed, whatever contradictory things are asked:
-so there always is a structure with the same edges and all the arrows.
+An arrow that would close a cycle of arrows, or that is not allowed, is never set, even if requests contradict each
+other. So there is always a structure with the same edges and all arrows.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ Flags = NDArray[np.bool_]
 
 
 class PDAG:
-    """A graph over the numbers 0, 1, ... whose edges may lack an arrow.
+    """A graph over the vertices 0, 1, ... whose edges may lack an arrow.
 
     Parameters
     ----------
     joined
-        Which vertices an edge joins; symmetric.
+        True for each pair of vertices that an edge joins; symmetric.
     allowed
-        Whether an edge may point from one to the other; of the directions of an edge at least one.
+        True for each direction in which an edge may point; at least one direction of each edge.
 
     Attributes
     ----------
     joined
-        As given.
+        As given, without edges that the caller removes.
     arrows
-        Which edges have an arrow from one to the other.
+        True for each edge with an arrow from the first vertex to the second.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class PDAG:
         self.arrows = np.zeros_like(joined)
 
     def leads(self, start: int, end: int) -> bool:
-        """Whether arrows lead from one vertex to the other."""
+        """Return True if a path of arrows leads from one vertex to the other."""
         found, ahead = {start}, [start]
         while ahead:
             for v in np.flatnonzero(self.arrows[ahead.pop()]).tolist():
@@ -63,7 +63,7 @@ class PDAG:
         return False
 
     def point(self, edges: list[tuple[int, int]]) -> bool:
-        """Set some arrows, or none of them where one cannot be; whether they are there now."""
+        """Set some arrows; return False and set none if one of them cannot be set."""
         before = self.arrows.copy()
         for a, b in edges:
             if self.arrows[b, a] or not self.allowed[a, b] or self.leads(b, a):
@@ -73,10 +73,10 @@ class PDAG:
         return True
 
     def complete(self) -> None:
-        """Set the arrows that follow from those that are there, by Meek's four rules (1995).
+        """Set all arrows that follow from the present ones by Meek's four rules (1995).
 
-        They follow if there is to be no cycle, and no new collider: two arrows into one vertex from two others that
-        are not joined.
+        They follow if there may be no cycle and no new collider (arrows into one vertex from two others that are not
+        joined).
         """
         changed = True
         while changed:
@@ -86,11 +86,11 @@ class PDAG:
                     changed = True
 
     def _lines(self) -> Flags:
-        """The edges without an arrow, both ways."""
+        """Return the edges without an arrow, in both directions."""
         return self.joined & ~self.arrows & ~self.arrows.T
 
     def _follows(self, a: int, b: int) -> bool:
-        """Whether the line between two vertices has to point from the first to the second."""
+        """Return True if the undirected edge between two vertices must point from the first to the second."""
         arrows, joined, lines = self.arrows, self.joined, self._lines()
         # 1. c -> a, with c and b not joined
         apart = ~joined[b]
@@ -109,15 +109,15 @@ class PDAG:
         return bool((lines[a][:, None] & apart[:, None] & arrows[:, beyond]).any())
 
     def parents(self) -> list[list[int]]:
-        """The parents of each vertex in a structure with these edges and arrows (Dor and Tarsi, 1992).
+        """Return the parents of each vertex in a structure that extends this graph (Dor and Tarsi, 1992).
 
-        It has no two arrows from vertices that are not joined into a third that the pattern does not have, if such a
-        structure exists; where there is a choice, arrows lead from smaller numbers to larger ones.
+        The structure has no colliders beyond those of the graph, if such a structure exists. Free edges point from
+        smaller numbers to larger ones.
         """
         left = np.ones(len(self.joined), bool)
         answer: list[list[int]] = [[] for _ in left]
         while left.any():
-            # One that no arrow leaves comes last. There is one always, for arrows make no cycle.
+            # A vertex that no arrow leaves can come last. There is always one, as arrows form no cycle.
             last = [v for v in np.flatnonzero(left)[::-1].tolist() if self._may_end(v, left)]
             v = next((v for v in last if self._is_simple(v, left)), last[0])
             answer[v] = np.flatnonzero(self.joined[v] & left).tolist()
@@ -128,17 +128,17 @@ class PDAG:
         return not (self.arrows[v] & left).any()
 
     def _is_simple(self, v: int, left: Flags) -> bool:
-        """Whether all that is joined to a vertex by a line is joined to everything else beside it."""
-        beside = self.joined[v] & left
+        """Return True if each vertex with an undirected edge to v is joined to all other neighbours of v."""
+        neighbours = self.joined[v] & left
         for u in np.flatnonzero(self._lines()[v] & left).tolist():
-            others = beside.copy()
+            others = neighbours.copy()
             others[u] = False
             if (others & ~self.joined[u]).any():
                 return False
         return True
 
     def unshielded(self) -> Iterator[tuple[int, int, int]]:
-        """Where two vertices that are not joined both have an edge to a third: the first, the third, the second."""
+        """Yield each unshielded triple a, c, b: a and b both have an edge to c, and none to each other."""
         for a, b in combinations(range(len(self.joined)), 2):
             if not self.joined[a, b]:
                 for c in np.flatnonzero(self.joined[a] & self.joined[b]).tolist():

@@ -1,15 +1,11 @@
-"""Columns of codes packed several to a byte, so that one look at a row tells the joint value of several variables.
+"""Samples: the rows of codes that structures are searched over, from a window of events or a data frame.
 
-A table is counted for the joint values of a few variables, and then summed into a table for each of them: with two or
-three variables in a byte that takes a third of the additions that a table for each variable would take.
+`PackedColumns` holds several variables to a byte. A table is counted for their joint values and then summed into a
+table for each variable; with two or three variables in a byte that takes a third of the additions of separate tables.
 
-Rows of codes to search a structure over: a window of events, or a frame, with equal rows counted together.
-
-Numbers for the joint values of several variables of a sample.
-
-While there is room, a configuration's number follows from the values alone, first variable first, so that other rows
-give the same configuration the same number. Where there would be many more numbers than rows, those that occur are
-numbered.
+`numbered` numbers the configurations (joint values) of several variables. If there is room, a configuration's number
+follows from its values alone, first variable first, so other rows give it the same number. If there would be many more
+numbers than rows, only the configurations that occur are numbered.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.search import _counting as _search
+from stream_bayes.core.search import _counting
 from stream_bayes.core.values.values import Value, name_order, shown
 from stream_bayes.errors import BadValue, UnknownFeature
 
@@ -38,104 +34,24 @@ __all__ = [
     "numbered",
 ]
 
-MOST_TOGETHER = (
-    64  # joint values of the variables in a byte: more make tables that do not fit the nearest cache
-)
-MOST_ALONE = 256
-
-Places = NDArray[np.longlong]
-
-
-@dataclass(frozen=True)
-class PackedColumns:
-    """A byte for each row and group of variables. In it, a variable's code is (byte // inner) % slots.
-
-    Parameters
-    ----------
-    codes
-        A row an event, a column a group.
-    widths
-        How many joint values each group has.
-    group, slots, inner, sizes
-        Of each variable its group, or -1 where it has too many values for a byte; how many codes it takes, one of them
-        for missing ones where there are any; the product of the slots of those before it in the group; and
-        how many values it has.
-    """
-
-    codes: NDArray[np.uint8]
-    widths: Places
-    group: Places
-    slots: Places
-    inner: Places
-    sizes: Places
-
-    @cached_property
-    def columns(self) -> Places:
-        """Of each variable a row as `_search.unpack` reads it, but for where its group begins: that is 0."""
-        widths = np.append(self.widths, 0)[self.group]
-        return np.stack([np.zeros_like(self.group), widths, self.slots, self.sizes, self.inner], axis=1)
-
-    @classmethod
-    def of(cls, codes: NDArray[Any], sizes: Places) -> Self:
-        """Pack columns, neighbours together.
-
-        Parameters
-        ----------
-        codes
-            A row an event, a column a variable; a code that is not below the variable's size is missing.
-        sizes
-            How many values each variable has.
-
-        Examples
-        --------
-        >>> packed = PackedColumns.of(np.array([[0, 2], [1, 0], [1, 9]], np.uint8), np.array([2, 3]))
-        >>> packed.widths.tolist(), packed.codes.tolist()
-        ([8], [[4], [1], [7]])
-        """
-        highest = codes.max(axis=0, initial=0) if len(codes) else np.zeros(len(sizes), codes.dtype)
-        slots = sizes + (highest >= sizes)
-        groups: list[list[int]] = []
-        widths: list[int] = []
-        for place, many in enumerate(slots.tolist()):
-            if many > MOST_ALONE:
-                continue
-            if widths and widths[-1] * many <= MOST_TOGETHER:
-                groups[-1].append(place)
-                widths[-1] *= many
-            else:
-                groups.append([place])
-                widths.append(many)
-        packed = np.zeros((len(codes), len(groups)), np.uint8)
-        group, inner = np.full(len(sizes), -1, np.longlong), np.ones(len(sizes), np.longlong)
-        for own, members in enumerate(groups):
-            step = 1
-            for place in members:
-                group[place], inner[place] = own, step
-                packed[:, own] += np.minimum(codes[:, place], slots[place] - 1).astype(np.uint8) * np.uint8(
-                    step
-                )
-                step *= int(slots[place])
-        return cls(packed, np.array(widths, np.longlong), group, slots, inner, sizes)
-
-
 Codes = NDArray[Any]  # uint8, or uint16
+Places = NDArray[np.longlong]
 
 
 class Sample:
     """Rows of codes, each with a weight. Immutable.
 
-    Variables stand in the order of their names. A row takes a byte for each variable, two where one has more than 255
-    values, and 8 bytes for its weight; while a search
-    counts, a byte more for every two or three variables.
+    Variables are in the order of their names. A row takes a byte for each variable (two if one has more than 255
+    values) and 8 bytes for its weight. While a search counts, it takes another byte for every two or three variables.
 
     Parameters
     ----------
     columns
-        The codes of each variable, from 0; a negative one means missing.
+        The codes of each variable, from 0; negative codes are missing.
     sizes
         How many values each variable has.
     weights
-        How much each row weighs; 1 if not given.
+        The weight of each row; 1 if not given.
 
     Examples
     --------
@@ -183,11 +99,11 @@ class Sample:
 
     @cached_property
     def packed(self) -> PackedColumns:
-        """The columns with several variables to a byte, made when they are first asked for."""
+        """The columns with several variables to a byte, made on first use."""
         return PackedColumns.of(self.codes, self.sizes)
 
     def place(self, variable: Value) -> int:
-        """The column of a variable."""
+        """Return the column of a variable."""
         try:
             return self.variables.index(variable)
         except ValueError:
@@ -196,7 +112,7 @@ class Sample:
             ) from None
 
     def collapsed(self) -> Self:
-        """The same with equal rows as one, whose weight is theirs together; in the order in which they first come.
+        """Return the sample with equal rows merged and their weights added, in order of first occurrence.
 
         Examples
         --------
@@ -209,7 +125,7 @@ class Sample:
         rows = len(self.codes)
         table = np.full(2 ** (2 * rows).bit_length(), -1, np.int32)
         first, group = np.empty(rows, np.longlong), np.empty(rows, np.longlong)
-        first = first[: _search.group_rows(self.codes, table, first, group)]
+        first = first[: _counting.group_rows(self.codes, table, first, group)]
         made = object.__new__(type(self))
         made.variables, made.sizes, made.weight = self.variables, self.sizes, self.weight
         made.codes = np.ascontiguousarray(self.codes[first])
@@ -218,7 +134,7 @@ class Sample:
 
 
 def check_sample(sample: object) -> None:
-    """Refuse to search over anything else, and say what makes a sample of rows."""
+    """Raise `BadValue` unless this is a sample; the message names the functions that make one."""
     if not isinstance(sample, Sample):
         raise BadValue(
             f"expected a Sample to search over, got {type(sample).__name__}; stream_bayes.networks.sample_of(rows) "
@@ -227,29 +143,105 @@ def check_sample(sample: object) -> None:
         )
 
 
-MOST_SPARE = 4  # numbers for each row, beyond which only the configurations that occur are numbered
+MOST_JOINT = 64  # joint values of several variables in a byte: larger tables do not fit the first-level cache
+MOST_SINGLE = 256  # values of one variable in a byte
+
+
+@dataclass(frozen=True)
+class PackedColumns:
+    """Codes with a byte for each row and group of variables. A variable's code is (byte // inner) % slots.
+
+    Parameters
+    ----------
+    codes
+        A row for each event, a column for each group.
+    widths
+        The number of joint values of each group.
+    group, slots, inner, sizes
+        For each variable: its group, or -1 if it has too many values for a byte; its number of codes, one of them for
+        missing values if there are any; the product of the slots of the variables before it in the group; and its
+        number of values.
+    """
+
+    codes: NDArray[np.uint8]
+    widths: Places
+    group: Places
+    slots: Places
+    inner: Places
+    sizes: Places
+
+    @cached_property
+    def columns(self) -> Places:
+        """A row for each variable as `_counting.unpack` reads it, with 0 for the beginning of its group."""
+        widths = np.append(self.widths, 0)[self.group]
+        return np.stack([np.zeros_like(self.group), widths, self.slots, self.sizes, self.inner], axis=1)
+
+    @classmethod
+    def of(cls, codes: NDArray[Any], sizes: Places) -> Self:
+        """Pack columns, neighbours together.
+
+        Parameters
+        ----------
+        codes
+            A row for each event, a column for each variable; a code not below the variable's size is missing.
+        sizes
+            The number of values of each variable.
+
+        Examples
+        --------
+        >>> packed = PackedColumns.of(np.array([[0, 2], [1, 0], [1, 9]], np.uint8), np.array([2, 3]))
+        >>> packed.widths.tolist(), packed.codes.tolist()
+        ([8], [[4], [1], [7]])
+        """
+        highest = codes.max(axis=0, initial=0) if len(codes) else np.zeros(len(sizes), codes.dtype)
+        slots = sizes + (highest >= sizes)
+        groups: list[list[int]] = []
+        widths: list[int] = []
+        for place, many in enumerate(slots.tolist()):
+            if many > MOST_SINGLE:
+                continue
+            if widths and widths[-1] * many <= MOST_JOINT:
+                groups[-1].append(place)
+                widths[-1] *= many
+            else:
+                groups.append([place])
+                widths.append(many)
+        packed = np.zeros((len(codes), len(groups)), np.uint8)
+        group, inner = np.full(len(sizes), -1, np.longlong), np.ones(len(sizes), np.longlong)
+        for own, members in enumerate(groups):
+            step = 1
+            for place in members:
+                group[place], inner[place] = own, step
+                packed[:, own] += np.minimum(codes[:, place], slots[place] - 1).astype(np.uint8) * np.uint8(
+                    step
+                )
+                step *= int(slots[place])
+        return cls(packed, np.array(widths, np.longlong), group, slots, inner, sizes)
+
+
+MOST_SPARE = 4  # numbers per row, beyond which only the configurations that occur are numbered
 
 Numbers: TypeAlias = NDArray[np.int32]
 
 
 def configurations_of(sample: Sample, members: Sequence[int]) -> Numbers:
-    """The configuration of some variables in each row, by their values alone; -1 where one is missing.
+    """Return the configuration of some variables in each row, numbered by their values alone; -1 if one is missing.
 
     Parameters
     ----------
     sample
         The rows.
     members
-        The variables' columns, with fewer than 2^31 configurations together.
+        The variables' columns, with fewer than 2^31 joint configurations.
     """
     places = np.array(members, np.longlong)
     numbers = np.zeros(len(sample), np.int32)
-    _search.number_configurations(sample.codes, places, sample.sizes[places], numbers)
+    _counting.number_configurations(sample.codes, places, sample.sizes[places], numbers)
     return numbers
 
 
 def numbered(sample: Sample, members: Sequence[int]) -> tuple[Numbers, int]:
-    """The configuration of some variables in each row, -1 where one is missing; and how many numbers there are.
+    """Return the configuration of some variables in each row, -1 if one is missing, and the count of numbers.
 
     Examples
     --------
@@ -260,7 +252,7 @@ def numbered(sample: Sample, members: Sequence[int]) -> tuple[Numbers, int]:
     """
     numbers = np.zeros(len(sample), np.int32)
     count = 1
-    ahead: list[int] = []  # as many at a time as can be numbered directly
+    ahead: list[int] = []  # variables to number directly, in one step
     for member in members:
         if ahead and count * _product(sample, (*ahead, member)) > _room(sample):
             numbers, count = joined(sample, numbers, count, ahead)
@@ -270,7 +262,7 @@ def numbered(sample: Sample, members: Sequence[int]) -> tuple[Numbers, int]:
 
 
 def joined(sample: Sample, before: Numbers, count: int, members: Sequence[int]) -> tuple[Numbers, int]:
-    """Configurations so far, of which there are `count`, joined with more variables."""
+    """Return configurations, of which there are `count`, joined with further variables, and the new count."""
     numbers = configurations_of(sample, members)
     size = _product(sample, members)
     joint = np.where((before < 0) | (numbers < 0), -1, before.astype(np.int64) * size + numbers)

@@ -1,7 +1,7 @@
-"""How well a structure explains what was counted: a sum over families, of which a larger one is better.
+"""Scores of structures: sums over families, maximised by search.
 
-With n_jk the weight of a family's rows in which the parents have their j-th configuration and the child its k-th value,
-n_j their sum over k, r values of the child, q configurations of the parents, and W the weight of all rows:
+n_jk is the weight of the rows with the parents' j-th configuration and the child's k-th value, n_j its sum over k. The
+child has r values, the parents have q configurations, and W is the weight of all rows.
 
     LogLikelihood   sum n_jk log(n_jk / n_j)
     AIC             that - q (r - 1)
@@ -9,7 +9,7 @@ n_j their sum over k, r values of the child, q configurations of the parents, an
     BDeu            log P(rows | structure), with a Dirichlet prior of weight s / (q r) a cell
     K2              the same with weight 1 a cell
 
-Logarithms are natural. All but K2 are score-equivalent: structures that no data can tell apart score alike.
+Logarithms are natural. All scores but K2 are score-equivalent: equivalent structures have equal scores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.search import _counting as _search
+from stream_bayes.core.search import _counting
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
@@ -35,7 +35,7 @@ class Score:
     Attributes
     ----------
     equivalent
-        Whether equivalent structures score alike.
+        True if equivalent structures have equal scores.
 
     Examples
     --------
@@ -46,26 +46,26 @@ class Score:
     equivalent: ClassVar[bool] = True
 
     def penalty(self, parameters: float, weight: float) -> float:
-        """What is taken off for so many free parameters, where all rows together weigh so much."""
+        """Return the penalty for a number of free parameters, given the weight of all rows."""
         return 0.0
 
     def prior(self, configurations: float, width: int) -> tuple[float, float]:
-        """The weight of a prior for each cell, and for each configuration of the parents; 0 for none."""
+        """Return the prior's weight for each cell and for each configuration of the parents; 0 without a prior."""
         return 0.0, 0.0
 
     def family(self, counts: NDArray[np.float64], configurations: float, weight: float) -> float:
-        """The score of one family.
+        """Return the score of one family.
 
         Parameters
         ----------
         counts
-            A row a configuration of the parents, a column a value of the child. Configurations that do not occur may be
-            left out.
+            A row for each configuration of the parents, a column for each value of the child. Configurations that do
+            not occur may be left out.
         configurations
-            How many configurations of the parents there are.
+            The number of configurations of the parents.
         weight
-            The weight of all rows, those with something missing in this family included: what is missing counts as if
-            it were like the rest, so that a family does not seem better for having fewer rows.
+            The weight of all rows, including those with missing values in this family. The score is scaled up to it, so
+            that a family does not score higher for having fewer rows.
 
         Examples
         --------
@@ -88,20 +88,20 @@ class Score:
         configurations: Sequence[float],
         weight: float,
     ) -> list[float]:
-        """The scores of families of one child, whose tables stand one after the other.
+        """Return the scores of families of one child, whose tables are laid end to end.
 
         Parameters
         ----------
         cells, starts, width
-            The tables: where each begins, and the end of the last one; and how many values the child has.
+            The tables: the first cell of each, followed by the end of the last; and the number of the child's values.
         configurations
-            Of each family, how many configurations of the parents there are.
+            The number of the parents' configurations of each family.
         weight
             The weight of all rows.
         """
         cell, row = np.array([self.prior(many, width) for many in configurations]).reshape(-1, 2).T.copy()
         own, counted = np.empty(len(cell)), np.empty(len(cell))
-        _search.score_families(cells, starts, width, cell, row, own, counted)
+        _counting.score_families(cells, starts, width, cell, row, own, counted)
         return [
             self.balanced(one, held, width, many, weight)
             for one, held, many in zip(own.tolist(), counted.tolist(), configurations, strict=True)
@@ -110,18 +110,18 @@ class Score:
     def explained(
         self, cells: NDArray[np.float64], start: int, rows: int, width: int, configurations: float
     ) -> float:
-        """What some rows of a family's table say for it; a sum over the rows."""
-        return float(_search.score_family(cells, start, rows, width, *self.prior(configurations, width)))
+        """Return the score of some rows of a family's table without the penalty; a sum over the rows."""
+        return float(_counting.score_family(cells, start, rows, width, *self.prior(configurations, width)))
 
     def balanced(self, own: float, counted: float, width: int, configurations: float, weight: float) -> float:
-        """The score of a family, from what all rows of its table say, and what they weigh."""
+        """Return the score of a family from the sum of `explained` over its table and the table's weight."""
         explained = own * (weight / counted) if counted > 0.0 else 0.0
         return explained - self.penalty(configurations * (width - 1), weight)
 
 
 @dataclass(frozen=True)
 class LogLikelihood(Score):
-    """Sum n_jk log(n_jk / n_j). It never falls when a parent is added, so a search needs a limit on parents.
+    """The sum of n_jk log(n_jk / n_j). Adding a parent never lowers it, so a search needs a limit on parents.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class BIC(Score):
 
 @dataclass(frozen=True)
 class BDeu(Score):
-    """The log of the rows' probability under a uniform prior that is worth `sample_size` rows (Heckerman et al. 1995).
+    """The log marginal likelihood under a uniform Dirichlet prior worth `sample_size` rows (Heckerman et al. 1995).
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class BDeu(Score):
 
 @dataclass(frozen=True)
 class K2(Score):
-    """The log of the rows' probability under a prior of one row a cell (Cooper and Herskovits 1992).
+    """The log marginal likelihood under a Dirichlet prior of one row a cell (Cooper and Herskovits 1992).
 
     Examples
     --------
@@ -200,7 +200,7 @@ class K2(Score):
 
 
 def check_score(score: object) -> None:
-    """A score itself, and not its name or class."""
+    """Raise `BadValue` unless this is a score, and not a score's name or class."""
     if not isinstance(score, Score):
         kinds = ", ".join(f"{kind.__name__}()" for kind in Score.__subclasses__())
         raise BadValue(f"score: expected one of {kinds}, got {shown(score)}")

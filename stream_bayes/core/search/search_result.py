@@ -1,4 +1,4 @@
-"""What searches by score answer: the structure, and the steps that led to it."""
+"""Results of searches by score: the structure, and the steps that led to it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Move:
     Parameters
     ----------
     kind
-        What was done with the edge.
+        The change of the edge.
     parent, child
-        The edge, as it was before the step where it was there.
+        The edge, with the direction before the step for a removal or reversal.
     gain
-        By how much the score rose.
+        The increase of the score.
 
     Examples
     --------
@@ -39,24 +39,24 @@ class Move:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """The result of a search by score.
 
     Parameters
     ----------
     structure
-        The best structure it saw.
+        The best structure seen.
     score
         Its score.
     start_score
-        That of the structure it started from.
+        The score of the structure that the search started from.
     path
-        The steps that led there, from the start; with restarts, those of the run that found it.
+        The steps from the start to the structure; with restarts, those of the climb that found it.
     difference
-        What changed from the start.
+        The changes from the start.
     families
-        How many families were counted.
+        The number of families counted.
     finished
-        Whether it ended because nothing helped any more, and not because it was stopped or its budget was spent.
+        True if no change improved the score any more; False if the search was stopped or its budget was spent.
 
     Examples
     --------

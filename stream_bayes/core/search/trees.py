@@ -1,4 +1,4 @@
-"""Trees over a sample: Chow and Liu's, and the tree-augmented naive Bayes (TAN) of Friedman, Geiger and Goldszmidt."""
+"""Trees over a sample: Chow-Liu trees, and tree-augmented naive Bayes (TAN) by Friedman, Geiger and Goldszmidt."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["chow_liu_tree", "tan_structure"]
 
 
 def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
-    """The tree that makes the sample most likely (Chow and Liu, 1968).
+    """Return the tree that makes the sample most likely (Chow and Liu, 1968).
 
-    It joins the pairs of variables that tell most of one another, a pair counted over the rows that have both. Of equal
-    pairs the first by name is joined. Memory and time: a table for each pair, one pass over the rows for each variable.
+    It is the spanning tree with the largest mutual information, counted for each pair over the rows that have both.
+    Ties go to the first pair by name. Memory and time: a table for each pair, one pass over the rows for each variable.
 
     Parameters
     ----------
     sample
         The rows.
     root
-        The variable that edges lead away from, which no data can tell; the first by name, if not given.
+        The variable from which all edges point away; the first by name, if not given. No data can decide it.
 
     Examples
     --------
@@ -43,19 +43,19 @@ def chow_liu_tree(sample: Sample, root: Value | None = None) -> Structure:
 
 
 def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> Structure:
-    """Naive Bayes with a tree over the features: of such structures the one that makes the sample most likely.
+    """Return the TAN structure that makes the sample most likely: naive Bayes with a tree over the features.
 
-    Every feature has the label as a parent, and all but the root one other feature: the tree joins those that tell most
-    of one another given the label, a pair counted over the rows that have both and the label.
+    Every feature has the label as a parent, and all but the root have one other feature. The tree has the largest
+    mutual information given the label, counted for each pair over the rows that have both features and the label.
 
     Parameters
     ----------
     sample
         The rows.
     label
-        The variable that is to be predicted.
+        The variable to predict.
     root
-        The feature that the tree leads away from; the first by name, if not given.
+        The feature from which all edges of the tree point away; the first by name, if not given.
 
     Examples
     --------
@@ -76,11 +76,11 @@ def tan_structure(sample: Sample, label: Value, root: Value | None = None) -> St
 
 
 def _information(sample: Sample, places: Sequence[int], given: Sequence[int] = ()) -> NDArray[np.float64]:
-    """What each pair of variables tells of one another, for a row that has both."""
+    """Return the mutual information of each pair of variables, in nats per row that has both."""
     answer = np.zeros((len(places), len(places)))
     for k, one in enumerate(places):
-        for j, (told, counted) in enumerate(pair_information(sample, one, places[:k], given)):
-            answer[k, j] = answer[j, k] = told / counted if counted else 0.0
+        for j, (information, counted) in enumerate(pair_information(sample, one, places[:k], given)):
+            answer[k, j] = answer[j, k] = information / counted if counted else 0.0
     return answer
 
 

@@ -43,14 +43,14 @@ class Desk:
         elif isinstance(action, Refuse):
             self.refused.append((action.event.key, action.reason.value))
         elif isinstance(action, Unlearn):
-            self.learned.remove((action.was.content, action.was.label, action.was.weight))
+            self.learned.remove((action.was.encoded, action.was.label, action.was.weight))
         elif action.label == "refused":
             self.refused.append((action.event.key, "by the learner"))
         elif isinstance(action, Relearn):
             was = action.was
-            self.learned.remove((was.content, was.label, was.weight))
-            self.learned.append((was.content, action.label, was.weight))
-            self.pending.learned(action, was.content, was.clock)
+            self.learned.remove((was.encoded, was.label, was.weight))
+            self.learned.append((was.encoded, action.label, was.weight))
+            self.pending.learned(action, was.encoded, was.clock)
         else:
             content = tuple(action.event.x.items())
             self.learned.append((content, action.label, action.event.weight))

@@ -20,7 +20,7 @@ def test_a_correction_gives_back_exactly_what_was_learned():
     desk.label("a", "yes")
     (relearn,) = desk.correction("a", "no")
     assert isinstance(relearn, Relearn)
-    assert (relearn.was.content, relearn.was.label, relearn.was.weight, relearn.was.clock) == (
+    assert (relearn.was.encoded, relearn.was.label, relearn.was.weight, relearn.was.clock) == (
         (("of", "a"),),
         "yes",
         0.3,
@@ -107,7 +107,7 @@ def test_without_room_for_corrections_nothing_is_remembered():
     desk.sample("a", "yes", at=0.0)
     desk.sample("b", at=0.0)
     desk.correction("a", "no", at=20.0)
-    assert desk.pending.known == 0 and desk.refused == [("a", "correction_too_late")]
+    assert desk.pending.resolved == 0 and desk.refused == [("a", "correction_too_late")]
 
 
 def test_a_correction_that_the_learner_refuses_leaves_what_was_learned():
@@ -132,7 +132,7 @@ def test_a_label_that_the_learner_refuses_leaves_its_sample_waiting():
 def test_a_sample_that_the_learner_refuses_with_its_own_label_is_not_kept():
     desk = Desk()
     desk.sample("a", "refused")
-    assert desk.pending.waiting == desk.pending.known == 0
+    assert desk.pending.waiting == desk.pending.resolved == 0
 
 
 @pytest.mark.parametrize("half_life", [None, 5])
@@ -153,12 +153,12 @@ def test_late_labels_and_corrections_end_where_the_right_labels_would_have(half_
         elif isinstance(action, Relearn):
             was = action.was
             if half_life is None:
-                model.unlearn_one(was.content, was.label, was.weight)
-                model.learn_one(was.content, action.label, was.weight)
+                model.unlearn_one(was.encoded, was.label, was.weight)
+                model.learn_one(was.encoded, action.label, was.weight)
             else:  # exactly what was added, and then with what a sample weighs now
-                model.unlearn_one(was.content, was.label, was.weight, at=was.clock)
-                model.learn_one(was.content, action.label, was.weight)
-            pending.learned(action, was.content, model.clock)
+                model.unlearn_one(was.encoded, was.label, was.weight, at=was.clock)
+                model.learn_one(was.encoded, action.label, was.weight)
+            pending.learned(action, was.encoded, model.clock)
 
     for i, (x, _, w) in enumerate(samples):
         for action in pending.arrive(Event(x, None, str(i), weight=w)):
@@ -217,7 +217,7 @@ def test_a_tombstone_does_not_prolong_the_time_for_corrections():
     desk.sample("a", "yes", at=0.0)
     desk.tombstone("a", at=9.0)
     desk.label("a", "yes", at=11.0)
-    assert desk.pending.known == 0 and desk.pending.early == 1 and desk.refused == []
+    assert desk.pending.resolved == 0 and desk.pending.early == 1 and desk.refused == []
 
 
 def test_a_tombstone_takes_a_label_away_that_waits_for_its_sample():

@@ -223,7 +223,7 @@ def test_what_names_no_key_is_refused(key):
 def test_a_sample_without_key_that_brings_its_label_is_learned_but_not_remembered():
     desk = Desk()
     desk.sees(Event({"n": 1}, "yes"))
-    assert desk.learned == [((("n", 1),), "yes", 1.0)] and desk.pending.known == 0
+    assert desk.learned == [((("n", 1),), "yes", 1.0)] and desk.pending.resolved == 0
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_what_cannot_be_kept_is_refused_with_its_reason(event, reason):
     desk = Desk()
     desk.sees(event)
     assert [why for _, why in desk.refused] == [reason] and desk.counted() == {reason: 1}
-    assert desk.pending.waiting == desk.pending.early == desk.pending.known == 0
+    assert desk.pending.waiting == desk.pending.early == desk.pending.resolved == 0
 
 
 def test_a_prediction_that_cannot_be_kept_is_refused():
@@ -264,7 +264,7 @@ def test_what_a_learner_learned_must_be_plain():
     pending = Pending()
     with pytest.raises(BadValue):
         pending.learned(Learn(Event({}, "yes", "a"), "yes", {}), object())
-    assert pending.known == 0
+    assert pending.resolved == 0
 
 
 def test_scalars_of_numpy_become_plain_before_they_wait():
@@ -305,7 +305,7 @@ def test_whatever_comes_no_more_is_held_than_the_limits_allow():
         desk.sample(i)
         desk.label(i - 3 if i % 3 else i + 1000, "yes")
         desk.sample(-i - 1, "no")
-        held = (desk.pending.waiting, desk.pending.early, desk.pending.known)
+        held = (desk.pending.waiting, desk.pending.early, desk.pending.resolved)
         most = [max(pair) for pair in zip(most, held, strict=True)]
     assert most == [5, 5, 7]
 

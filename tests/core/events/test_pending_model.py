@@ -120,14 +120,14 @@ class AgainstNotes(RuleBasedStateMachine):
         pending, notes = self.desk.pending, self.notes
         assert pending.waiting == len(notes.places("waiting"))
         assert pending.early == len(notes.places("early"))
-        assert pending.known == len(notes.places("learned", "gone"))
+        assert pending.resolved == len(notes.places("learned", "gone"))
         assert self.desk.counted() == notes.counts
 
     @invariant()
     def the_limits_hold(self) -> None:
         pending = self.desk.pending
         assert pending.waiting <= pending.most_waiting >= pending.early
-        assert pending.known <= pending.most_correctable
+        assert pending.resolved <= pending.most_correctable
 
     @invariant()
     def the_state_is_the_same_byte_for_byte(self) -> None:
@@ -149,5 +149,5 @@ def summary(action: Action) -> tuple[Any, ...]:
         return ("learn", key, action.label, action.prediction, action.event.weight)
     was = action.was
     if isinstance(action, Unlearn):
-        return ("unlearn", key, was.label, was.content, was.weight)
-    return ("relearn", key, was.label, action.label, was.content, was.weight)
+        return ("unlearn", key, was.label, was.encoded, was.weight)
+    return ("relearn", key, was.label, action.label, was.encoded, was.weight)

@@ -37,7 +37,7 @@ def filled(**options: Any) -> Pending:
                 for learn in pending.predicted(action, {"yes": 0.1 + 0.2, 5: math.inf}):
                     assert isinstance(learn, Learn)
                     pending.learned(learn, (b"\xff", [1, None]), 12)
-    assert (pending.waiting, pending.early, pending.known) == (2, 1, 2)
+    assert (pending.waiting, pending.early, pending.resolved) == (2, 1, 2)
     return pending
 
 
@@ -109,7 +109,7 @@ def test_a_store_with_less_room_lets_go_of_what_is_too_much_with_the_next_events
     small.predicted(predict, {})
     assert len(small.arrive(Event({}, "yes", "after", kind=Kind.LABEL))) == 8
     small.learned(Learn(Event({}, "yes", "last"), "yes", {}), None)
-    assert (small.waiting, small.early, small.known) == (3, 3, 2)
+    assert (small.waiting, small.early, small.resolved) == (3, 3, 2)
 
 
 def test_time_and_counted_events_are_not_taken_for_each_other():
@@ -216,7 +216,7 @@ def test_a_state_with_nested_junk_is_refused_or_makes_a_store_that_works(path, j
     ("path", "junk", "message"),
     [
         (("waiting", 1, 0, 2), "first", "twice"),
-        (("known", 0, 0), "early", "twice"),
+        (("resolved", 0, 0), "early", "twice"),
         (("waiting", 0, 0, 1), "yes", "needs none"),
         (("waiting", 0, 0, 6), "label", "needs none"),
         (("early", 0, 0, 1), None, "a label is none"),
@@ -229,8 +229,8 @@ def test_a_state_with_nested_junk_is_refused_or_makes_a_store_that_works(path, j
         (("waiting", 0, 0, 8), "0", "nowhere"),
         (("waiting", 0, 0, 7), 1, "no name"),
         (("early", 0, 0, 6), "sample", "a label is none"),
-        (("known", 0, 2), math.inf, "weight"),
-        (("known", 0, 3), -1, "clock"),
+        (("resolved", 0, 2), math.inf, "weight"),
+        (("resolved", 0, 3), -1, "clock"),
         (("waiting", 0, 2), 3.5, "order"),
         (("waiting", 1, 2), 4.5, "order"),
         (("early", 0, 1), {"float": "nan"}, "order"),

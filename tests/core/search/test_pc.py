@@ -46,7 +46,7 @@ def knows(structure: Structure) -> Any:
 @given(structures())
 def test_with_tests_that_are_never_wrong_the_class_is_found(structure: Structure) -> None:
     result = PC().search_by(structure.variables, knows(structure))
-    assert result.pattern == structure.cpdag()
+    assert result.cpdag == structure.cpdag()
     assert result.structure.cpdag() == structure.cpdag()
     assert result.consistent
     assert result.finished
@@ -63,9 +63,9 @@ def test_known_edges_point_as_they_are_known_to(structure: Structure, data: st.D
     found = PC(required=required, forbidden=forbidden).search_by(structure.variables, knows(structure))
     # All that is known is true, so the true structure is one of those that are left.
     assert found.structure.cpdag() == structure.cpdag()
-    assert set(found.pattern.compelled) <= set(edges)
-    assert set(required) <= set(found.pattern.compelled)
-    assert set(structure.cpdag().compelled) <= set(found.pattern.compelled)
+    assert set(found.cpdag.compelled) <= set(edges)
+    assert set(required) <= set(found.cpdag.compelled)
+    assert set(structure.cpdag().compelled) <= set(found.cpdag.compelled)
 
 
 @settings(max_examples=60)
@@ -79,9 +79,9 @@ def test_whatever_the_sample_says_the_limits_are_kept(drawn: Drawn, data: st.Dat
     forbidden = [pair for pair in data.draw(some) if pair not in required]
     search = PC(significance=0.3, required=required, forbidden=forbidden, max_given=1)
     result = search.search(drawn.sample)
-    assert set(required) <= set(result.pattern.compelled) <= set(result.structure.edges)
+    assert set(required) <= set(result.cpdag.compelled) <= set(result.structure.edges)
     assert not set(forbidden) & set(result.structure.edges)
-    both = {*map(frozenset, result.pattern.compelled), *map(frozenset, result.pattern.reversible)}
+    both = {*map(frozenset, result.cpdag.compelled), *map(frozenset, result.cpdag.reversible)}
     assert {frozenset(edge) for edge in result.structure.edges} == both
     assert all(len(given_) <= 1 for given_ in result.separations.values())
     assert search.search(drawn.sample) == result
@@ -111,7 +111,7 @@ def test_independent_variables_seem_dependent_as_often_as_the_significance_says(
 @pytest.mark.parametrize("seed", range(3))
 def test_the_class_of_a_known_structure_is_found(seed: int) -> None:
     result = PC(significance=0.001).search(plain_sample(LAWN, 20_000, seed).collapsed())
-    assert result.pattern == LAWN.cpdag()
+    assert result.cpdag == LAWN.cpdag()
     assert result.structure.same_equivalence_class(LAWN)
 
 
@@ -135,18 +135,18 @@ def test_contradictory_tests_are_told() -> None:
     square = {(0, 2), (1, 3)}
     result = PC().search_by("abcd", lambda a, b, given_: float((a, b) in square and not given_))
     assert len(result.structure.edges) == 4
-    assert set(result.pattern.compelled) <= set(result.structure.edges)
+    assert set(result.cpdag.compelled) <= set(result.structure.edges)
     assert result.separations == {("a", "c"): (), ("b", "d"): ()}
 
 
 def test_max_given_bounds_the_tests() -> None:
     chain = Structure.from_edges([("a", "b"), ("b", "c")])
-    assert PC(max_given=0).search_by("abc", knows(chain)).pattern.reversible == (
+    assert PC(max_given=0).search_by("abc", knows(chain)).cpdag.reversible == (
         ("a", "b"),
         ("a", "c"),
         ("b", "c"),
     )
-    assert PC(max_given=1).search_by("abc", knows(chain)).pattern == chain.cpdag()
+    assert PC(max_given=1).search_by("abc", knows(chain)).cpdag == chain.cpdag()
 
 
 def test_a_search_that_was_stopped_says_so() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.search import family_scores as family_tables
+from stream_bayes.core.search import family_scores
 from stream_bayes.core.search.family_scores import count_families
-from stream_bayes.core.search.sample import MOST_ALONE, MOST_TOGETHER, PackedColumns, Sample, numbered
+from stream_bayes.core.search.sample import MOST_JOINT, MOST_SINGLE, PackedColumns, Sample, numbered
 
 SIZES = st.lists(st.sampled_from([1, 2, 3, 4, 9, 40, 255, 300]), min_size=2, max_size=7)
 
@@ -35,7 +35,7 @@ def test_every_code_can_be_read_out_of_its_byte(sample: Sample) -> None:
     packed = PackedColumns.of(sample.codes, sample.sizes)
     for place, group in enumerate(packed.group.tolist()):
         if group < 0:
-            assert packed.slots[place] > MOST_ALONE
+            assert packed.slots[place] > MOST_SINGLE
             continue
         found = packed.codes[:, group] // packed.inner[place] % packed.slots[place]
         assert found.tolist() == np.minimum(sample.codes[:, place], packed.slots[place] - 1).tolist()
@@ -47,7 +47,7 @@ def test_what_is_packed_together_is_small(sample: Sample) -> None:
     for group, width in enumerate(packed.widths.tolist()):
         members = np.flatnonzero(packed.group == group)
         assert width == packed.slots[members].prod()
-        assert width <= (MOST_TOGETHER if len(members) > 1 else MOST_ALONE)
+        assert width <= (MOST_JOINT if len(members) > 1 else MOST_SINGLE)
 
 
 def by_hand(
@@ -67,7 +67,7 @@ def by_hand(
 WAYS: dict[str, dict[str, Any]] = {
     "as it chooses": {},
     "packed": {"_worth": lambda size, many, rows: many > 0},
-    "packed, in parts": {"_worth": lambda size, many, rows: many > 0, "ROOM": 1},
+    "packed, in parts": {"_worth": lambda size, many, rows: many > 0, "JOINT_CELLS": 1},
     "plain": {"_worth": lambda size, many, rows: many < 0},
 }
 
@@ -93,7 +93,7 @@ def test_tables_hold_what_the_rows_say_whichever_way_they_are_counted(
     cells = np.zeros(int(starts[-1]))
     with pytest.MonkeyPatch.context() as patch:
         for name, other in WAYS[way].items():
-            patch.setattr(family_tables, name, other)
+            patch.setattr(family_scores, name, other)
         count_families(sample, sample.weights, numbers, configurations, child, candidates, starts[:-1], cells)
     for place, (candidate, table) in enumerate(
         zip(candidates, by_hand(sample, child, parents, candidates), strict=True)
@@ -109,13 +109,13 @@ def test_many_rows_are_counted_packed_and_few_are_not(monkeypatch: pytest.Monkey
     ways: list[str] = []
 
     def noted(name: str) -> None:
-        real = getattr(family_tables._Rows, name)
+        real = getattr(family_scores._Rows, name)
 
         def count(*args: Any) -> None:
             ways.append(name)
             real(*args)
 
-        monkeypatch.setattr(family_tables._Rows, name, count)
+        monkeypatch.setattr(family_scores._Rows, name, count)
 
     noted("packed")
     noted("plain")
