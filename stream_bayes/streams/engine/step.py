@@ -236,7 +236,7 @@ class Step:
                 self._refuse(action.event, action.reason.value, SAID[action.reason])
             else:
                 was = action.was
-                self.model.unlearn(was.content, was.label, was.weight, was.clock)
+                self.model.unlearn(was.encoded, was.label, was.weight, was.clock)
                 self.learned -= 1
             self._place_drifts(cause)
         except StreamBayesError as error:
@@ -266,8 +266,8 @@ class Step:
 
     def _relearn(self, action: Relearn, pending: Pending) -> None:
         was, model = action.was, self.model
-        model.relearn(was.content, was.label, action.label, was.weight, was.clock)
-        pending.learned(action, was.content, model.clock)
+        model.relearn(was.encoded, was.label, action.label, was.weight, was.clock)
+        pending.learned(action, was.encoded, model.clock)
 
     # -- what changes nothing -----------------------------------------------------------------------------------------
 

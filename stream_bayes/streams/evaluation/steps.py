@@ -155,7 +155,7 @@ class Arrivals:
 
     def _learn(self, kind: Kind, action: Learn) -> Step:
         event = action.event
-        self._pending.learned(action, content=None)
+        self._pending.learned(action, encoded=None)
         return Step(kind, action.prediction, event.x, action.label, event.weight, event)
 
 
