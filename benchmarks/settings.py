@@ -108,6 +108,8 @@ SETTINGS: Mapping[str, Mapping[str, Callable[[], Learner]]] = {
         "AODE(min_count=1)": lambda: AODE(min_count=1.0),
         "strength=0.5": lambda: AODE(min_count=1.0, strength=0.5),
         "strength=0.25": lambda: AODE(min_count=1.0, strength=0.25),
+        "subsumption=100": lambda: AODE(min_count=1.0, subsumption=100.0),
+        "weights": lambda: AODE(min_count=1.0, weights="mutual-information"),
     },
     **{
         kind.__name__: {

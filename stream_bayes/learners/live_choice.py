@@ -111,7 +111,7 @@ class LiveChoice(PairClassifier):
         if loss_half_life is not None:
             check_number("loss_half_life", loss_half_life, above=True)
         check_number("rate", rate, above=True)
-        check_average(min_count, None, 0.0, half_life)
+        check_average(min_count, half_life)
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     @property

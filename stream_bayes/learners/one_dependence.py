@@ -15,10 +15,9 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings.choosing import SuperParent, WeightedAverage
 from stream_bayes.core.readings.schedule import require_features
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, NeverEligible
+from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.classifier.arguments import (
     check_choice,
-    check_count,
     check_name,
     check_number,
     warn_of_absent,
@@ -30,44 +29,18 @@ from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.classifier.posteriors import average_cumulants
 from stream_bayes.learners.classifier.traits import Traits
 
-__all__ = ["A2DE", "AODE", "SPODE", "average_reading"]
+__all__ = ["A2DE", "AODE", "SPODE", "check_average"]
 
 
-def average_reading(
-    store: CountStore,
-    settings: dict[str, Any],
-    *,
-    min_count: float,
-    subsumption: float | None,
-    tolerance: float,
-    weights: str | None,
-    every: int | None,
-) -> AverageReading:
-    """The average over the super-parents of a store."""
-    settings = settings | {
-        "min_count": float(min_count),
-        "generality": -1.0 if subsumption is None else float(subsumption),
-        "tolerance": float(tolerance),
-    }
-    if weights is None:
-        return AverageReading(store.tables, store.encoder.labels, encoder=store.encoder, **settings)
-    return WeightedAverage(store.tables, store.encoder, every, **settings)
-
-
-def check_average(
-    min_count: float, subsumption: float | None, tolerance: float, half_life: float | None
-) -> None:
+def check_average(min_count: float, half_life: float | None, subsumption: float | None = None) -> None:
     """Check the arguments of an average over super-parents."""
     check_number("min_count", min_count)
     if subsumption is not None:
         check_number("subsumption", subsumption)
-    check_number("tolerance", tolerance)
-    if tolerance >= 1.0:
-        raise BadValue(f"tolerance is a share of samples below 1, not {tolerance!r}")
     if half_life is None:
         return
     check_number("half_life", half_life, above=True)
-    # What fades holds no more than the sum of a geometric series.
+    # Faded weights add up to no more than the sum of a geometric series.
     if min_count * -math.expm1(-math.log(2.0) / half_life) > 1.0:
         warnings.warn(
             f"with half_life={half_life!r} no value can ever hold min_count={min_count!r} samples of weight 1: naive "
@@ -104,13 +77,9 @@ class AODE(PairClassifier):
     subsumption
         Leave a value out of a prediction where another one implies it and holds more than this weight (100 is usual);
         None never does.
-    tolerance
-        The share of samples by which such an implication may fail and still count, for learners that fade.
     weights
-        None weighs all super-parents alike, `"mutual-information"` by what they tell of the class.
-    every
-        How often such weights are derived, in events; None: whenever there are a tenth more events. `rederive()`
-        derives them at once.
+        None: all super-parents weigh alike. `"mutual-information"`: each weighs its mutual information with the class,
+        derived whenever the events have grown by a tenth, or by `rederive()`.
     prior
         `"m-estimate"` spreads `strength` over the cells, (n + s / V) / (N + s); `"laplace"` adds it to each.
     strength
@@ -154,9 +123,7 @@ class AODE(PairClassifier):
         self,
         min_count: float = 30.0,
         subsumption: float | None = None,
-        tolerance: float = 0.0,
         weights: str | None = None,
-        every: int | None = None,
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
@@ -168,25 +135,19 @@ class AODE(PairClassifier):
     ) -> None:
         self.min_count = min_count
         self.subsumption = subsumption
-        self.tolerance = tolerance
         self.weights = weights
-        self.every = every
-        check_average(min_count, subsumption, tolerance, half_life)
+        check_average(min_count, half_life, subsumption)
         check_choice("weights", weights, (None, "mutual-information"))
-        if every is not None:
-            check_count("every", every)
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return average_reading(
-            store,
-            self._settings(class_prior),
-            min_count=self.min_count,
-            subsumption=self.subsumption,
-            tolerance=self.tolerance,
-            weights=self.weights,
-            every=self.every,
-        )
+        settings = self._settings(class_prior) | {
+            "min_count": float(self.min_count),
+            "generality": -1.0 if self.subsumption is None else float(self.subsumption),
+        }
+        if self.weights is None:
+            return AverageReading(store.tables, store.encoder.labels, encoder=store.encoder, **settings)
+        return WeightedAverage(store.tables, store.encoder, **settings)
 
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
         return joint_cumulants(self, x, codes)
@@ -213,7 +174,7 @@ class A2DE(PairClassifier):
     min_count
         A pair of values is eligible if it holds at least this weight, in fresh samples. Where none of an event's
         pairs is, `AODE` answers, with the same limit.
-    subsumption, tolerance
+    subsumption
         As in `AODE`.
     prior, strength, class_prior, half_life, binning, schema, max_values
         As in `AODE`.
@@ -244,7 +205,6 @@ class A2DE(PairClassifier):
         self,
         min_count: float = 1.0,
         subsumption: float | None = None,
-        tolerance: float = 0.0,
         prior: str = "m-estimate",
         strength: float = 1.0,
         class_prior: Any = "counted",
@@ -256,8 +216,7 @@ class A2DE(PairClassifier):
     ) -> None:
         self.min_count = min_count
         self.subsumption = subsumption
-        self.tolerance = tolerance
-        check_average(min_count, subsumption, tolerance, half_life)
+        check_average(min_count, half_life, subsumption)
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
@@ -266,7 +225,6 @@ class A2DE(PairClassifier):
             store.encoder.labels,
             min_count=self.min_count,
             generality=-1.0 if self.subsumption is None else float(self.subsumption),
-            tolerance=float(self.tolerance),
             encoder=store.encoder,
             **self._settings(class_prior),
         )
@@ -328,7 +286,7 @@ class SPODE(PairClassifier):
         self.parent = parent
         self.loss_half_life = loss_half_life
         self.min_count = min_count
-        check_average(min_count, None, 0.0, half_life)
+        check_average(min_count, half_life)
         check_name("parent", parent)
         if loss_half_life is not None:
             check_number("loss_half_life", loss_half_life, above=True)

@@ -10,7 +10,6 @@ from stream_bayes.core.readings._terms cimport Terms
 
 cdef class Generalities:
     cdef public double least
-    cdef public double tolerance
     cdef object encoder
     cdef long long[::1] rank
     cdef double[::1] total

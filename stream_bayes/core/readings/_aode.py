@@ -44,14 +44,11 @@ class Generalities:
         Whose features' names break ties: of two values that imply each other, the first by name stays.
     least
         A value must hold more than this weight, in fresh samples, to imply another; negative: none does.
-    tolerance
-        The share of samples by which an implication may fail and still be one.
     """
 
-    def __init__(self, encoder, least: cython.double, tolerance: cython.double):
+    def __init__(self, encoder, least: cython.double):
         self.encoder = encoder
         self.least = least
-        self.tolerance = tolerance
         self.rank = np.zeros(0, np.longlong)
         self.total = np.zeros(0)
         self.implied = np.zeros(0, np.uint8)
@@ -87,7 +84,7 @@ class Generalities:
         general: cython.bint
         special: cython.bint
         critical: cython.double = self.least * tables.unit
-        certain: cython.double = 1.0 - max(self.tolerance, 1e-12)
+        certain: cython.double = 1.0 - 1e-12  # faded weights carry rounding errors
         rank: cython.longlong[::1] = self.ranks()
         if self.total.shape[0] < entries:
             self.total, self.implied = np.zeros(2 * entries), np.zeros(2 * entries, np.uint8)
@@ -130,8 +127,6 @@ class AverageReading(PairReading):
         A value is a super-parent if it holds at least this weight, in fresh samples; naive Bayes answers if none does.
     generality
         Drop a value that a more special one implies, once that one holds more than this weight; negative: never.
-    tolerance
-        The share of samples by which an implication may fail and still be one.
     encoder
         Whose features' names break ties among values that imply each other.
 
@@ -144,7 +139,6 @@ class AverageReading(PairReading):
         labels,
         min_count: cython.double = 30.0,
         generality: cython.double = -1.0,
-        tolerance: cython.double = 0.0,
         encoder=None,
         **settings,
     ):
@@ -152,7 +146,7 @@ class AverageReading(PairReading):
         self.min_count = min_count
         self.importance = ALIKE
         self.encoder = encoder
-        self.generalities = Generalities(encoder, generality, tolerance)
+        self.generalities = Generalities(encoder, generality)
         self.terms = Terms()
         self.fused = False
 

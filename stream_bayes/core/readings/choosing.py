@@ -137,15 +137,14 @@ class Choice(ChoiceReading):
 class WeightedAverage(AverageReading):
     """AODE whose super-parents weigh what they tell of the class."""
 
-    def __init__(self, tables: Tables, encoder: Encoder, every: int | None, **settings: Any) -> None:
+    def __init__(self, tables: Tables, encoder: Encoder, **settings: Any) -> None:
         super().__init__(tables, encoder.labels, encoder=encoder, **settings)
-        self.every = every
-        self.due = next_check(tables, every)
+        self.due = next_check(tables, None)
 
     def derive(self) -> None:
         """Weigh the super-parents because it is time to."""
         self.rederive()
-        self.due = next_check(self.tables, self.every)
+        self.due = next_check(self.tables, None)
 
     def rederive(self) -> None:
         """Weigh the super-parents by the counts as they are now; all alike where none tells anything."""
