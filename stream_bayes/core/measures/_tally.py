@@ -1,7 +1,7 @@
-"""Sums over scored predictions, taken one event after the other.
+"""Sums over scored predictions, added in the order of events.
 
-Sums of fractions depend on their order. Taken in the order of events they are the same to the last bit, in whatever
-portions the events come. Codes must have room, and confidences lie between 0 and 1.
+Sums of fractions depend on their order. In the order of events they are the same to the last bit, however the events
+are batched. The caller makes room for all codes and passes confidences between 0 and 1.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -24,7 +24,7 @@ def add_events(
     brier: cython.double[::1],
     weight: cython.double[::1],
 ):
-    """Add events to the sums of a `Tally`, and to its sums by label; a prediction below 0 is none."""
+    """Add events to the sums of a `Tally` and to its sums by label; a prediction below 0 means no prediction."""
     k: cython.Py_ssize_t
     w: cython.double
     for k in range(label.shape[0]):
@@ -50,7 +50,7 @@ def add_confidences(
     right: cython.uchar[::1],
     weight: cython.double[::1],
 ):
-    """Add events to bins of equal width: their weight, times their confidence, and of those that were right."""
+    """Add events to bins of equal width: weight, weight times confidence, and weight of correct predictions."""
     count: cython.Py_ssize_t = bins.shape[1]
     place: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -62,7 +62,7 @@ def add_confidences(
 
 
 def add_cells(target: cython.double[::1], cells: cython.Py_ssize_t[:, ::1], weight: cython.double[::1]):
-    """Add each event's weight to its cells: a row of cells for each label, a column an event."""
+    """Add each event's weight to its cells: a row of cells for each label, a column for each event."""
     row: cython.Py_ssize_t
     k: cython.Py_ssize_t
     for row in range(cells.shape[0]):

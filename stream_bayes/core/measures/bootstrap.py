@@ -1,8 +1,8 @@
-"""How sure a mean over a stream is: a bootstrap over blocks of consecutive events.
+"""Confidence intervals of means over a stream: a bootstrap over blocks of consecutive events.
 
-Neighbouring events are alike, and so are the mistakes made in them. Drawing single events again would take them for
-independent and say too much; drawing blocks keeps what is alike together (Kuensch, 1989). Two predictors that were
-scored on the same events are compared on the same blocks, so that what is hard for both cancels.
+Neighbouring events are correlated, and so are the mistakes made on them. Resampling single events would treat them as
+independent and give intervals that are too narrow; resampling blocks keeps correlated events together (Kuensch, 1989).
+Two predictors scored on the same events are compared on the same blocks, so that events hard for both cancel.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # its parts are loaded when they are first asked for
+import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.measures.tally import Scored
@@ -21,19 +21,19 @@ __all__ = ["MEANS", "Blocks", "Estimate", "Resampling"]
 
 Array = NDArray[Any]
 
-MEANS = ("accuracy", "log_loss", "brier")  # what is summed in each block, beside the weight
+MEANS = ("accuracy", "log_loss", "brier")  # the sums of each block, besides the weight
 MOST_BLOCKS = 1024
 RESAMPLES = 2000
-FEWEST_BLOCKS = 8  # fewer say nothing of how blocks differ
+FEWEST_BLOCKS = 8  # fewer do not show how blocks differ
 
 
 class Estimate(NamedTuple):
-    """A number, and between which it lies; NaN where that cannot be told.
+    """A value with a confidence interval; NaN if the interval is unknown.
 
     Parameters
     ----------
     value
-        What was measured.
+        The measured value.
     low, high
         The ends of the interval.
     """
@@ -46,18 +46,18 @@ class Estimate(NamedTuple):
 class Blocks:
     """Sums over blocks of consecutive events.
 
-    Memory: 32 kB, however long the stream. Where there would be more than 1024 blocks, neighbours become one, and
-    blocks are twice as long from there on.
+    Memory: 32 kB, however long the stream. Instead of exceeding 1024 blocks, neighbouring blocks are merged and further
+    blocks are twice as long.
 
     Parameters
     ----------
     length
-        How many events a block holds at first.
+        The initial number of events of a block.
 
     Attributes
     ----------
     length
-        How many it holds now.
+        The present number of events of a block.
     """
 
     def __init__(self, length: int = 50) -> None:
@@ -68,7 +68,7 @@ class Blocks:
         self._sums = np.zeros((MOST_BLOCKS, 1 + len(MEANS)))
 
     def add(self, scored: Scored) -> None:
-        """Add events, after those before."""
+        """Append events."""
         weight = scored.weight
         terms = np.column_stack(
             [weight, weight * scored.right, weight * scored.log_loss, weight * scored.brier]
@@ -78,7 +78,7 @@ class Blocks:
             if not room:
                 self._join_neighbours()
                 continue
-            # Never past the room: sums are the same to the last bit, in whatever portions the events come.
+            # Never beyond the room, so that the sums are the same to the last bit however the events are batched.
             fitting, terms = terms[:room], terms[room:]
             places = (self._events + np.arange(len(fitting))) // self.length
             np.add.at(self._sums, places, fitting)
@@ -96,20 +96,20 @@ class Blocks:
 
 
 class Resampling:
-    """Blocks drawn again and again, the same ones for all that are compared.
+    """Resamples of blocks, the same ones for all predictors compared.
 
     Parameters
     ----------
     blocks
-        How many there are.
+        The number of blocks.
     rng
-        What draws them.
+        The source of randomness.
     resamples
-        How many times as many are drawn.
+        The number of resamples.
 
     Examples
     --------
-    Right in two thirds of the blocks, never in the others:
+    Correct in two thirds of the blocks, never in the others:
 
     >>> import numpy as np
     >>> sums = np.zeros((300, 4))
@@ -122,13 +122,13 @@ class Resampling:
 
     def __init__(self, blocks: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> None:
         self._blocks = blocks
-        # How often each block was drawn, a row a resample; the first row is the blocks as they are.
+        # How often each block was drawn, a row for each resample; the first row is the original blocks.
         chances = np.full(blocks, 1.0 / max(blocks, 1))
         drawn = rng.multinomial(blocks, chances, size=resamples) if blocks else np.zeros((resamples, 0))
         self._drawn = np.vstack([np.ones(blocks), drawn])
 
     def mean(self, sums: Array, measure: str, level: float = 0.95) -> Estimate:
-        """Return a mean over all events.
+        """Return the mean of a measure over all events, with its interval.
 
         Parameters
         ----------
@@ -137,22 +137,22 @@ class Resampling:
         measure
             One of `MEANS`.
         level
-            How often such an interval holds the truth.
+            The coverage of the interval.
         """
         return self._estimate(self._means(sums, measure), level)
 
     def difference(self, sums: Array, others: Array, measure: str, level: float = 0.95) -> Estimate:
-        """Return by how much a mean is larger than that of another predictor of the same events."""
+        """Return the difference of a measure's means between two predictors of the same events, with its interval."""
         return self._estimate(self._means(sums, measure) - self._means(others, measure), level)
 
     def _means(self, sums: Array, measure: str) -> Array:
-        """Return the mean over the blocks as they are, then over each time they were drawn."""
+        """Return the mean over the original blocks, then over each resample."""
         if measure not in MEANS:
             raise BadValue(f"an interval is that of one of {MEANS!r}, not of {measure!r}")
         if len(sums) != self._blocks:
             raise BadValue(f"expected the sums of {self._blocks} blocks, got those of {len(sums)}")
         totals = self._drawn @ sums[:, [0, 1 + MEANS.index(measure)]]
-        with np.errstate(invalid="ignore"):  # no weight at all: 0 / 0 is NaN, as it should be
+        with np.errstate(invalid="ignore"):  # without any weight 0 / 0 is NaN, as intended
             means: Array = totals[:, 1] / totals[:, 0]
         return means
 
@@ -163,7 +163,7 @@ class Resampling:
         drawn = drawn[~np.isnan(drawn)]
         if self._blocks < FEWEST_BLOCKS or not len(drawn):
             return Estimate(value, math.nan, math.nan)
-        # The percentiles of few blocks are too narrow, by what Student's t has over the normal (Hesterberg, 2015).
+        # Percentiles of few blocks are too narrow, by the ratio of Student's t to the normal (Hesterberg, 2015).
         freedom = self._blocks - 1
         reach = math.sqrt(self._blocks / freedom) * scipy.special.stdtrit(freedom, (1.0 + level) / 2.0)
         outside = scipy.special.ndtr(-reach)

@@ -1,4 +1,4 @@
-"""Labels as numbers, in the order in which they are met."""
+"""Labels as numbers, in order of first occurrence."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["MOST_PROBABLE", "NO_LABEL", "LabelCodes"]
 Array = NDArray[Any]
 Codes = list[int]
 
-NO_LABEL = -1  # the code of a prediction that is none
-MOST_PROBABLE = -2  # stands for the code of a prediction until the probabilities are looked at
+NO_LABEL = -1  # the code of an event without prediction
+MOST_PROBABLE = -2  # stands for the most probable label until the probabilities are read
 
 
 class LabelCodes:
-    """The codes of labels: 0 for the first that is met, 1 for the next.
+    """The codes of labels: 0 for the first label, 1 for the next.
 
-    A label is met when it is true, when it is predicted, or when it is given a probability above 0; in this order
-    within an event. What cannot be a label raises `BadLabel`, and then nothing of its event is met.
+    A label gets a code when it is a true label, a prediction, or has a probability above 0, in this order within an
+    event. A value that cannot be a label raises `BadLabel`, and no label of its event gets a code.
 
     Parameters
     ----------
     most
-        How many labels have a code of their own; further ones share one, under the name `<other>`.
+        The most labels with a code of their own; further labels share one, named `<other>`.
 
     Examples
     --------
     >>> codes = LabelCodes(most=2)
-    >>> codes.meet("rain", None, {"rain": 0.5, "sun": 0.5, "fog": 0.0})
+    >>> codes.insert("rain", None, {"rain": 0.5, "sun": 0.5, "fog": 0.0})
     (0, -1)
-    >>> codes.meet("snow", "sun", {})
+    >>> codes.insert("snow", "sun", {})
     (2, 1)
     >>> codes.names
     ['rain', 'sun', <other>]
@@ -46,9 +46,9 @@ class LabelCodes:
         self.most = most
         self.names: list[Any] = []  # values, and OTHER
         self.own: dict[Any, int] = {}  # the codes of labels that share none
-        self.rest = NO_LABEL  # the code that the others share, once there are any
+        self.rest = NO_LABEL  # the code that further labels share, once there are any
 
-    def meet(self, label: Any, predicted: Any, probabilities: Mapping[Any, Any]) -> tuple[int, int]:
+    def insert(self, label: Any, predicted: Any, probabilities: Mapping[Any, Any]) -> tuple[int, int]:
         """Return the codes of an event's label and of what was predicted: None, a label, or `...` for the most
         probable.
         """
@@ -63,10 +63,12 @@ class LabelCodes:
             self._code(key)
         return codes
 
-    def meet_many(
+    def insert_many(
         self, labels: Sequence[Any], answers: Sequence[Any] | None, classes: Sequence[Any], table: Array
     ) -> tuple[Codes, Codes]:
-        """`meet` for many events at once. The table has a row of probabilities for each event, a column a class."""
+        """Insert the labels of many events. The table has a row of probabilities for each event, a column for each
+        class.
+        """
         own = self.own
         new = [
             column
@@ -77,7 +79,7 @@ class LabelCodes:
             try:
                 codes = [own[label] for label in labels]
                 return codes, [MOST_PROBABLE] * len(codes) if answers is None else [own[a] for a in answers]
-            except (KeyError, TypeError):  # a label that is new, or that is None
+            except (KeyError, TypeError):  # a new label, or None
                 pass
         labels = [canonical_label(label) for label in labels]
         answers = [...] * len(labels) if answers is None else [_canonical_answer(label) for label in answers]
@@ -94,11 +96,11 @@ class LabelCodes:
         return actual, answered
 
     def of_class(self, label: Any) -> int:
-        """Return the code of a label of an answer; `NO_LABEL` if it was never possible."""
+        """Return the code of a label; `NO_LABEL` if it never had a probability above 0."""
         return self.own.get(label, self.rest)
 
     def by_name(self) -> Codes:
-        """Return all codes in the order of their names, the shared one last."""
+        """Return all codes in the order of their labels, the shared one last."""
         own = sorted(self.own.values(), key=lambda code: name_order(self.names[code]))
         return own if self.rest == NO_LABEL else [*own, self.rest]
 

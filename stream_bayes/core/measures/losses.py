@@ -1,15 +1,15 @@
-"""Prequential losses: each event is predicted, then scored, then learned; here it is scored.
+"""Prequential losses: each event is predicted, then scored, then learned; this module scores.
 
-    update  ->  a list of events that are not worked out yet
-                  |  1024 of them, or somebody reads a measure
+    update  ->  a buffer of events
+                  |  1024 of them, or a measure is read
                   v
                 codes and probabilities as columns (`Scored`)
                   |                 |                  |                        |
-                cumulative        windowed           fading                   by blocks, where asked for
-                sums              the last events    sums in a growing unit   sums for intervals
+                cumulative        windowed           fading                   by blocks, optional
+                sums              newest events      sums in a growing unit   sums for intervals
 
-Working out events in portions costs a tenth of what it costs one by one, and changes nothing: all sums are taken one
-event after the other, wherever a portion ends. So reading a measure leaves no trace in any later state.
+Scoring events in batches costs a tenth of scoring them one by one. The batches do not matter: all sums are added in the
+order of events. So reading a measure does not change any later state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.measures.bootstrap import Blocks
 from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, LabelCodes
 from stream_bayes.core.measures.measures import Measures
-from stream_bayes.core.measures.recent import FadingTally, ScoredWindow
+from stream_bayes.core.measures.scored_window import ScoredWindow
 from stream_bayes.core.measures.state import (
     labels_state,
     load_labels,
@@ -36,7 +36,7 @@ from stream_bayes.core.measures.state import (
     tally_arrays,
     whole,
 )
-from stream_bayes.core.measures.tally import Scored, Tally
+from stream_bayes.core.measures.tally import FadingTally, Scored, Tally
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.errors import BadValue, BadWeight
 
@@ -46,41 +46,41 @@ Array = NDArray[Any]
 
 SETTINGS = ("window", "half_life", "least_probability", "most_labels")
 
-PORTION = 1024  # events that are worked out together
-CELLS = 16_384  # probabilities that are worked out together: more do not fit the processor's cache
-SLACK = 1e-9  # probabilities that were normalised in floating point may pass 1 by a rounding
+BATCH = 1024  # events scored together
+CELLS = 16_384  # probabilities scored together: more do not fit the processor's cache
+SLACK = 1e-9  # rounding by which normalised probabilities may exceed 1
 
 
 class Losses:
-    """How good the predictions of a stream are: over all of it, over its last events, and fading.
+    """Losses of a stream's predictions: cumulative, over a window, and fading.
 
     An event takes about 1.5 microseconds with two labels and 3.5 with twenty, and half of that in `update_many`.
-    Memory: 50 kB a label, and 1024 events that wait to be worked out. What is held is decided by the sequence of events
-    alone: not by when measures are read, nor by whether the events came one by one or many at once.
+    Memory: 50 kB a label, and a buffer of 1024 events. The state depends on the sequence of events alone, not on when
+    measures are read or how events are batched.
 
-    A label that an answer does not name has probability 0 there. So has every label in an empty answer, which is what
-    a predictor gives before it has learned anything. A true label with probability 0 counts as `least_probability` in
-    the log-loss; an empty answer counts as a mistake with confidence 0 and has a Brier score of 1. A probability that
-    is negative or no number counts as 0, one above 1 as 1; `mended` says how many did.
+    A label missing from a prediction has probability 0. So has every label in an empty prediction, which is what a
+    learner returns before it has learned anything. A true label with probability 0 counts as `least_probability` in the
+    log-loss; an empty prediction counts as a mistake with confidence 0 and a Brier score of 1. A probability that is
+    negative or not a number counts as 0, one above 1 as 1; `mended` counts these.
 
     Parameters
     ----------
     window
-        How many events the windowed measures look back.
+        The number of events of the windowed measures.
     half_life
-        After how many events an event weighs half in the fading measures; at least 1.
+        The number of events after which an event weighs half in the fading measures; at least 1.
     least_probability
-        What the true label's probability is at least in the log-loss, which would be infinite at 0. No event costs
-        more than -log of it, which is 34.5 by default.
+        The lower limit of the true label's probability in the log-loss, which would be infinite at 0. No event costs
+        more than -log of it, 34.5 by default.
     most_labels
-        How many labels are told apart; further ones count as one, `<other>`, whose probability is the sum of theirs.
+        The most labels to distinguish; further labels count as one, `<other>`, whose probability is the sum of theirs.
     blocks
-        Where the events are summed by blocks too, for intervals. They are no part of the state.
+        Blocks to sum the events in as well, for confidence intervals. They are not part of the state.
 
     Attributes
     ----------
     mended
-        How many probabilities counted as 0 or 1 because they were none.
+        The number of invalid probabilities that counted as 0 or 1.
 
     Examples
     --------
@@ -115,9 +115,9 @@ class Losses:
         self.most_labels = _at_least_one("most_labels", most_labels)
         self._blocks = blocks
         self._codes = LabelCodes(self.most_labels)
-        self._waiting: list[tuple[int, int, Mapping[Any, Any], float]] = []
+        self._buffer: list[tuple[int, int, Mapping[Any, Any], float]] = []
         self._mended = 0
-        self._last = NO_LABEL  # the code of the label before
+        self._last = NO_LABEL  # the code of the previous label
         self._cumulative = Tally()
         self._fading = FadingTally(self.half_life)
         self._recent = ScoredWindow(self.window)
@@ -134,12 +134,12 @@ class Losses:
         label
             The true label.
         probabilities
-            The probability of each label. They are read later, and must not be changed.
+            The probability of each label. They are read later, so do not change them.
         predicted
-            The label that was answered, None if none was. Not given: the most probable one, of equals the first by
-            name.
+            The predicted label, None if there is none. If not given, it is the most probable label; ties go to the
+            first by name.
         weight
-            As how many events this one counts.
+            The number of events that this one counts as.
         """
         if weight != 1.0:
             weight = _sound_weight(weight)
@@ -151,10 +151,10 @@ class Losses:
         except (KeyError, TypeError):
             new = True
         if new:
-            code, answer = self._codes.meet(label, predicted, probabilities)
-        self._waiting.append((code, answer, probabilities, weight))
-        if len(self._waiting) == PORTION:
-            self._settle()
+            code, answer = self._codes.insert(label, predicted, probabilities)
+        self._buffer.append((code, answer, probabilities, weight))
+        if len(self._buffer) == BATCH:
+            self._score_buffer()
 
     def update_many(
         self,
@@ -164,7 +164,7 @@ class Losses:
         predicted: Sequence[Any] | None = None,
         weights: Sequence[float] | Array | None = None,
     ) -> None:
-        """Score many predictions, to the same effect as one by one.
+        """Score many predictions, with the same result as one by one.
 
         Parameters
         ----------
@@ -173,11 +173,11 @@ class Losses:
         classes
             The label of each column of `probabilities`.
         probabilities
-            A row for each event; one of zeros is an empty answer.
+            A row for each event; a row of zeros is an empty prediction.
         predicted
-            The labels that were answered. Not given: the most probable ones.
+            The predicted labels. If not given, the most probable ones.
         weights
-            The events' weights. Not given: 1 each.
+            The events' weights. If not given, 1 each.
         """
         table = np.asarray(probabilities, np.float64)
         if table.shape != (len(labels), len(classes)):
@@ -190,9 +190,9 @@ class Losses:
         if weights is not None and len(weights) != len(labels):
             raise BadWeight(f"expected a weight for each of {len(labels)} labels, got {len(weights)}")
         weight = np.ones(len(labels)) if weights is None else np.array([_sound_weight(w) for w in weights])
-        codes, answers = self._codes.meet_many(labels, predicted, classes, table)
-        self._settle()
-        numbers = self._mend(table.T.reshape(-1)).reshape(table.T.shape)
+        codes, answers = self._codes.insert_many(labels, predicted, classes, table)
+        self._score_buffer()
+        numbers = self._valid(table.T.reshape(-1)).reshape(table.T.shape)
         scores = np.zeros((len(self._codes.names), len(labels)))
         for label, column in zip(classes, numbers, strict=True):
             code = self._codes.of_class(label)
@@ -204,54 +204,54 @@ class Losses:
 
     @property
     def cumulative(self) -> Measures:
-        """The measures over all events; the area under the ROC curve with the error that it states."""
-        self._settle()
+        """The measures over all events; the area under the ROC curve has the stated error."""
+        self._score_buffer()
         tally = self._cumulative.copy()
         return Measures(tally, self.labels, tally.ranking)
 
     @property
     def windowed(self) -> Measures:
-        """The measures over the last `window` events, all of them exact."""
-        self._settle()
+        """The measures over the newest `window` events, all of them exact."""
+        self._score_buffer()
         tally, ranking = self._recent.tally(self.least_probability)
         return Measures(tally, self.labels, ranking)
 
     @property
     def fading(self) -> Measures:
-        """The measures over all events, each weighing half as much after `half_life` more."""
-        self._settle()
+        """The measures over all events, where an event weighs half after `half_life` further ones."""
+        self._score_buffer()
         tally = self._fading.tally.copy()
         return Measures(tally, self.labels, tally.ranking, self._fading.unit)
 
     @property
     def blocks(self) -> Blocks | None:
-        """The sums by blocks of all events so far; None where none were asked for."""
-        self._settle()
+        """The sums by blocks of all events so far; None without blocks."""
+        self._score_buffer()
         return self._blocks
 
     @property
     def labels(self) -> list[Any]:
-        """The labels in the order in which they were met."""
+        """The labels in order of first occurrence."""
         return list(self._codes.names)
 
     @property
     def mended(self) -> int:
-        """How many probabilities counted as 0 or 1 because they were none."""
-        self._settle()
+        """The number of invalid probabilities that counted as 0 or 1."""
+        self._score_buffer()
         return self._mended
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything that is held, as JSON values, and arrays under "arrays". `load` is the inverse."""
-        self._settle()
+        """Return the state: JSON values, and arrays under "arrays". `load` is the inverse."""
+        self._score_buffer()
         meta = {name: getattr(self, name) for name in SETTINGS} | labels_state(self._codes)
         meta |= {"last": self._last, "place": self._fading.place, "mended": self._mended}
         arrays = tally_arrays("cumulative", self._cumulative) | tally_arrays("fading", self._fading.tally)
         return meta | {"arrays": arrays | recent_arrays(self._recent)}
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Hold what losses of the same settings held; whatever is wrong with the state raises `BadState`."""
+        """Load the state of losses of the same settings; raise `BadState` if it is not valid."""
         with refusing_bad_state():
             for name in SETTINGS:
                 expect(
@@ -271,42 +271,44 @@ class Losses:
             expect(set(arrays) == set(loaded.state()["arrays"]), f"its arrays are {sorted(arrays)}")
         vars(self).update(vars(loaded) | {"_blocks": self._blocks})
 
-    # -- working out --------------------------------------------------------------------------------------------------
+    # -- scoring a batch ----------------------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
-        """Work out the events that wait."""
-        if not self._waiting:
+    def _score_buffer(self) -> None:
+        """Score the events in the buffer."""
+        if not self._buffer:
             return
-        codes, answers, probabilities, weights = zip(*self._waiting, strict=True)
-        self._waiting.clear()
+        codes, answers, probabilities, weights = zip(*self._buffer, strict=True)
+        self._buffer.clear()
         self._score(codes, answers, self._scores_of(probabilities), np.array(weights))
 
     def _scores_of(self, answers: Sequence[Mapping[Any, Any]]) -> Array:
-        """Return the probabilities of many answers as a table, a row a label and a column an answer."""
+        """Return the probabilities of many predictions as a table, a row for each label, a column for
+        each prediction.
+        """
         of_class, labels, events = self._codes.of_class, len(self._codes.names), len(answers)
         first = list(answers[0])
         keys = list(chain.from_iterable(answers))
         lengths = list(map(len, answers))
-        if keys == first * events:  # as a rule all answers name the same labels
+        if keys == first * events:  # usually all predictions have the same labels
             codes = np.tile(np.array([of_class(key) for key in first], np.intp), events)
         else:
             codes = np.array([of_class(key) for key in keys], np.intp)
-        numbers = self._mend(_numbers([p for answer in answers for p in answer.values()]))
+        numbers = self._valid(_numbers([p for answer in answers for p in answer.values()]))
         cells = codes * events + np.repeat(np.arange(events), lengths)
         possible = codes != NO_LABEL
         scores = np.zeros(labels * events)
         np.add.at(scores, cells[possible], numbers[possible])  # several labels may share one code
         return scores.reshape(labels, events)
 
-    def _mend(self, numbers: Array) -> Array:
-        """What counts as the probabilities that these numbers should have been."""
+    def _valid(self, numbers: Array) -> Array:
+        """Return valid probabilities for these numbers, and count the invalid ones."""
         bad = ~((numbers >= 0.0) & (numbers <= 1.0 + SLACK))  # and so is NaN
         self._mended += int(np.count_nonzero(bad))
         return np.where(numbers > 0.0, numbers, 0.0)
 
     def _score(self, codes: Sequence[int], answers: Sequence[int], scores: Array, weight: Array) -> None:
-        """Score many events, in parts that are not too large."""
-        np.minimum(scores, 1.0, out=scores)  # after adding up those of labels that share a code
+        """Score many events, in parts that fit the cache."""
+        np.minimum(scores, 1.0, out=scores)  # after adding the probabilities of labels that share a code
         if len(scores) > self._cumulative.by_label.shape[1]:
             for tally in (self._cumulative, self._fading.tally, self._recent):
                 tally.grow(len(scores))
@@ -332,7 +334,9 @@ class Losses:
             self._blocks.add(scored)
 
     def _majority_before(self, label: Array, weight: Array) -> Array:
-        """Return the label with the most weight before each event, the first met of equals; `NO_LABEL` without any."""
+        """Return the label with the largest weight before each event; `NO_LABEL` before the first. Ties: first
+        occurrence.
+        """
         counts = np.zeros((len(self._codes.names), len(label)))
         counts[:, 0] = self._cumulative.by_label[0]
         counts[label[:-1], np.arange(1, len(label))] = weight[:-1]
@@ -341,7 +345,9 @@ class Losses:
         return majority
 
     def _most_probable(self, scores: Array) -> Array:
-        """Return the most probable label of each answer, of equals the first by name; `NO_LABEL` of an empty one."""
+        """Return the most probable label of each prediction; `NO_LABEL` of an empty one. Ties go to the
+        first by name.
+        """
         order = np.array(self._codes.by_name(), np.intp)
         if not len(order):
             return np.full(scores.shape[1], NO_LABEL)
@@ -356,7 +362,7 @@ def _numbers(values: list[Any]) -> Array:
 
 
 def _number(value: object) -> float:
-    """Return the value as a float; NaN if it is no number."""
+    """Return the value as a float; NaN if it is not a number."""
     try:
         return float(value) if isinstance(value, Real) else math.nan
     except OverflowError:

@@ -1,10 +1,10 @@
-"""Accuracy, kappa, log-loss and the rest, read from the sums of a tally.
+"""Accuracy, kappa, log-loss and further measures, computed from the sums of a tally.
 
-With p the accuracy, the three kappas say which share of a simple predictor's mistakes was avoided:
+With p the accuracy, the three kappas are the shares of a simple predictor's mistakes that were avoided:
 
     kappa    (p - p_c) / (1 - p_c)   p_c: chance, which predicts each label as often as it was predicted here
-    kappa-M  (p - p_m) / (1 - p_m)   p_m: the majority, which predicts the label most frequent so far
-    kappa-T  (p - p_e) / (1 - p_e)   p_e: no change, which predicts the label before
+    kappa-M  (p - p_m) / (1 - p_m)   p_m: the majority class so far
+    kappa-T  (p - p_e) / (1 - p_e)   p_e: no change, the previous label
 
 after Cohen (1960), Bifet et al. (2015) and Zliobaite et al. (2015).
 """
@@ -25,26 +25,26 @@ __all__ = ["Measures"]
 
 Interval = tuple[float, float]
 
-NONE = 1e-12  # a share of mistakes below this is rounding
+ROUNDING = 1e-12  # a smaller share of mistakes is due to rounding
 
 
 class Measures:
-    """What the events of a tally say about a predictor.
+    """The measures of a predictor over the events of a tally.
 
-    A measure that is not defined is NaN: all of them before any event, a kappa where the simple predictor makes no
-    mistakes, the area under a curve where there is one label only. Weights are repeat counts; where they differ or
-    fade, intervals use the effective number of events, (sum of w)^2 / sum of w^2.
+    A measure that is undefined is NaN: all of them before any event, a kappa if the simple predictor makes no mistakes,
+    the area under a curve if there is only one label. Weights are repeat counts; if they differ or fade, intervals use
+    the effective number of events, (sum of w)^2 / sum of w^2.
 
     Parameters
     ----------
     tally
-        The sums. They are read when a measure is asked for.
+        The sums. They are read when a measure is computed.
     labels
         The labels, in the order of their codes.
     ranking
-        What knows the areas under the curves.
+        The areas under the ROC curves.
     unit
-        What one fresh event of weight 1 weighs in the sums.
+        The weight of a fresh event of weight 1 in the sums.
     """
 
     def __init__(self, tally: Tally, labels: list[Any], ranking: AnyRanking, unit: float = 1.0) -> None:
@@ -54,7 +54,7 @@ class Measures:
         self._unit = unit
         self._sums = dict(zip(SUMS, tally.sums.tolist(), strict=True))
 
-    # -- how many -----------------------------------------------------------------------------------------------------
+    # -- weight -------------------------------------------------------------------------------------------------------
 
     @property
     def weight(self) -> float:
@@ -63,19 +63,19 @@ class Measures:
 
     @property
     def effective_events(self) -> float:
-        """How many events of equal weight say as much (Kish, 1965)."""
+        """The number of events of equal weight with the same information (Kish, 1965)."""
         squared = self._sums["weight_squared"]
         return self._sums["weight"] ** 2 / squared if squared else 0.0
 
-    # -- right or wrong -----------------------------------------------------------------------------------------------
+    # -- predicted labels ---------------------------------------------------------------------------------------------
 
     @property
     def accuracy(self) -> float:
-        """The share of predictions that were right."""
+        """The share of correct predictions."""
         return self._mean("right")
 
     def accuracy_interval(self, level: float = 0.95) -> Interval:
-        """Wilson's interval (1927) of the accuracy."""
+        """Return Wilson's interval (1927) of the accuracy."""
         p, n, z = self.accuracy, self.effective_events, _quantile(level)
         if not n:
             return math.nan, math.nan
@@ -85,17 +85,17 @@ class Measures:
 
     @property
     def majority_accuracy(self) -> float:
-        """The accuracy of predicting the label that was most frequent so far; of equals, the one met first."""
+        """The accuracy of predicting the most frequent label so far; ties go to the one seen first."""
         return self._mean("majority")
 
     @property
     def no_change_accuracy(self) -> float:
-        """The accuracy of predicting the label before."""
+        """The accuracy of predicting the previous label."""
         return self._mean("no_change")
 
     @property
     def kappa(self) -> float:
-        """Cohen's kappa: the share of chance's mistakes that was avoided."""
+        """Cohen's kappa: the share of the mistakes of chance that was avoided."""
         actual, predicted, _ = self._tally.by_label
         total = self._sums["weight"]
         chance = float((actual * predicted).sum()) / total / total if total else math.nan
@@ -103,12 +103,12 @@ class Measures:
 
     @property
     def kappa_m(self) -> float:
-        """The share of the majority's mistakes that was avoided."""
+        """Kappa-M: the share of the mistakes of the majority class that was avoided."""
         return self._better_than(self.majority_accuracy)
 
     @property
     def kappa_t(self) -> float:
-        """The share of the mistakes that was avoided which predicting no change would have made."""
+        """Kappa-T: the share of the mistakes of predicting the previous label that was avoided."""
         return self._better_than(self.no_change_accuracy)
 
     @property
@@ -126,7 +126,7 @@ class Measures:
         """The mean of `f1` over its labels."""
         return _mean(list(self.f1.values()))
 
-    # -- how probable -------------------------------------------------------------------------------------------------
+    # -- predicted probabilities --------------------------------------------------------------------------------------
 
     @property
     def log_loss(self) -> float:
@@ -134,7 +134,7 @@ class Measures:
         return self._mean("log_loss")
 
     def log_loss_interval(self, level: float = 0.95) -> Interval:
-        """Return the normal interval of the log-loss; NaN of fewer than two events."""
+        """Return the normal interval of the log-loss; NaN for fewer than two events."""
         n, mean, z = self.effective_events, self.log_loss, _quantile(level)
         if n <= 1:
             return math.nan, math.nan
@@ -149,18 +149,18 @@ class Measures:
 
     @property
     def roc_auc(self) -> float:
-        """The mean of `roc_auc_by_label`. Of two labels whose probabilities add up to 1 both have the same."""
+        """The mean of `roc_auc_by_label`. With two labels whose probabilities add up to 1, both areas are equal."""
         return _mean(list(self.roc_auc_by_label.values()))
 
     @property
     def roc_auc_by_label(self) -> dict[Any, float]:
-        """The area under the ROC curve of each label against the rest, where both occurred."""
+        """The area under the ROC curve of each label against the rest, if both occurred."""
         areas, _ = self._ranking.areas()
         return self._defined(areas)
 
     @property
     def roc_auc_error(self) -> float:
-        """By how much `roc_auc` may be wrong at most, because scores were counted in bins."""
+        """The largest error of `roc_auc` due to counting scores in bins."""
         _, errors = self._ranking.areas()
         return _mean(list(self._defined(errors).values()))
 
@@ -171,13 +171,13 @@ class Measures:
 
     @property
     def reliability(self) -> list[Reliability]:
-        """The bins of the calibration error, for a picture."""
+        """The bins of the calibration error, for a reliability diagram."""
         return self._tally.calibration.diagram()
 
-    # -- all of it ----------------------------------------------------------------------------------------------------
+    # -- all measures -------------------------------------------------------------------------------------------------
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return every measure that is one number, by name; None where it is not defined, so that it is JSON."""
+        """Return every scalar measure by name; None, for JSON, if it is undefined."""
         names = (
             "accuracy",
             "kappa",
@@ -199,7 +199,7 @@ class Measures:
     def _better_than(self, simple: float) -> float:
         """Return the share of a simple predictor's mistakes that was avoided."""
         mistakes = 1.0 - simple
-        return (self.accuracy - simple) / mistakes if mistakes > NONE else math.nan
+        return (self.accuracy - simple) / mistakes if mistakes > ROUNDING else math.nan
 
     def _defined(self, values: NDArray[Any]) -> dict[Any, float]:
         named = zip(self._labels, values.tolist(), strict=True)
@@ -211,7 +211,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _quantile(level: float) -> float:
-    """Return how many standard deviations an interval of this level reaches to either side."""
+    """Return the half-width, in standard deviations, of an interval of this level."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
         raise BadValue(f"level lies between 0 and 1, not {level!r}")
     return NormalDist().inv_cdf((1.0 + level) / 2.0)

@@ -1,12 +1,12 @@
-"""ROC AUC: how often a sample of a label gets a higher score for it than a sample of another label.
+"""ROC AUC: the probability that a sample of a label scores higher for it than a sample of another label.
 
 AUC = P(score of a positive > score of a negative) + P(they are equal) / 2, which is the area under the ROC curve
 (Hanley and McNeil, 1982). Each label in turn is the positive one against the rest, its probability the score.
 
-Over a whole stream the scores are counted in bins, and two scores in one bin count as equal. That can be wrong by
-half the share of such pairs, which is known: it is the error stated beside the area. For each halving of the
-probability there are 32 bins from 1/2 to 1/8192, then 4 to 2^-65, and the same towards 1. The bin is read off the
-bits of the number, so no machine rounds it differently.
+Over a whole stream the scores are counted in bins, and two scores in one bin count as equal. The error is at most half
+the share of such pairs, which is known and stated with the area. For each halving of the probability there are 32 bins
+from 1/2 to 1/8192, then 4 to 2^-65, and symmetrically towards 1. The bin follows from the bits of the number, so every
+machine computes the same one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from stream_bayes.core.measures._tally import add_cells
 __all__ = ["BINS", "AnyRanking", "Areas", "ExactRanking", "ScoreHistogram", "bins_of", "cells_of"]
 
 Array = NDArray[Any]
-# Of each label: the area, NaN where it has no positives or no negatives; and its error.
+# For each label: the area, NaN without positives or without negatives; and its error.
 Areas = tuple[Array, Array]
 
 _HALF = int(np.array(0.5).view(np.int64))
-_FINE, _COARSE = (
-    52 - 5,
-    52 - 2,
-)  # shifts of a float64's bits, which leave the exponent and 5 or 2 bits of the fraction
+# Shifts of a float64's bits that leave the exponent and 5 or 2 bits of the fraction.
+_FINE, _COARSE = 52 - 5, 52 - 2
 _FINE_HALVINGS, _COARSE_HALVINGS = 12, 52
 _FINE_BINS = _FINE_HALVINGS << 5
 _SIDE = _FINE_BINS + (_COARSE_HALVINGS << 2)  # bins on either side of the one that begins at 1/2
@@ -36,7 +34,7 @@ BINS = 2 * _SIDE + 1
 
 
 def bins_of(scores: Array) -> Array:
-    """Return the bin of each score between 0 and 1; a higher score is in the same bin or a higher one.
+    """Return the bin of each score between 0 and 1; bins ascend with the scores.
 
     Examples
     --------
@@ -54,15 +52,15 @@ def bins_of(scores: Array) -> Array:
 
 
 class AnyRanking(Protocol):
-    """What knows the area of each label."""
+    """An estimator of the area under each label's ROC curve."""
 
     def areas(self) -> Areas:
-        """Return the area under each label's curve, and by how much it may be wrong."""
+        """Return the area under each label's curve, and its largest error."""
         ...
 
 
 def cells_of(scores: Array, labels: Array) -> Array:
-    """Return the cells of a `ScoreHistogram` that a table of scores belongs to: a row a label, a column a sample.
+    """Return the cells of a `ScoreHistogram` for a table of scores: a row for each label, a column for each sample.
 
     Parameters
     ----------
@@ -77,7 +75,7 @@ def cells_of(scores: Array, labels: Array) -> Array:
 
 
 class ScoreHistogram:
-    """The scores of each label's positives and negatives, counted in bins: 19 kB a label, however long the stream.
+    """The scores of each label's positives and negatives in bins: 19 kB a label, however long the stream.
 
     Examples
     --------
@@ -91,10 +89,10 @@ class ScoreHistogram:
     """
 
     def __init__(self) -> None:
-        self.weight = np.zeros((0, 2, BINS))  # of the rest, and of the label itself
+        self.weight = np.zeros((0, 2, BINS))  # of the other labels, and of the label itself
 
     def grow(self, labels: int, weight: float) -> None:
-        """Make room for labels that are new, whose score was 0 for samples of this weight."""
+        """Make room for new labels, whose score was 0 for earlier samples of this weight."""
         known = len(self.weight)
         self.weight = np.pad(self.weight, ((0, labels - known), (0, 0), (0, 0)))
         self.weight[known:, 0, 0] = weight
@@ -108,7 +106,7 @@ class ScoreHistogram:
 
 
 class ExactRanking:
-    """The scores themselves, of a number of samples that can be sorted."""
+    """The exact areas of samples few enough to sort."""
 
     def __init__(self, scores: Array, labels: Array, weights: Array) -> None:
         self.scores, self.labels, self.weights = scores, labels, weights
@@ -129,7 +127,7 @@ class ExactRanking:
 def _areas(rest: Array, label: Array) -> Areas:
     """Return the area of each label from its bins, and half the share of pairs that lie in one bin."""
     pairs = rest.sum(axis=1) * label.sum(axis=1)
-    with np.errstate(invalid="ignore"):  # no pairs: 0 / 0 is NaN, as it should be
+    with np.errstate(invalid="ignore"):  # without pairs 0 / 0 is NaN, as intended
         tied = (rest * label).sum(axis=1) / 2 / pairs
         below = np.cumsum(rest, axis=1) - rest
         area = (below * label).sum(axis=1) / pairs + tied

@@ -1,8 +1,8 @@
-"""Losses as JSON values and arrays, and back, with everything checked.
+"""Losses as JSON values and arrays, and back, with all checks.
 
 {"window": 1000, "half_life": 1000.0, "least_probability": 1e-15, "most_labels": 1000,      must be the same
-"labels": ["rain", "sun"], "other": false,      in the order of their codes; whether further ones share a code
-"last": 1, "place": 12, "mended": 0,            the label before; the place in the fading cycle
+"labels": ["rain", "sun"], "other": false,      in the order of their codes; true if further labels share a code
+"last": 1, "place": 12, "mended": 0,            the previous label; the position in the fading cycle
 "arrays": {"cumulative_sums": (8,), "cumulative_by_label": (3, K), "cumulative_bins": (3, 10),
 "cumulative_scores": (K, 2, 1185), "fading_...": the same,
 "recent_label", "recent_predicted", "recent_weight", "recent_majority", "recent_no_change": (N,),
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.measures.label_codes import NO_LABEL, LabelCodes
 from stream_bayes.core.measures.ranking import BINS
-from stream_bayes.core.measures.recent import ScoredWindow
+from stream_bayes.core.measures.scored_window import ScoredWindow
 from stream_bayes.core.measures.tally import BINS as CONFIDENCES
 from stream_bayes.core.measures.tally import SUMS, Tally
 from stream_bayes.core.values.checks import expect
@@ -47,7 +47,7 @@ def labels_state(codes: LabelCodes) -> dict[str, JSONValue]:
 
 
 def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
-    """Give saved labels their codes, in a fresh table of codes."""
+    """Load saved labels into fresh label codes."""
     labels, other = untagged_many(state["labels"]), state["other"]
     expect(type(other) is bool, "the mark of labels that share a code is neither true nor false")
     expect(len(labels) <= codes.most, "it has more labels than most_labels")
@@ -59,13 +59,13 @@ def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
 
 
 def tally_arrays(name: str, tally: Tally) -> dict[str, Array]:
-    """Return the sums of a tally."""
+    """Return the sums of a tally as named arrays."""
     arrays = (tally.sums, tally.by_label, tally.calibration.bins, tally.ranking.weight)
     return {f"{name}_{table}": array.copy() for table, array in zip(TABLES, arrays, strict=True)}
 
 
 def load_tally(name: str, tally: Tally, labels: int, arrays: Mapping[str, Any]) -> None:
-    """Fill a tally from saved sums."""
+    """Load saved sums into a tally."""
     shapes = ((len(SUMS),), (3, labels), (3, CONFIDENCES), (labels, 2, BINS))
     tally.sums, tally.by_label, tally.calibration.bins, tally.ranking.weight = (
         _weights(f"{name}_{table}", arrays, shape) for table, shape in zip(TABLES, shapes, strict=True)
@@ -73,12 +73,12 @@ def load_tally(name: str, tally: Tally, labels: int, arrays: Mapping[str, Any]) 
 
 
 def recent_arrays(recent: ScoredWindow) -> dict[str, Array]:
-    """Return the last events, oldest first."""
+    """Return the newest events as named arrays, the oldest first."""
     return {f"recent_{name}": column for name, column in recent.in_order().items()}
 
 
 def load_recent(recent: ScoredWindow, labels: int, arrays: Mapping[str, Any]) -> None:
-    """Append saved events to none."""
+    """Load saved events into an empty window."""
     events = len(arrays["recent_label"])
     expect(events <= recent.size, "it has more recent events than its window")
     scores = _weights("recent_scores", arrays, (labels, events))
@@ -95,7 +95,7 @@ def load_recent(recent: ScoredWindow, labels: int, arrays: Mapping[str, Any]) ->
 
 
 def whole(state: Mapping[str, Any], name: str, least: int, below: int) -> int:
-    """Return a whole number of a state, which lies in a range."""
+    """Return a whole number of a state, checked to be in a range."""
     number = state[name]
     expect(type(number) is int and least <= number < below, f"{name} is {number!r}")
     return int(number)
@@ -103,18 +103,20 @@ def whole(state: Mapping[str, Any], name: str, least: int, below: int) -> int:
 
 def _weights(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
     array = _array(name, arrays, shape, np.float64)
-    expect(bool((array >= 0.0).all() and np.isfinite(array).all()), f"{name} holds what are no weights")
+    expect(bool((array >= 0.0).all() and np.isfinite(array).all()), f"{name} has values that are not weights")
     return array
 
 
 def _codes(name: str, arrays: Mapping[str, Any], events: int, least: int, labels: int) -> Array:
     array = _array(name, arrays, (events,), np.int64)
-    expect(bool(((array >= least) & (array < labels)).all()), f"{name} holds what are no codes of labels")
+    expect(
+        bool(((array >= least) & (array < labels)).all()), f"{name} has values that are not codes of labels"
+    )
     return array
 
 
 def _array(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], kind: type) -> Array:
-    """Return a copy of a saved array, so that what was loaded can stay as it is."""
+    """Return a checked copy of a saved array."""
     array = arrays[name]
     expect(isinstance(array, np.ndarray), f"{name} is no array")
     expect(array.dtype == kind, f"{name} has dtype {array.dtype}, expected {np.dtype(kind)}")

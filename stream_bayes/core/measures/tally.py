@@ -1,14 +1,12 @@
-"""Whether what is said with 80 % confidence is right in 80 % of cases.
+"""Tallies: scored predictions as sums, from which all measures are computed.
 
-The expected calibration error (Naeini, Cooper and Hauskrecht, 2015): predictions are put into bins by their
-confidence, the probability of the label that was predicted, and
+`Tally` sums over all events, `FadingTally` halves an event's weight after `half_life` further events. Sums are added in
+the order of events, so they are the same to the last bit, however the events are batched.
 
-    ECE = sum over bins b of  W_b / W * |share right in b - mean confidence in b|
+`Calibration` has the expected calibration error (Naeini, Cooper and Hauskrecht, 2015). Predictions are put into bins by
+confidence, the probability of the predicted label:
 
-Predictions that were scored, as sums: all that the measures need to know of them.
-
-Every sum is taken one event after the other, so it does not matter in which portions the events are added: the sums
-are the same to the last bit.
+    ECE = sum over bins b of  W_b / W * |accuracy in b - mean confidence in b|
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from stream_bayes.core.measures._tally import add_confidences, add_events
 from stream_bayes.core.measures.label_codes import NO_LABEL
 from stream_bayes.core.measures.ranking import ScoreHistogram, cells_of
 
-__all__ = ["BINS", "SUMS", "Calibration", "Reliability", "Scored", "Tally"]
+__all__ = ["BINS", "SUMS", "Calibration", "FadingTally", "Reliability", "Scored", "Tally"]
 
 BINS = 10
 
@@ -36,11 +34,11 @@ class Reliability(NamedTuple):
     Parameters
     ----------
     weight
-        The weight of its predictions, as a share of all.
+        The weight of its predictions, as a share of the total.
     confidence
         Their mean confidence.
     accuracy
-        The share of them that was right.
+        The share of correct predictions.
     """
 
     weight: float
@@ -49,11 +47,11 @@ class Reliability(NamedTuple):
 
 
 class Calibration:
-    """Ten bins of confidence, each a tenth wide; the last one holds 1, too. What predicts nothing has confidence 0.
+    """Ten bins of confidence, each 0.1 wide; the last one includes 1. An event without prediction has confidence 0.
 
     Examples
     --------
-    Four predictions at 80 %, three of them right.
+    Four predictions at 80 %, three of them correct.
 
     >>> import numpy as np
     >>> calibration = Calibration()
@@ -63,10 +61,10 @@ class Calibration:
     """
 
     def __init__(self) -> None:
-        self.bins = np.zeros((3, BINS))  # weight, weight times confidence, weight of what was right
+        self.bins = np.zeros((3, BINS))  # weight, weight times confidence, weight of correct predictions
 
     def add(self, confidence: NDArray[Any], right: NDArray[Any], weights: NDArray[Any]) -> None:
-        """Count predictions, one after the other."""
+        """Count predictions in their order."""
         add_confidences(self.bins, confidence, right.view(np.uint8), weights)
 
     def error(self) -> float:
@@ -76,21 +74,21 @@ class Calibration:
         return float(np.abs(right - confidence).sum() / total) if total else math.nan
 
     def diagram(self) -> list[Reliability]:
-        """Return the bins that hold predictions, for a picture."""
+        """Return the bins that hold predictions, for a reliability diagram."""
         total = float(self.bins[0].sum())
         return [Reliability(w / total, c / w, r / w) for w, c, r in self.bins.T.tolist() if w > 0]
 
 
 Array = NDArray[Any]
 
-# Of weights, their squares, and weights times: whether the prediction, the majority and the label before were right;
-# the loss; its square; the Brier score.
+# Sums of weights and of their squares; and sums of weights times: prediction, majority label and previous label correct
+# (0 or 1), log-loss, its square, Brier score.
 SUMS = tuple("weight weight_squared right majority no_change log_loss log_loss_squared brier".split())
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Events and what was predicted of them, a column each.
+    """Events with their predictions, as columns.
 
     Parameters
     ----------
@@ -99,11 +97,11 @@ class Scored:
     weight
         The events' weights.
     majority, no_change
-        Whether the label was the one most frequent so far, and the one before.
+        True if the label equals the most frequent label so far, and the previous label.
     scores
-        The probability of each label: a row a label, a column an event.
+        The probability of each label: a row for each label, a column for each event.
     least_probability
-        What the true label's probability is at least in the logarithm.
+        The lower limit of the true label's probability in the log-loss.
     """
 
     label: Array
@@ -131,7 +129,7 @@ class Scored:
 
     @cached_property
     def right(self) -> Array:
-        """Whether each prediction was right."""
+        """True for each correct prediction."""
         result: Array = self.label == self.predicted
         return result
 
@@ -153,7 +151,7 @@ class Scored:
 
     @cached_property
     def confidence(self) -> Array:
-        """The probability of what was predicted; 0 of nothing."""
+        """The probability of each predicted label; 0 without a prediction."""
         found = self.scores[self.predicted, np.arange(len(self))]
         result: Array = np.where(self.predicted == NO_LABEL, 0.0, found)
         return result
@@ -165,19 +163,21 @@ class Scored:
 
 
 class Tally:
-    """The sums over some events, each taken with a weight.
+    """Sums over weighted events.
 
     Memory: 19 kB a label.
     """
 
     def __init__(self) -> None:
         self.sums = np.zeros(len(SUMS))
-        self.by_label = np.zeros((3, 0))  # weight of the label, of predictions of it, of right ones
+        self.by_label = np.zeros(
+            (3, 0)
+        )  # weight of the label, of its predictions, of its correct predictions
         self.calibration = Calibration()
         self.ranking = ScoreHistogram()
 
     def grow(self, labels: int) -> None:
-        """Make room for labels that are new: until now their probability was 0."""
+        """Make room for new labels, whose probability was 0 so far."""
         new = labels - self.by_label.shape[1]
         self.by_label = np.pad(self.by_label, ((0, 0), (0, new)))
         self.ranking.grow(labels, self.sums[0])
@@ -188,7 +188,7 @@ class Tally:
         self.ranking.add(scored.cells, weight)
 
     def add_sums(self, scored: Scored, weight: Array) -> None:
-        """Add events to all but the ranking, for those who keep the scores themselves."""
+        """Add events to everything but the ranking, for callers that keep the scores themselves."""
         add_events(
             self.sums,
             self.by_label,
@@ -203,15 +203,57 @@ class Tally:
         self.calibration.add(scored.confidence, scored.right, weight)
 
     def scale(self, factor: float) -> None:
-        """Let everything weigh so much more or less."""
+        """Multiply all weights by a factor."""
         self.sums *= factor
         self.sums[SUMS.index("weight_squared")] *= factor
         for array in (self.by_label, self.calibration.bins, self.ranking.weight):
             array *= factor
 
     def copy(self) -> Tally:
-        """Another one with the same sums."""
+        """Return a copy of the sums."""
         twin = Tally()
         twin.sums, twin.by_label = self.sums.copy(), self.by_label.copy()
         twin.calibration.bins, twin.ranking.weight = self.calibration.bins.copy(), self.ranking.weight.copy()
         return twin
+
+
+MOST_EVENTS = 1024
+MOST_HALF_LIVES = 64  # between two scalings, so that squared weights do not overflow
+
+
+class FadingTally:
+    """Sums over all events, each weighted by 2^(-age / half_life) with its age in events.
+
+    The sums are not touched as they fade. Instead each event weighs a little more than the one before, and measures are
+    relative to the weight of the newest. After each cycle, a fixed number of events, everything is scaled back.
+
+    Parameters
+    ----------
+    half_life
+        The number of events after which an event weighs half; at least 1.
+    """
+
+    def __init__(self, half_life: float) -> None:
+        self.half_life = half_life
+        self.tally = Tally()
+        self.cycle = int(min(MOST_EVENTS, MOST_HALF_LIVES * half_life))
+        self.place = 0  # in the cycle, of the next event
+        self._units = np.array([2.0 ** (place / half_life) for place in range(self.cycle)])
+
+    @property
+    def unit(self) -> float:
+        """The factor on the newest event's weight."""
+        return float(2.0 ** ((self.place - 1) / self.half_life))
+
+    def add(self, scored: Scored) -> None:
+        """Add events."""
+        done = 0
+        while done < len(scored):
+            stop = min(len(scored), done + self.cycle - self.place)
+            part = scored if stop - done == len(scored) else scored.part(done, stop)
+            self.tally.add(part, part.weight * self._units[self.place : self.place + len(part)])
+            self.place += len(part)
+            if self.place == self.cycle:
+                self.tally.scale(2.0 ** (-self.cycle / self.half_life))
+                self.place = 0
+            done = stop
