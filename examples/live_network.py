@@ -1,8 +1,9 @@
-"""A network that is asked questions while it learns: what it believes follows the stream, and gaps teach it too."""
+"""Query a Bayesian network while it learns: its answers follow the stream, also through events with missing values."""
 
 import numpy as np
 
-from stream_bayes import BayesNet, Nominal, Schema
+from stream_bayes import Nominal, Schema
+from stream_bayes.networks import BayesNet
 
 SCHEMA = Schema(
     {
@@ -16,7 +17,7 @@ PARENTS = {"burglary": [], "quake": [], "alarm": ["burglary", "quake"], "neighbo
 
 
 def nights(rng, rainy):
-    """Nights as they come; in the rainy season the wiring gives false alarms. A value in eight is not known."""
+    """Yield nights. In the rainy season the wiring gives false alarms. One value in eight is missing."""
     while True:
         burglary, quake = rng.random() < 0.1, rng.random() < 0.05
         rings = rng.random() < (0.95 if burglary else 0.4 if quake else 0.2 if rainy else 0.01)
@@ -30,7 +31,7 @@ def nights(rng, rainy):
         yield {name: value for name, value in x.items() if rng.random() > 1 / 8}
 
 
-# Two networks over the same graph: one counts what is there and fades, the other expects what is not there.
+# Two networks over the same graph: one counts complete families and fades, the other runs stepwise EM.
 counted = BayesNet(PARENTS, schema=SCHEMA, half_life=500)
 expected = BayesNet(PARENTS, schema=SCHEMA, missing="stepwise-em")
 rng = np.random.default_rng(1)
@@ -40,18 +41,20 @@ for season in ("dry", "rainy"):
         x = next(stream)
         counted.learn_one(x)
         expected.learn_one(x)
-        if number % 1500 == 1499:  # asking changes nothing, and takes microseconds
+        if number % 1500 == 1499:  # a query changes nothing and takes microseconds
             for name, model in (("counted", counted), ("expected", expected)):
                 answer = model.query("burglary", {"neighbour": "calls"})
                 when = f"{season:>5}, night {number + 1}, {name}"
                 print(f"{when}: P(burglary | a call) = {answer['yes']:.2f} ({answer.method})")
 
-# How sure is it, and what explains a call best?
+# A credible interval, and the most probable explanation of a call.
 table = counted.cpt("alarm")
 low, high = table.interval({"burglary": "no", "quake": "no"})["rings"]
-print(f"false alarms: {table['no', 'no']['rings']:.2f}, in [{low:.2f}, {high:.2f}] by 95 %")
-print("the likeliest night with a call:", dict(counted.most_probable({"neighbour": "calls"})))
+print(f"false alarms: {table['no', 'no']['rings']:.2f}, 95 % in [{low:.2f}, {high:.2f}]")
+print("the most probable night with a call:", dict(counted.most_probable({"neighbour": "calls"})))
 
-# A phone line that crackles is soft evidence: how much likelier what was heard is with a call than without.
+# A crackling phone line is soft evidence: the likelihood of the noise with a call and without one.
 print("after a noise on the line:", counted.query("burglary", {"neighbour": {"calls": 0.6, "quiet": 0.3}}))
-assert counted.query("burglary", {"neighbour": "calls"})["yes"] < 0.5  # rain has made calls mean less
+assert (
+    counted.query("burglary", {"neighbour": "calls"})["yes"] < 0.5
+)  # false alarms in the rain make calls weaker evidence
