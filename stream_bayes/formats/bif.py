@@ -1,16 +1,17 @@
-"""Bayesian networks in the Interchange Format (BIF): read and written, exactly.
+"""Reading and writing Bayesian networks in the Interchange Format (BIF), without loss.
 
-    network asia { property author = "L & S"; }          properties are kept as they stand
+    network asia { property author = "L & S"; }          properties are kept unchanged
     variable smoke { type discrete [ 2 ] { yes, no }; }
     probability ( smoke ) { table 0.5, 0.5; }
     probability ( lung | smoke ) {
       (yes) 0.1, 0.9;                                     a row for each combination of the parents' labels,
-      default 0.01, 0.99;                                 and one for all the others
+      default 0.01, 0.99;                                 and one for all others
     }
 
-Blocks come in any order. Commas between names and numbers may be left out, and so may the bar: the first variable is
-the child. A `table` holds all numbers at once, those of the child's first label first. Names and labels with marks or
-spaces stand in quotes. Text between blocks that is no comment is refused, though the format's author would allow it.
+Blocks may come in any order. Commas between names and numbers are optional, and so is the bar: the first variable is
+the child. A `table` holds all numbers at once, those of the child's first label first. Names and labels with
+punctuation or spaces are quoted. Text between blocks that is not a comment is refused, although the format's author
+allows it.
 """
 
 from __future__ import annotations
@@ -38,19 +39,19 @@ __all__ = ["bif_text", "parse_bif", "read_bif", "write_bif"]
 
 
 def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> DiscreteNetwork:
-    """Read a network from a `.bif` file, or from one that is compressed, `.bif.gz`.
+    """Read a network from a `.bif` file, or a compressed `.bif.gz` file.
 
     Parameters
     ----------
     path
         The file, in UTF-8.
     tolerance
-        By how much the sum of a row may differ from 1. Rows are kept as they are.
+        How far the sum of a row may be from 1. Rows are kept as they are.
 
     Raises
     ------
     BadFormat
-        If the file is no network; the message begins with file, line and column.
+        If the file is not a network. The message begins with file, line and column.
 
     Examples
     --------
@@ -84,17 +85,16 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
 
 
 class SupportsToNetwork(Protocol):
-    """What has a network to hand over, as a `BayesNet` has what it learned."""
+    """An object with a network to export, such as a `BayesNet`."""
 
     def to_network(self) -> DiscreteNetwork:
-        """Return the network as numbers."""
+        """Return the network."""
 
 
 def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network, or what a `BayesNet` has learned, to a file, compressed if its name ends in `.gz`; `read_bif`
-    gives it back, to the last bit.
+    """Write a network, or the network of a `BayesNet`, to a file, compressed if its name ends in `.gz`.
 
-    See `bif_text` for what is written, and for who can read it.
+    `read_bif` returns the same network to the last bit. See `bif_text` for what other tools can read.
 
     Examples
     --------
@@ -107,29 +107,29 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
     True
     """
     data = bif_text(network).encode("utf-8")
-    # Without the time: the same network makes the same file.
+    # Without a time stamp, so that the same network gives the same file.
     Path(path).write_bytes(gzip.compress(data, mtime=0) if os.fspath(path).endswith(".gz") else data)
 
 
 def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:
     """Read a network from a text in the Interchange Format.
 
-    Names and labels become strings. The tables' axes follow `Structure.parents`, which is by name, whatever order the
-    text has them in.
+    Names and labels become strings. The tables' axes are in the order of `Structure.parents`, by name, whatever the
+    order in the text.
 
     Parameters
     ----------
     text
         The whole text.
     source
-        Where it came from, for messages.
-    tolerance
-        By how much the sum of a row may differ from 1. Rows are kept as they are.
+        The name of the source, for messages.
+        tolerance
+            How far the sum of a row may be from 1. Rows are kept as they are.
 
     Raises
     ------
     BadFormat
-        If the text is no network; the message begins with source, line and column.
+        If the text is not a network. The message begins with source, line and column.
 
     Examples
     --------
@@ -154,18 +154,17 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
 
 
 def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
-    """Write a network as a text in the Interchange Format, from which `parse_bif` makes it again, to the last bit.
+    """Return a network as a text in the Interchange Format; `parse_bif` returns the same network to the last bit.
 
-    The format knows names and labels as texts only: what is no string is written as its `repr`, and is read as a
-    string. Other tools read less than the format allows: pgmpy 1.1 refuses or misreads names with commas, brackets or
-    quotes in them; neither it nor pyAgrum 3.3 reads variables with spaces in their names; pyAgrum refuses labels other
-    than words of ASCII letters, digits and underscores, and variables with a single label, and it rounds to single
-    precision.
+    Names and labels are texts in this format: anything but a string is written as its `repr` and read as a string.
+    Other tools read less than the format allows. pgmpy 1.1 refuses or misreads names with commas, brackets or quotes;
+    neither pgmpy nor pyAgrum 3.3 reads names of variables with spaces; pyAgrum refuses labels other than words of ASCII
+    letters, digits and underscores, and variables with a single label, and it rounds to single precision.
 
     Raises
     ------
     BadFormat
-        If a name, a label or a property cannot be written so that it is read as it was.
+        If a name, label or property cannot be written so that it reads back unchanged.
 
     Examples
     --------
@@ -221,7 +220,7 @@ class _Variable:
 
 
 class _Document:
-    """The blocks of a text, and what they make together."""
+    """The blocks of a text, read one by one and then combined into a network."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
@@ -243,7 +242,7 @@ class _Document:
 
     def _read_network(self) -> None:
         scanner = self.scanner
-        keyword = scanner.take()
+        keyword = scanner.next_token()
         if self.name is not None:
             scanner.fail("a second network; a file holds one", keyword.start)
         self.name = scanner.name("the network's name").text
@@ -255,7 +254,7 @@ class _Document:
 
     def _read_variable(self) -> None:
         scanner = self.scanner
-        scanner.take()
+        scanner.next_token()
         variable = _Variable(scanner.name("a variable"))
         if variable.name.text in self.variables:
             scanner.fail(f"variable {variable.name} is defined twice", variable.name.start)
@@ -272,12 +271,12 @@ class _Document:
             scanner.fail(f"variable {variable.name} has no type", variable.name.start)
 
     def _read_type(self, variable: Token) -> list[str]:
-        """`type discrete [ 2 ] { yes, no };`"""
+        """Read `type discrete [ 2 ] { yes, no };` and return the labels."""
         scanner = self.scanner
-        scanner.take()
+        scanner.next_token()
         if not scanner.at_word("discrete"):
             scanner.fail(f"expected 'discrete', the only type that is read, got {scanner.next}")
-        scanner.take()
+        scanner.next_token()
         scanner.expect("[")
         count = scanner.name("the number of labels")
         scanner.expect("]")
@@ -295,7 +294,7 @@ class _Document:
 
     def _read_probability(self) -> None:
         scanner = self.scanner
-        scanner.take()
+        scanner.next_token()
         scanner.expect("(")
         child = scanner.name("a variable")
         scanner.accept("|")
@@ -319,10 +318,10 @@ class _Document:
         elif scanner.accept("("):
             block.rows.append(Row(start, scanner.names("a label", ")"), scanner.numbers()))
         elif scanner.at_word("default") and block.default is None:
-            scanner.take()
+            scanner.next_token()
             block.default = Row(start, [], scanner.numbers())
         elif scanner.at_word("table") and block.default is None and not block.rows:
-            scanner.take()
+            scanner.next_token()
             block.table = Row(start, [], scanner.numbers())
         else:
             scanner.fail(
@@ -338,7 +337,7 @@ class _Document:
             seen.add(name.text)
 
     def network(self, tolerance: float) -> DiscreteNetwork:
-        """Return the network of these blocks, if they fit each other."""
+        """Combine the blocks into a network; raise `BadFormat` if they do not fit each other."""
         structure = self._structure()
         states = {name: variable.labels for name, variable in self.variables.items()}
         tables = {}
@@ -382,7 +381,7 @@ class _Document:
 
 
 def _cycle_among(blocks: list[Distribution]) -> str:
-    """What is wrong with the edges of these blocks, whose names are known to fit; empty if nothing is."""
+    """Return the complaint about a cycle among these blocks' edges; empty if there is none."""
     try:
         Structure.from_edges(
             [(parent.text, block.child.text) for block in blocks for parent in block.parents]

@@ -1,4 +1,4 @@
-"""The numbers of a BIF file's probability blocks as tables."""
+"""Tables from the probability blocks of a BIF file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from stream_bayes.formats.bif_tokens import Scanner, Token
 
 __all__ = ["Distribution", "Row", "table_of"]
 
-# A short text with a `default` row may ask for any number of cells; so many doubles are 1 GiB.
+# A short text with a `default` row can request any number of cells; this many doubles are 1 GiB.
 MOST_CELLS = 2**27
 
 
 class Row(NamedTuple):
-    """Numbers, the labels of the parents that they are for, and the place where the entry begins."""
+    """The numbers of an entry, the labels of the parents that they are for, and the position where the entry begins."""
 
     start: int
     labels: list[Token]
@@ -30,12 +30,12 @@ class Row(NamedTuple):
 
 @dataclass
 class Distribution:
-    """A probability block as it was read, before anything is known about the variables it names."""
+    """A probability block as read, before its variables are resolved."""
 
     child: Token
     parents: list[Token]
     rows: list[Row] = field(default_factory=list)
-    default: Row | None = None  # for the combinations of labels that no row is for
+    default: Row | None = None  # for combinations of labels without a row
     table: Row | None = None  # all numbers at once
     properties: list[str] = field(default_factory=list)
 
@@ -43,14 +43,14 @@ class Distribution:
 def table_of(
     block: Distribution, states: Mapping[str, Sequence[str]], scanner: Scanner, tolerance: float
 ) -> Table:
-    """Return the probabilities of a block, an axis for each parent in the order of the file and the child's last.
+    """Return the probabilities of a block, with an axis for each parent in the order of the file and the child's last.
 
-    Every row of it is a distribution.
+    Every row is a distribution.
 
     Raises
     ------
     BadFormat
-        If a row is missing, given twice, of a wrong length, or no distribution.
+        If a row is missing, given twice, of the wrong length, or not a distribution.
     """
     child = block.child.text
     labels = [states[parent.text] for parent in block.parents]
@@ -80,7 +80,7 @@ def _whole(
             f"combinations of its parents' labels; got {len(given.values)}",
             given.start,
         )
-    # The format counts through the labels of the first variable named, the child, slowest.
+    # In the format the labels of the first variable, the child, vary slowest.
     table = np.ascontiguousarray(np.array(given.values).reshape(width, rows).T)
     return table, np.full(rows, given.start)
 
@@ -121,7 +121,7 @@ def _by_row(
 
 
 def _place(block: Distribution, row: Row, codes: list[dict[str, int]], scanner: Scanner) -> int:
-    """Return the number of a row among all combinations of the parents' labels, the last parent's counted fastest."""
+    """Return the number of a row among all combinations of the parents' labels; the last parent varies fastest."""
     if len(row.labels) != len(codes):
         scanner.fail(
             f"the table of {shown(block.child.text)}: expected a label for each of its {len(codes)} parents, "

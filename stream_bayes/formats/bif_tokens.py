@@ -1,10 +1,10 @@
-r"""The tokens of a BIF text, each with its place.
+r"""Tokens of a BIF text, each with its position.
 
     mark      { } ( ) [ ] ; , |
-    quoted    "lung cancer"     on one line; \" is a quote and \\ a backslash in it
+    quoted    "lung cancer"     on one line; \" is a quote and \\ a backslash
     word      anything else up to white space, a mark or a quote: smoke, 0.25, 12+, <5, Asy/Patchy
 
-White space and comments, // to the end of the line and /* to */, stand between tokens and mean nothing.
+White space and comments, // to the end of the line and /* to */, separate tokens and are ignored.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _PROPERTY = re.compile(r'((?:"[^"\r\n]*"|[^;])*+);')  # a semicolon in quotes do
 
 
 class Token(NamedTuple):
-    """A piece of the text, and the place where it begins."""
+    """A piece of the text, and the position where it begins."""
 
-    kind: str  # mark, quoted, word; or end, after the last
+    kind: str  # mark, quoted or word; end after the last token
     text: str
     start: int
 
@@ -42,7 +42,7 @@ class Token(NamedTuple):
 
 
 class Scanner:
-    """A text read token by token, with the next one always in sight; errors name line and column.
+    """A reader of tokens with one token of lookahead; errors give line and column.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class Scanner:
         self.source = source
         self.next = self._token_at(0)
 
-    def take(self) -> Token:
-        """Go past the next token, and return it."""
+    def next_token(self) -> Token:
+        """Consume the next token and return it."""
         token = self.next
         self.next = self._token_at(self._end)
         return token
 
     def accept(self, mark: str) -> bool:
-        """Go past the next token if it is this mark; whether it was."""
+        """Consume the next token if it is this mark; return False if it is not."""
         token = self.next
         if token.text != mark or token.kind != "mark":
             return False
@@ -83,28 +83,28 @@ class Scanner:
         return True
 
     def expect(self, mark: str) -> None:
-        """Go past this mark."""
+        """Consume this mark; raise `BadFormat` if the next token is not."""
         if not self.accept(mark):
             self.fail(f"expected {mark!r}, got {self.next}")
 
     def at_word(self, word: str) -> bool:
-        """Return whether this keyword comes next; in quotes it would be a name."""
+        """Return True if this keyword is next. In quotes it would be a name."""
         return self.next.kind == "word" and self.next.text == word
 
     def expect_word(self, word: str) -> None:
-        """Go past this keyword."""
+        """Consume this keyword; raise `BadFormat` if it is not next."""
         if not self.at_word(word):
             self.fail(f"expected {word!r}, got {self.next}")
-        self.take()
+        self.next_token()
 
     def name(self, what: str) -> Token:
-        """Go past a name, in quotes or not."""
+        """Consume a name, quoted or not, and return it."""
         if self.next.kind not in ("word", "quoted"):
             self.fail(f"expected {what}, got {self.next}; a name that holds marks or spaces needs quotes")
-        return self.take()
+        return self.next_token()
 
     def names(self, what: str, close: str) -> list[Token]:
-        """Go past names and the mark that closes them. The format takes commas between names for white space."""
+        """Consume names and the mark that closes them; return the names. Commas count as white space."""
         found = []
         while not self.accept(close):
             if not self.accept(","):
@@ -112,9 +112,10 @@ class Scanner:
         return found
 
     def numbers(self) -> list[float]:
-        """Go past numbers and the semicolon after them, with or without commas between."""
-        # Nearly all of a large file is such lists; token by token it would take five times as long. A list that is
-        # not plain, or not good, is read token by token, to find comments or the error.
+        """Consume numbers, with or without commas, and the semicolon after them; return the numbers."""
+        # Most of a large file is such lists, and reading them by token takes five times as long. A list with comments
+        # or
+        # errors is read by token.
         if plain := _PLAIN_NUMBERS.match(self.text, self.next.start):
             try:
                 found = list(map(float, plain[0][:-1].replace(",", " ").split()))
@@ -128,12 +129,12 @@ class Scanner:
             if not self.accept(","):
                 if self.next.kind != "word" or not _NUMBER.fullmatch(self.next.text):
                     self.fail(f"expected a number or ';', got {self.next}")
-                found.append(float(self.take().text))
+                found.append(float(self.next_token().text))
         return found
 
     def property(self) -> str:
-        """Go past the keyword and what it says, and return that as it stands there, up to the semicolon."""
-        # Not from the next token, which may be half of something.
+        """Consume the keyword and its text up to the semicolon; return the text unchanged."""
+        # Search from the end of the keyword: the text need not consist of whole tokens.
         found = _PROPERTY.match(self.text, self._end)
         if found is None:
             self.fail("this property has no end: expected ';'")
@@ -141,7 +142,7 @@ class Scanner:
         return found[1].strip()
 
     def fail(self, message: str, start: int | None = None) -> NoReturn:
-        """Raise `BadFormat` at a place; where none is given, at the next token."""
+        """Raise `BadFormat` at a position, by default that of the next token."""
         start = self.next.start if start is None else start
         raise BadFormat(f"{self.source}:{line_and_column(self.text, start)}: {message}")
 
@@ -163,7 +164,7 @@ class Scanner:
 
 
 def line_and_column(text: str, start: int) -> str:
-    r"""Return a place in a text as people count it, from 1.
+    r"""Return a position in a text as line and column, counted from 1.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def line_and_column(text: str, start: int) -> str:
 
 
 def as_token(name: str) -> str:
-    r"""Return a name as it stands in a text: bare where that can be read again, else in quotes.
+    r"""Return a name as written in a text: bare if that reads back, otherwise quoted.
 
     Raises
     ------
@@ -198,12 +199,12 @@ def as_token(name: str) -> str:
 
 
 def as_property(text: str) -> str:
-    """Return a property as it stands in a text, its keyword and semicolon included.
+    """Return a property as written in a text, with its keyword and semicolon.
 
     Raises
     ------
     BadFormat
-        If the property would not be read again as it was.
+        If the property would not read back unchanged.
 
     Examples
     --------

@@ -290,10 +290,10 @@ class CliqueCells:
         step: cython.Py_ssize_t = self.short_step[last]
         end: cython.Py_ssize_t = place + self.total
         k: cython.Py_ssize_t
-        beside: cython.Py_ssize_t = top - at
+        shift: cython.Py_ssize_t = top - at
         while place < end:
             for k in range(length):
-                self.cells[at + k * step] += exp(self.cells[place + k] - self.cells[at + beside + k * step])
+                self.cells[at + k * step] += exp(self.cells[place + k] - self.cells[at + shift + k * step])
             place += length
             at = self.next_run(last, at)
 

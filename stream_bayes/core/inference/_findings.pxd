@@ -10,7 +10,7 @@ cdef class Findings:
     cdef public double[::1] least
     cdef public int[::1] zeros
     cdef public double log_scale
-    cdef int[::1] asked
+    cdef int[::1] is_target
     cdef int[::1] reached
     cdef int[::1] from_child
     cdef int[::1] from_parent

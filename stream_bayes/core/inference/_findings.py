@@ -37,7 +37,7 @@ class Findings:
         self.zeros = np.zeros(n, np.int32)
         self.log_scale = 0.0
         self.claimed = False
-        self.asked = np.zeros(n, np.int32)
+        self.is_target = np.zeros(n, np.int32)
         self.reached = np.zeros(n, np.int32)
         self.from_child = np.zeros(n, np.int32)
         self.from_parent = np.zeros(n, np.int32)
@@ -120,7 +120,7 @@ class Findings:
         v: cython.Py_ssize_t
         self.clear_marks()
         for k in range(targets.shape[0]):
-            self.asked[targets[k]] = True
+            self.is_target[targets[k]] = True
         self.roll_ball(targets)
         self.fix_codes()
         for v in range(self.observed.shape[0]):
@@ -143,7 +143,7 @@ class Findings:
         v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.needed[v] = False
-            self.asked[v] = False
+            self.is_target[v] = False
             self.from_child[v] = False
             self.from_parent[v] = False
             self.passed_on[v] = False
@@ -158,7 +158,7 @@ class Findings:
         u: cython.Py_ssize_t
         ahead: cython.Py_ssize_t = 0
         for v in range(self.observed.shape[0]):
-            self.needed[v] = self.asked[v] or self.observed[v] >= 0 or self.has_likelihood[v]
+            self.needed[v] = self.is_target[v] or self.observed[v] >= 0 or self.has_likelihood[v]
             if self.needed[v]:
                 self.waiting[ahead] = v
                 ahead += 1
@@ -221,7 +221,7 @@ class Findings:
         v: cython.Py_ssize_t
         for v in range(self.observed.shape[0]):
             self.fixed[v] = self.observed[v]
-            if self.fixed[v] < 0 and not self.asked[v]:
+            if self.fixed[v] < 0 and not self.is_target[v]:
                 self.fixed[v] = 0
         for v in range(self.observed.shape[0]):
             if self.needed[v]:

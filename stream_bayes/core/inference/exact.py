@@ -105,14 +105,14 @@ class Exact:
 
     def joint(self, targets: tuple[int, ...]) -> Numbers | None:
         """Return the joint probabilities of some variables."""
-        asked = self._asked(targets)
-        answer = np.empty(asked.cells)
-        self.findings.need_for(asked.variables)
-        if asked.clique >= 0:
+        wanted = self._targets_of(targets)
+        answer = np.empty(wanted.cells)
+        self.findings.need_for(wanted.variables)
+        if wanted.clique >= 0:
             passes = self._ready(self._everything)
-            possible = self._propagated(passes, partial(passes.outward_to, asked.clique))
+            possible = self._propagated(passes, partial(passes.outward_to, wanted.clique))
             if possible:
-                passes.read(asked.clique, asked.variables, answer)
+                passes.read(wanted.clique, wanted.variables, answer)
         else:
             passes = self._ready(self._question(targets))
             possible = self._propagated(passes)
@@ -214,7 +214,7 @@ class Exact:
 
     # -- trees -------------------------------------------------------------------------------------------------------
 
-    def _asked(self, targets: tuple[int, ...]) -> CachedTargets:
+    def _targets_of(self, targets: tuple[int, ...]) -> CachedTargets:
         if targets not in self._targets:
             clique = self._plan(self._everything).clique_of(targets) if self._fits(self._everything) else -1
             cells = prod(self.network.sizes[v] for v in targets)
@@ -283,5 +283,5 @@ class Exact:
     def _too_large(self, cells: int) -> BudgetExceeded:
         return BudgetExceeded(
             f"an exact answer would need {CELL_BYTES * cells:,} bytes, the budget is {self.memory_budget:,}; raise "
-            "memory_budget, ask for fewer variables at once, or take a method that samples"
+            "memory_budget, query fewer variables at once, or use a sampling method"
         )

@@ -175,22 +175,22 @@ class Inference:
             If the method is Gibbs sampling and a table has a zero: a chain could be trapped and never reach some rows.
         """
         several = targets if isinstance(targets, list) else [targets]
-        asked = [self._network.place(v) for v in several]
-        if not asked or len(set(asked)) < len(asked):
+        places = [self._network.place(v) for v in several]
+        if not places or len(set(places)) < len(places):
             raise BadValue(f"targets: expected a variable or a list of different ones, got {shown(targets)}")
-        labels: Iterable[Any] = self._network.labels[asked[0]]
+        labels: Iterable[Any] = self._network.labels[places[0]]
         if isinstance(targets, list):
-            labels = product(*[self._network.labels[v] for v in asked])
+            labels = product(*[self._network.labels[v] for v in places])
         settings = SamplingSettings(samples, chains, burn_in)
         with self._given(evidence):
-            reason = "asked for"
+            reason = "requested"
             if method in ("auto", "exact"):
                 try:
-                    found = self._possible(self._exact.over(asked), evidence)
+                    found = self._possible(self._exact.over(places), evidence)
                     return self._exact_answer(found, labels, method)
                 except BudgetExceeded as error:
                     method, reason = _instead(error, method, rng)
-            found_by_samples = self._sampled(method, [asked], settings, rng)
+            found_by_samples = self._sampled(method, [places], settings, rng)
             return _from_samples(next(found_by_samples), labels, method, reason, settings)
 
     def marginals(
@@ -216,7 +216,7 @@ class Inference:
         network = self._network
         settings = SamplingSettings(samples, chains, burn_in)
         with self._given(evidence):
-            reason = "asked for"
+            reason = "requested"
             named = list(zip(network.variables, network.labels, strict=True))
             if method in ("auto", "exact"):
                 try:
@@ -418,7 +418,7 @@ class Inference:
         return answer
 
     def _exact_answer(self, found: npt.NDArray[np.float64], labels: Iterable[Any], method: str) -> Posterior:
-        reason = "asked for" if method == "exact" else self._exact.reason
+        reason = "requested" if method == "exact" else self._exact.reason
         return Posterior(dict(zip(labels, found.ravel().tolist(), strict=True)), "exact", reason)
 
     def _sampled(

@@ -52,7 +52,7 @@ class Posterior(Mapping[Any, float]):
 
     Examples
     --------
-    >>> answer = Posterior({"yes": 0.25, "no": 0.75}, "exact", "asked for")
+    >>> answer = Posterior({"yes": 0.25, "no": 0.75}, "exact", "requested")
     >>> answer["yes"], answer.method
     (0.25, 'exact')
     >>> max(answer, key=answer.get)

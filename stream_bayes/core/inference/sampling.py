@@ -90,21 +90,21 @@ def estimates(
     NotSupported
         If the method is Gibbs sampling and a needed table has a zero.
     """
-    asked = sorted({v for group in groups for v in group})
-    findings.need_for(np.array([v for v in asked if findings.observed[v] < 0], np.longlong))
+    wanted = sorted({v for group in groups for v in group})
+    findings.need_for(np.array([v for v in wanted if findings.observed[v] < 0], np.longlong))
     sampler = Sampler(findings, network.order)
     log_weights = np.zeros(0)
     if method == "gibbs":
         check_positive(network, findings)
-        codes = _chains(sampler, network, asked, settings, rng)
+        codes = _chains(sampler, network, wanted, settings, rng)
     else:
-        codes, log_weights = drawn_rows(sampler, network, asked, settings.samples, rng)
+        codes, log_weights = drawn_rows(sampler, network, wanted, settings.samples, rng)
         if log_weights.max() == -np.inf:
             raise ImpossibleEvidence(
                 f"none of {settings.samples:,} samples agrees with the evidence: it is impossible or very improbable; "
                 "take more samples or an exact answer"
             )
-    column = {v: i for i, v in enumerate(asked)}
+    column = {v: i for i, v in enumerate(wanted)}
     for group in groups:
         cells = np.zeros(codes.shape[:-1], np.int64)
         size = 1
@@ -140,25 +140,25 @@ def check_positive(network: CodedNetwork, findings: Findings) -> None:
 
 
 def drawn_rows(
-    sampler: Sampler, network: CodedNetwork, asked: Sequence[int], samples: int, rng: np.random.Generator
+    sampler: Sampler, network: CodedNetwork, wanted: Sequence[int], samples: int, rng: np.random.Generator
 ) -> tuple[Codes, Numbers]:
     """Draw rows; return the codes of some variables, and the logarithms of the rows' weights."""
     variables = len(network.sizes)
-    kept = np.empty((samples, len(asked)), np.int32)
+    kept = np.empty((samples, len(wanted)), np.int32)
     log_weights = np.empty(samples)
     step = max(1, RANDOM_NUMBERS // max(1, variables))
     for start in range(0, samples, step):
         rows = min(step, samples - start)
         codes = np.empty((rows, variables), np.int32)
         sampler.draw(rng.random((rows, variables)), codes, log_weights[start : start + rows])
-        kept[start : start + rows] = codes[:, asked]
+        kept[start : start + rows] = codes[:, wanted]
     return kept, log_weights
 
 
 def _chains(
     sampler: Sampler,
     network: CodedNetwork,
-    asked: Sequence[int],
+    wanted: Sequence[int],
     settings: SamplingSettings,
     rng: np.random.Generator,
 ) -> Codes:
@@ -166,7 +166,7 @@ def _chains(
     variables = len(network.sizes)
     # Fewer sweeps do not show the spread within half chains.
     sweeps = max(4, -(-settings.samples // settings.chains))
-    kept = np.empty((settings.chains, sweeps, len(asked)), np.int32)
+    kept = np.empty((settings.chains, sweeps, len(wanted)), np.int32)
     step = max(1, RANDOM_NUMBERS // max(1, variables))
     for chain in range(settings.chains):
         first = np.empty((1, variables), np.int32)
@@ -177,7 +177,7 @@ def _chains(
             codes = np.empty((rows, variables), np.int32)
             sampler.sweep(rng.random((rows, variables)), state, codes)
             if start + rows > 0:
-                kept[chain, max(start, 0) : start + rows] = codes[max(-start, 0) :, asked]
+                kept[chain, max(start, 0) : start + rows] = codes[max(-start, 0) :, wanted]
     return kept
 
 

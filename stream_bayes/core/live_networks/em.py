@@ -128,13 +128,13 @@ class ExpectedCounts(FamilyCounts):
 
     def forget(self, row: Any, at: int | None = None) -> None:
         raise NotSupported(
-            "what expectation maximisation has made of an event cannot be taken back; with missing='skip' it can"
+            "expectation maximisation cannot unlearn an event; use missing='skip' if events must be unlearned"
         )
 
     def merge(self, other: CountStore) -> None:
         raise CannotMerge(
-            "what expectation maximisation has made of events depends on their order; with missing='skip' learners "
-            "can be merged"
+            "expected counts cannot be merged, as an event's expectation depends on the events before it; use "
+            "missing='skip' if learners must be merged"
         )
 
     def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
@@ -171,7 +171,7 @@ class ExpectedCounts(FamilyCounts):
         budget = MEMORY_BUDGET if self.memory_budget is None else self.memory_budget
         if need > budget:
             raise BudgetExceeded(
-                f"what is expected of events with missing values would need {need:,} bytes at a time, "
+                f"the expected counts of events with missing values would need {need:,} bytes at a time, "
                 f"the budget is {budget:,}; raise memory_budget, take a structure with fewer parents, or missing='skip'"
             )
 

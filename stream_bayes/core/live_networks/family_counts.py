@@ -82,7 +82,7 @@ class FamilyTable:
         if not self.is_whole:
             raise NotSupported(
                 f"the family of {shown(self.variable)} has {'x'.join(map(str, self.shape))} cells, too many for a "
-                "table of all of them; go through `configurations` or ask for a `row`"
+                "table of all of them; read `configurations` or a single `row`"
             )
         tables, family = self._tables, (*self._slots, self._child)
         rooms = tuple(int(tables.room[slot]) for slot in family)

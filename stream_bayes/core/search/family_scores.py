@@ -215,7 +215,7 @@ class FamilyScorer:
     # -- counting -----------------------------------------------------------------------------------------------------
 
     def _parts(self, child: int, configurations: int, candidates: Sequence[int]) -> list[list[int]]:
-        """Candidates in groups whose tables fit the cache together."""
+        """Split candidates into parts whose tables fit the cache together."""
         parts: list[list[int]] = []
         room = 0
         for candidate in candidates:

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
-import scipy  # its parts are loaded when they are first asked for
+import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge, EquivalenceClass

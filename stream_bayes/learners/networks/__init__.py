@@ -1,1 +1,5 @@
-"""Bayesian networks that learn, with a class and without."""
+"""Learners that are Bayesian networks: `bayes_net` over all variables, `bayes_net_classifier` with a class.
+
+`encoder` makes the encoder of a network's events, `answers` translates evidence and reads tables, `conditional_table`
+is P(variable | parents) with credible intervals, and `samples` turns rows into a sample for structure search.
+"""

@@ -1,4 +1,4 @@
-"""A Bayesian network that learns its tables from a stream, and answers questions about any of its variables."""
+"""A Bayesian network that learns its tables from a stream and answers queries about any of its variables."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ WINDOW = 2000  # events
 
 
 class BayesNet(CountLearner, base.Estimator):
-    """A Bayesian network of nominal variables: P(all variables), a product of P(variable | its parents).
+    """A Bayesian network of nominal variables: the joint distribution as a product of P(variable | its parents).
 
     Parameters
     ----------
     structure
-        The parents of each variable: a `Structure`, or `{variable: [parent, ...]}` as it takes them. What events hold
-        besides is ignored. None: that of `network`.
+        The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
+        ignored. None takes the structure of `network`.
     strength
         The weight of the smoothing, in fresh samples; 0 is maximum likelihood.
     prior
@@ -61,49 +61,47 @@ class BayesNet(CountLearner, base.Estimator):
     half_life
         The number of learned events after which a sample weighs half; None keeps everything.
     schema
-        What is declared of the variables: their values, or the cuts of numeric ones, which are then read as the bin
-        they fall into. Without it variables are nominal, and their values, whole numbers among them, met as they come.
+        The declared values of variables, or the cuts of numeric variables, which are then read as bins. Without a
+        schema variables are nominal and get values as they come, whole numbers included.
     max_values
-        How many values a variable may have; further ones share one, `<other>`.
+        The most values of a variable; further values share one, `<other>`.
     memory_budget
-        The most bytes that the tables may take; growth past it raises `BudgetExceeded` and changes nothing. As many may
-        those of exact answers take, 2**28 if not given; `query` says what it does where they would not fit.
+        The most bytes that the tables may take. Growth beyond it raises `BudgetExceeded` and changes nothing. Exact
+        inference may take as many again, 2**28 if not given; `query` describes what happens if it would not fit.
     missing
-        What is learned from an event that lacks some variables. `"skip"` counts each family, a variable with its
-        parents, that is there as a whole, and nothing else. `"stepwise-em"` takes what is expected of the event by the
-        network so far. `"window-em"` takes the newest events alone, and what is expected of them when nothing changes
-        any more; so it finds out, too, how a variable that is never seen may be distributed, if a schema declares its
-        values.
+        The treatment of events with missing variables. `"skip"` counts each family (a variable with its parents) that
+        is complete, and nothing else. `"stepwise-em"` adds the expected counts of the event by the network so far.
+        `"window-em"` runs EM to convergence over the newest events only; it can also learn a hidden variable, which no
+        event has, if a schema declares its values.
     network
-        A network of this structure known beforehand. Its labels count as declared.
+        A network of this structure given beforehand. Its labels count as declared.
     network_weight
-        How many fresh samples each row of its tables is worth, however many were learned; it does not fade.
+        The weight of each row of the given network's tables, in fresh samples. It does not fade.
     step
-        Of stepwise EM: the t-th event moves the tables by (t + 2)^-step, the first one wholly. None is 1/t, which on
-        complete events is counting.
+        For stepwise EM: the t-th event moves the tables by (t + 2)^-step, the first event wholly. None is 1/t, which is
+        counting if no event has missing variables.
     window
-        Keep so many of the newest events: for a search over `recent`, to count the families that another structure has,
-        and for EM over a window, where None is 2,000. What is counted then depends on the order of events, and is not
-        merged.
+        The number of newest events to keep: for a search over `recent`, to count the families of a new structure, and
+        for EM over a window, where None is 2,000. The counts then depend on the order of events and cannot be merged.
     every
-        Of EM over a window: after how many events it is run again; None is a tenth of the window. Until then the tables
-        stay; `rederive` runs it now.
+        For EM over a window: the number of events between two runs; None is a tenth of the window. Until then the
+        tables stay; `rederive` runs it now.
     seed
-        Of the tables that EM over a window begins with where nothing is known.
+        The seed of the random initial tables of EM over a window.
 
     Notes
     -----
-    Promises: the counts are those of the events, whatever their order, batches, or shards that were merged; what is
-    unlearned was never there. The same to 1e-9 with fractional weights and fading. With EM replaying the same events
-    gives the same bytes, and unlearning and merging are refused.
+    Promises: the counts are exact, whatever the order, batches or merged shards of the events; an unlearned event
+    leaves no trace. With fractional weights and fading they are exact to 1e-9. With EM, replaying the same events gives
+    the same bytes, and unlearning and merging are refused.
 
-    P(value | parents) = (n + s / V) / (N + s), n the weight of the value beside the parents' values and N that of any
-    value beside them, V the values that hold samples now or were declared. Beside values never met together a variable
-    is distributed evenly; so it is, too, where without smoothing nothing is known.
+    P(value | parents) = (n + s / V) / (N + s), with n the weight of the value under the parents' values, N the weight
+    of all values there, and V the number of values that hold samples now or were declared. Under a combination of
+    parents' values that was never seen, the distribution is uniform, also without smoothing.
 
-    Memory: 8 bytes a cell of each variable's table (16 with fractional weights or fading); of a table with more than
-    65,536 cells only the rows that were met. Questions take the tables as they are now. What inference works out from
-    structure and numbers of values is kept until these change.
+    Memory: 8 bytes a cell of each variable's table (16 with fractional weights or fading). A table with more than
+    65,536 cells holds only the rows that were seen. Queries use the tables as they are now. The plans of inference are
+    cached until the structure or the numbers of values change.
 
     Examples
     --------
@@ -211,17 +209,17 @@ class BayesNet(CountLearner, base.Estimator):
 
     @classmethod
     def from_network(cls, network: DiscreteNetwork, weight: float = 1.0, **settings: Any) -> Self:
-        """Return a learner that knows a network beforehand.
+        """Make a learner that starts from a given network.
 
         Parameters
         ----------
         network
-            As `read_bif` returns it.
+            The network, as from `read_bif`.
         weight
-            How many samples each row of its tables is worth.
+            The weight of each row of its tables, in samples.
         settings
-            Other arguments of the class. With `strength=0` nothing is added: before any learning its tables are the
-            given ones, to the last bit.
+            Other arguments of the class. With `strength=0` the tables before any learning equal the given ones to the
+            last bit.
 
         Examples
         --------
@@ -243,8 +241,8 @@ class BayesNet(CountLearner, base.Estimator):
 
     @property
     def structure(self) -> Structure:
-        """The parents of each variable. Families that another structure has, too, keep their counts when it is set; the
-        others are counted from the window, or, where there is none, begin at that time: `CountsForgotten` warns of it.
+        """The parents of each variable. It can be set: families of both structures keep their counts; new families are
+        counted from the window, or begin now if there is none, with the warning `CountsForgotten`.
         """
         return self._structure
 
@@ -270,7 +268,7 @@ class BayesNet(CountLearner, base.Estimator):
             )
 
     def recent(self) -> Sample:
-        """Return the newest events, for a search to read.
+        """Return the newest events as a sample to search structures over.
 
         Examples
         --------
@@ -305,12 +303,12 @@ class BayesNet(CountLearner, base.Estimator):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(self, x: X, w: float = 1.0) -> None:
-        """Learn an event: all of it, or, where anything is refused, nothing.
+        """Learn an event: all of it, or nothing if anything is refused.
 
         Parameters
         ----------
         x
-            The variables, `{name: value}`. What is absent, None or NaN is missing.
+            The variables, `{name: value}`. Absent variables, None and NaN are missing.
         w
             The event's weight; 2.0 is the same as learning it twice.
         """
@@ -319,20 +317,20 @@ class BayesNet(CountLearner, base.Estimator):
         self._live.invalidate()
 
     def unlearn_one(self, x: X, w: float = 1.0, at: int | None = None) -> None:
-        """Take back an event that was learned, with the weight it was learned with.
+        """Unlearn an event with the weight that it was learned with.
 
         Parameters
         ----------
         x, w
             The event.
         at
-            With fading: what `clock` said right after it was learned. Now, if not given.
+            With fading: the value of `clock` right after it was learned. Now, if not given.
         """
         self._store.unlearn(x, w, at)
         self._live.invalidate()
 
     def learn_many(self, X: Native, w: Native = None) -> None:
-        """Learn many events, as `learn_one` would in their order: all of them, or none.
+        """Learn many events in their order: all of them, or none.
 
         Parameters
         ----------
@@ -352,19 +350,19 @@ class BayesNet(CountLearner, base.Estimator):
         self._live.invalidate()
 
     def rederive(self) -> None:
-        """With EM over a window: run it now. Otherwise nothing is derived that is not up to date."""
+        """Run EM over the window now. Without EM everything derived is always up to date."""
         if isinstance(self._store, ExpectedCounts):
             self._store.run_em()
         self._live.invalidate()
 
     def advance(self, events: int) -> None:
-        """Let events pass that are learned elsewhere, so that the shards of one stream fade by one clock."""
+        """Advance the clock by events that are learned elsewhere, so that the shards of a stream fade by one clock."""
         self._store.advance(events)
         self._live.invalidate()
 
     @property
     def clock(self) -> int:
-        """How many events have been learned, or passed by `advance`."""
+        """The number of events learned, or passed with `advance`."""
         return int(self._store.tables.clock)
 
     def _network_of(self, counts: FamilyCounts) -> CountedNetwork:

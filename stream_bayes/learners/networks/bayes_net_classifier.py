@@ -1,4 +1,4 @@
-"""A Bayesian network one of whose variables is predicted from the others."""
+"""A Bayesian network as a classifier: one variable, the class, is predicted from the others."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ class _AllBut:
 
 
 class BayesNetClassifier(PairClassifier):
-    """A Bayesian network as a classifier: the class is one of its variables, and depends on its Markov blanket alone.
+    """A Bayesian network as a classifier: the class is one of its variables and is predicted from its Markov blanket.
 
     Parameters
     ----------
     structure
-        The parents of each variable, the class among them: a `Structure`, or `{variable: [parent, ...]}`. Features that
-        it does not know are ignored. None: every feature depends on the class alone, as in naive Bayes.
+        The parents of each variable, class included: a `Structure`, or `{variable: [parent, ...]}`. Features outside it
+        are ignored. None makes every feature depend on the class alone, as in naive Bayes.
     target
-        What the class is called in the structure; None: as the schema calls it, or `"class"`. What an event holds under
-        that name is no feature, and is ignored: the label alone says which class it is.
+        The name of the class in the structure; None takes the schema's, or `"class"`. A feature of an event with that
+        name is ignored: the class is given by the label alone.
     class_prior
-        `"counted"`, `"uniform"`, or `{label: probability}`; a class that has parents is always counted.
+        `"counted"`, `"uniform"`, or `{label: probability}`. A class with parents is always counted.
     unlabelled
-        What `learn_one(x, None)` does: `"refuse"` it, or learn it by `"em"`, expectation maximisation: in each class
-        with the probability that the model gives it. So a few labels go further, if events are as the structure says.
+        The treatment of `learn_one(x, None)`: `"refuse"` raises an error; `"em"` (expectation maximisation) learns the
+        event in each class with the probability that the model gives it. That helps if labels are few and the structure
+        is right.
     memory_budget
-        The most bytes that the tables may take; growth past it raises `BudgetExceeded` and learns nothing. As many may
-        those of exact answers take, 2**28 if not given, which are asked for where a value is missing that counts.
+        The most bytes that the tables may take. Growth beyond it raises `BudgetExceeded` and learns nothing. Exact
+        inference, used if values of the Markov blanket are missing, may take as many again, 2**28 if not given.
     prior, strength, half_life, binning, schema, max_values
-        As in `AODE`. A number is read as the bin it falls into.
+        As in `AODE`. Numbers are read as bins.
 
     Notes
     -----
-    Promises: the counts are those of the events, whatever their order, batches, or shards that were merged; what is
-    unlearned was never there. Where cuts of numbers are looked for, they depend on the order of events.
+    Promises: the counts are exact, whatever the order, batches or merged shards of the events; an unlearned event
+    leaves no trace. Cuts found from the data depend on the order of events.
 
-    A prediction reads P(class | its parents) and P(child | its parents) of each child of the class, and costs time in
-    proportion to these. If a value is missing that counts there, the answer is that of exact inference, summed over its
-    values; that takes the tables that bear on the class then, and half a millisecond or more. P(value | parents) is
-    (n + s / V) / (N + s); a row of which nothing is known is uniform.
+    A prediction reads P(class | its parents) and P(child | its parents) of each child of the class, and takes time in
+    proportion to their number. If a value of the Markov blanket is missing, exact inference sums over it; that takes
+    half a millisecond or more. P(value | parents) is (n + s / V) / (N + s); a row without samples is uniform.
 
     Memory: 8 bytes a cell of each feature with its parents, times the classes (16 with fractional weights or fading).
 
@@ -135,7 +135,7 @@ class BayesNetClassifier(PairClassifier):
 
     @property
     def _target(self) -> str:
-        """What the class is called."""
+        """The name of the class."""
         return super()._target if self.target is None else self.target
 
     def _store_of(self, encoder: Any, **settings: Any) -> LabelledCounts:
@@ -154,14 +154,14 @@ class BayesNetClassifier(PairClassifier):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
-        """Learn a sample: all of it, or, where anything is refused, nothing.
+        """Learn a sample: all of it, or nothing if anything is refused.
 
         Parameters
         ----------
         x
-            The features, `{name: value}`. What is absent, None or NaN is missing.
+            The features, `{name: value}`. Absent features, None and NaN are missing.
         y
-            The label; None where it is not known, if `unlabelled` lets such an event be learned.
+            The label; None if it is unknown, with `unlabelled="em"`.
         w
             The sample's weight.
         """
@@ -181,9 +181,9 @@ class BayesNetClassifier(PairClassifier):
     def structure(self) -> Structure | None:
         """The parents of each variable; None while every feature depends on the class alone.
 
-        When it is set, families that both structures have keep their counts, the others begin at that time, which
-        `CountsForgotten` warns of, and the cuts of numbers stay as they are. `unlearn_one` then needs to know, with
-        `at`, when a sample was learned.
+        It can be set: families of both structures keep their counts, new families begin now with the warning
+        `CountsForgotten`, and the cuts of numbers stay. Unlearning a sample then needs `at`, the clock when it was
+        learned.
         """
         return self._structure
 
@@ -208,23 +208,23 @@ class BayesNetClassifier(PairClassifier):
             )
 
     def _features_of(self, structure: Structure | None) -> Container[Any]:
-        """What is learned of events, where nothing is declared."""
+        """Return the features to learn if nothing is declared."""
         return _AllBut(self._target) if structure is None else frozenset(structure) - {self._target}
 
-    # -- how sure it is -----------------------------------------------------------------------------------------------
+    # -- intervals ----------------------------------------------------------------------------------------------------
 
     def _log_odds(self, x: X) -> dict[Any, Cumulants] | None:
-        """Where values are missing that count, the classes share the tables that tell of these."""
+        """Return the log-odds from inference if values of the blanket are missing: then the classes share tables."""
         row = self._store.encoder.lookup(x)
         if self._reading.shares(row) is not None:
             return None
         return {label: Cumulants(*odds) for label, odds in self._reading.log_odds(row).items()}
 
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
-        # `_log_odds` has answered where it is None.
+        # Never None here: `_log_odds` handles rows with missing values of the blanket.
         shares: Any = self._reading.shares(self._store.encoder.lookup(x))
         if self._structure is not None and self._structure.parents(self._target):
-            # The class is the first of these. The sum of its weights is common to all classes and cancels in the odds.
+            # The first factor is that of the class. Its sum is common to all classes and cancels in the odds.
             return {
                 label: sum([log_share(*share) for share in shares[code][1:]], log_weight(shares[code][0][0]))
                 for label, code in codes.items()
@@ -242,10 +242,10 @@ class BayesNetClassifier(PairClassifier):
         }
 
     def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
-        """Nothing: it is asked where the prior alone answers."""
+        """Return zero: this is called only if the prior alone decides."""
         return Cumulants()
 
-    # -- reading the model --------------------------------------------------------------------------------------------
+    # -- the model ----------------------------------------------------------------------------------------------------
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """Return P(feature | class, ...) as the model has it now, by exact inference.
@@ -253,10 +253,10 @@ class BayesNetClassifier(PairClassifier):
         Parameters
         ----------
         feature
-            Its name.
+            The name of the feature.
         given
-            What is known: the class, under its name in the structure, and values of any other features. Without the
-            class a table for each class is returned.
+            The class, under its name in the structure, and values of other features. Without the class, a table for
+            each class is returned.
 
         Returns
         -------
@@ -281,12 +281,12 @@ class BayesNetClassifier(PairClassifier):
         return {y: {value: p for (label, value), p in both.items() if label == y} for y in self.classes_}
 
     def to_network(self) -> DiscreteNetwork:
-        """Return the network as it is now, the class included, as numbers to hand over: `write_bif` takes it, too.
+        """Return the network as it is now, class included, as a `DiscreteNetwork`; `write_bif` takes it.
 
         Raises
         ------
         NoValueKnown
-            If no value of a variable, or no class, is known yet.
+            If a variable has no known value, or no class was learned.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The table of one variable of a learned network: what it says, and how sure that is."""
+"""The conditional table of one variable of a learned network, with credible intervals."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MOST_SHOWN = 100  # rows of a table
 
 
 class ConditionalTable(Mapping[Row, dict[Any, float]]):
-    """P(variable | parents): a mapping from the parents' values to the probability of each value.
+    """P(variable | parents) as a mapping from the parents' values to the probability of each value.
 
-    It takes 16 bytes a cell; rows are made when they are asked for.
+    It takes 16 bytes a cell. Rows are made on access.
 
     Parameters
     ----------
     variable, parents
-        Whose it is; the values of a row stand in the order of the parents.
+        The variable and its parents. The key of a row has the parents' values in this order.
     states
-        The values of each parent, and last those of the variable.
+        The values of each parent, then those of the variable.
     shares
-        The probabilities, an axis for each of `states`.
+        The probabilities, with an axis for each of `states`.
     weights
-        The parameters of each row's Dirichlet posterior, likewise.
+        The parameters of each row's Dirichlet posterior, with the same axes.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         return math.prod(map(len, self._codes))
 
     def _place(self, values: object) -> tuple[int, ...] | None:
-        """Where a row stands; None if it is none."""
+        """Return the position of a row; None if there is no such row."""
         if not isinstance(values, tuple) or len(values) != len(self.parents):
             return None
         try:
@@ -97,14 +97,14 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
     def interval(
         self, given: Mapping[Any, Any] | None = None, level: float = 0.95
     ) -> dict[Any, tuple[float, float]]:
-        """Return the central credible interval of each probability of a row: that of its Beta distribution.
+        """Return the central credible interval of each probability of a row, from its Beta distribution.
 
         Parameters
         ----------
         given
             The value of each parent.
         level
-            How much of the posterior lies within.
+            The posterior probability of the interval.
         """
         known = dict(given or {})
         missing = [parent for parent in self.parents if parent not in known]
@@ -116,7 +116,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         return self._intervals_at(place, _checked(level))
 
     def intervals(self, level: float = 0.95) -> dict[Row, dict[Any, tuple[float, float]]]:
-        """Return the same of every row."""
+        """Return the intervals of every row."""
         level = _checked(level)
         places = np.ndindex(*self._shares.shape[:-1])
         return {row: self._intervals_at(place, level) for row, place in zip(self, places, strict=True)}

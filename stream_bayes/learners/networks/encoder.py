@@ -1,4 +1,4 @@
-"""How events become the codes of a network: what is declared, what was given beforehand, and what is met."""
+"""Encoders of a network's events: declared values, labels of a network given beforehand, and values as they come."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["encoder_of"]
 def encoder_of(
     structure: Structure, schema: Schema | None, network: DiscreteNetwork | None, max_values: int | None
 ) -> tuple[RowEncoder, dict[str, Sequence[float]]]:
-    """Return the encoder of a network's events, and the cuts of variables that are numbers."""
+    """Make the encoder of a network's events; return it with the cuts of numeric variables."""
     refuse = schema is not None and schema.unknown == "refuse"
     given: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
     declared: dict[Any, Vocabulary | None] = {}
@@ -54,10 +54,10 @@ def encoder_of(
 
 
 def _numbers_named(given: Collection[Iterable[Any]]) -> str:
-    """Which numbers may be values where nothing is declared.
+    """Return which numbers may be values if nothing is declared.
 
-    Whole ones, as tables of events are full of 0 and 1; others were rather measured. Beside given labels of which none
-    is a number, a number is a mistake: 1 is not "1".
+    Whole numbers may, as tables of events are full of 0 and 1; other numbers are probably measurements. If labels are
+    given and none is a number, a number is a mistake: 1 is not "1".
     """
     if not given:
         return WHOLE

@@ -36,7 +36,7 @@ def test_sampled_posteriors_are_within_four_of_their_own_errors(method, seed):
         exact = engine.query(target, evidence)
         answer = engine.query(target, evidence, method=method, rng=rng, samples=4000)
         assert answer.method == method
-        assert answer.reason == "asked for"
+        assert answer.reason == "requested"
         found = answer.sampled
         assert found is not None
         assert found.samples == 4000
