@@ -172,9 +172,9 @@ def judge_of(options: dict[str, str]) -> Callable[[bytes], Answer]:
         if answer is not None:
             return answer
         if not here:
-            from stream_bayes.cli.spam import judge_here
+            from stream_bayes.cli.spam import local_classifier
 
-            here.append(judge_here(home, options.get("key-env")))
+            here.append(local_classifier(home, options.get("key-env")))
         return here[0](raw)
 
     return ask

@@ -121,7 +121,7 @@ def compare_models(stream: str, into: Path) -> None:
     """Compare models on a stream."""
     picture, lines, snapshot = (into / name for name in ("compare.svg", "compare.jsonl", "best.zip"))
     command = ["compare", stream, *(word for name in MODELS for word in ("--model", name))]
-    kept = ["--picture", str(picture), "--lines", str(lines), "--save", str(snapshot)]
+    kept = ["--picture", str(picture), "--checkpoints", str(lines), "--save", str(snapshot)]
     say = sys.stdout.write
     say(f"stream-bayes {' '.join(command)}\n")
     sys.stdout.flush()

@@ -12,18 +12,19 @@ from stream_bayes.cli.drift import drifts
 from stream_bayes.cli.explain import explain
 from stream_bayes.cli.models import models
 from stream_bayes.cli.produce import produce
+from stream_bayes.cli.replay import replay
+from stream_bayes.cli.run import run
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.spam import spam
-from stream_bayes.cli.spam_counts import counting
-from stream_bayes.cli.streams import replay, run
+from stream_bayes.cli.spam_counts import add_count_commands
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="stream-bayes",
-    help="Bayesian learning from a stream: every event counts once.",
+    help="Learn from streams with Bayesian models, counting every event exactly once.",
     no_args_is_help=True,
-    pretty_exceptions_show_locals=False,  # they would show data, and secrets
+    pretty_exceptions_show_locals=False,  # locals may hold data and secrets
 )
 app.command()(replay)
 app.command()(run)
@@ -33,12 +34,12 @@ app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)
 app.add_typer(drifts)
-counting(spam)
+add_count_commands(spam)
 app.add_typer(spam)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"stream_bayes {VERSION}")
         raise typer.Exit
 
@@ -46,12 +47,13 @@ def _version(asked: bool) -> None:
 @app.callback()
 def begin(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and end.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Bayesian learning from a stream: every event counts once."""
+    """Learn from streams with Bayesian models, counting every event exactly once."""
 
 
 def main() -> None:
-    """Run the program."""
+    """Run the command line."""
     app()

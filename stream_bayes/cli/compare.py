@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stream_bayes import plots
 from stream_bayes.by_name import Imported, closest
-from stream_bayes.cli.contenders import MODELS, PEERS, contenders
-from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.sources import Delimiter, Ignore, Nominal, Time, source_of
+from stream_bayes.cli.compared_models import MODELS, PEERS, compared_models
+from stream_bayes.cli.data_file import Delimiter, Ignore, Nominal, Time, source_of
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
@@ -47,63 +47,57 @@ def compare(
     file: Annotated[
         Path,
         typer.Argument(
-            help=f"A CSV or JSON lines file, or one of {', '.join(DATASETS)}.", show_default=False
+            help=f"CSV or JSON lines file, or one of River's datasets: {', '.join(DATASETS)}.",
+            show_default=False,
         ),
     ],
-    target: Annotated[
-        str | None, typer.Option(help="The column that holds the labels.", show_default=False)
-    ] = None,
+    target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model; see `stream-bayes models`, and River's: "
+            help="Model to compare: one of `stream-bayes models`, or River's "
             + ", ".join(PEERS)
-            + ". One of this package follows drift as MODEL+DETECTOR, with "
+            + ". MODEL+DETECTOR adapts to drift; detectors: "
             + ", ".join(DETECTORS)
-            + ". May be repeated; "
-            "OTHER=NAME gives a second one of a kind another name."
+            + ". Repeatable; OTHER=MODEL names a second one of a kind."
         ),
     ] = None,
     arg: Annotated[
         list[str],
-        typer.Option(
-            "--arg", help="An argument of the models, NAME=VALUE or MODEL.NAME=VALUE. May be repeated."
-        ),
+        typer.Option("--arg", help="Argument of the models, as NAME=VALUE or MODEL.NAME=VALUE. Repeatable."),
     ] = [],
     time: Time = None,
     nominal: Nominal = [],
     ignore: Ignore = [],
     delimiter: Delimiter = None,
     drift: Annotated[str | None, typer.Option(hidden=True)] = None,
-    every: Annotated[int, typer.Option(help="Note where they stand after so many events.", min=1)] = 100,
-    delay: Annotated[int, typer.Option(help="How many events later labels come.", min=0)] = 0,
-    most: Annotated[int | None, typer.Option(help="Stop after so many events.", min=1)] = None,
+    every: Annotated[int, typer.Option(help="Events between two checkpoints.", min=1)] = 100,
+    delay: Annotated[int, typer.Option(help="Events between a prediction and its label.", min=0)] = 0,
+    limit: Annotated[int | None, typer.Option(help="Stop after this many events.", min=1)] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw accuracy and log-loss over time: a .svg or .png.")
+        Path | None, typer.Option(help="Draw accuracy and log loss over time, as .svg or .png.")
     ] = None,
-    lines: Annotated[
-        Path | None, typer.Option(help="Write where they stood over time, as JSON lines.")
+    checkpoints: Annotated[
+        Path | None, typer.Option(help="Write the checkpoints to this file, as JSON lines.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Write the most accurate model of this package as a snapshot.")
+        Path | None, typer.Option(help="Save the most accurate model of this package to this file.")
     ] = None,
     json: JSON = False,
 ) -> None:
-    """Let models predict, then learn, each event of one stream; say how good each was, and how fast."""
-    with telling_errors():
-        if drift is not None:  # as `replay` has it
-            raise BadValue(
-                f"--drift {drift}: say of each model whether it is to follow drift: --model tan+{drift}"
-            )
-        _check_files(lines, picture, save)
+    """Compare models on one stream: each predicts, then learns, every event. Report accuracy and speed."""
+    with exit_on_error():
+        if drift is not None:  # an option of `replay`
+            raise BadValue(f"--drift {drift}: name the detector with each model instead: --model tan+{drift}")
+        _check_files(checkpoints, picture, save)
         source, schema = _stream(file, target, time, nominal, ignore, delimiter)
         with closing(source):
-            learners = contenders(model or MODELS, arg, schema)
+            learners = compared_models(model or MODELS, arg, schema)
             if save is not None and not any(map(_is_own, learners.values())):
                 raise BadValue(
-                    f"--save {save}: none of the models is of this package; add one, such as --model aode"
+                    f"--save {save}: no model of this package is compared; add one, such as --model aode"
                 )
-            source = source if most is None else _First(source, most)
+            source = source if limit is None else _First(source, limit)
             with _bar(_length(source), quiet=json) as show:
                 try:
                     result = compare_learners(learners, source, every=every, delay=delay, progress=show)
@@ -112,16 +106,16 @@ def compare(
                     LookupError,
                     TypeError,
                     ValueError,
-                ) as error:  # River's learners raise any
+                ) as error:  # River's learners may raise any of these
                     notes = "; ".join(getattr(error, "__notes__", ()))
-                    told = (
+                    reason = (
                         str(error)
                         if isinstance(error, StreamBayesError)
                         else f"{type(error).__name__}: {error}"
                     )
-                    raise BadValue(f"a model cannot learn from this stream: {notes}: {told}") from error
-        if lines is not None:
-            result.write(lines)
+                    raise BadValue(f"a model cannot learn from this stream: {notes}: {reason}") from error
+        if checkpoints is not None:
+            result.write(checkpoints)
         if picture is not None:
             plots.evaluation(result, picture, marks=_drift_marks(learners))
         if save is not None:
@@ -140,37 +134,39 @@ def _stream(
     ignore: list[str],
     delimiter: str | None,
 ) -> tuple[Source, Schema | None]:
-    """A file, or one of River's datasets by its name."""
+    """Return a file, or one of River's datasets by name, as a source."""
     if not file.exists() and str(file) in DATASETS:
         return IterableSource(DATASETS[str(file)](), str(file)), None
     if not file.exists():
         hint = closest(str(file), DATASETS)
-        raise BadValue(f"there is no file {file}{hint} River's datasets here are {', '.join(DATASETS)}")
+        raise BadValue(f"there is no file {file}{hint} River's datasets are {', '.join(DATASETS)}")
     if target is None:
-        raise BadValue("--target: name the column that holds the labels")
+        raise BadValue("--target is missing: name the column with the labels")
     return source_of(file, target, time, nominal, ignore, delimiter)
 
 
-def _check_files(lines: Path | None, picture: Path | None, save: Path | None) -> None:
-    """Refuse what could not be written, before hours are spent on it."""
-    for option, path in (("--lines", lines), ("--picture", picture), ("--save", save)):
+def _check_files(checkpoints: Path | None, picture: Path | None, save: Path | None) -> None:
+    """Raise `BadValue` for a file that cannot be written, before hours are spent."""
+    for option, path in (("--checkpoints", checkpoints), ("--picture", picture), ("--save", save)):
         if path is None:
             continue
         if not path.parent.is_dir():
-            raise BadValue(f"{option} {path}: there is no directory {path.parent}; make it first")
+            raise BadValue(f"{option} {path}: there is no directory {path.parent}; create it first")
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise BadValue(f"{option} {path}: cannot be written; name a file in a directory of yours")
+            raise BadValue(
+                f"{option} {path}: cannot be written; name a file in a directory that you can write to"
+            )
     if picture is not None:
         plots.check_can_draw(picture)
 
 
 class _First:
-    """The first so many records of a source."""
+    """The first records of a source, up to a limit."""
 
     may_skip = False
 
-    def __init__(self, source: Source, most: int) -> None:
-        self.source, self.left = source, most
+    def __init__(self, source: Source, limit: int) -> None:
+        self.source, self.left = source, limit
         self.name, self.medium = source.name, source.medium
 
     @property
@@ -192,7 +188,7 @@ class _First:
 
 
 def _length(source: Source) -> int | None:
-    """How many records there are, where that is known beforehand."""
+    """Return the number of records; None if unknown in advance."""
     if isinstance(source, _First):
         inner = _length(source.source)
         return source.left if inner is None else min(source.left, inner)
@@ -201,7 +197,7 @@ def _length(source: Source) -> int | None:
 
 @contextmanager
 def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar on the standard error, and what to tell it."""
+    """Show a bar on stderr; yield the function that advances it, or None if it is not shown."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -212,7 +208,7 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None] | 
 
 
 def _drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """What those that follow drift noted; where several do, with their names."""
+    """Return the drifts to mark in a picture, with the model's name if several models adapt to drift."""
     logs = {name: learner.log for name, learner in learners.items() if isinstance(learner, DriftAdaptive)}
     return [
         mark
@@ -226,7 +222,7 @@ def _is_own(learner: object) -> bool:
 
 
 def _save(path: Path, learners: Mapping[str, Any], result: Evaluation) -> None:
-    """Write the most accurate learner of this package, as a pipeline's `--warm-start` takes it."""
+    """Save the most accurate learner of this package."""
     own = [name for name, learner in learners.items() if _is_own(learner)]
     best = max(own, key=lambda name: result[name].cumulative.accuracy or 0.0)  # the first of equals
     learner = learners[best]

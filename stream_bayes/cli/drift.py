@@ -1,4 +1,4 @@
-"""`stream-bayes drift show`: what a model that follows drift noted, and what came of it."""
+"""`stream-bayes drift show`: the drift log of a model, in a snapshot or a file."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from stream_bayes import plots
-from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.cli.snapshots import Key, key_of, store_of
 from stream_bayes.errors import BadFormat, BadValue, NoSnapshot
 from stream_bayes.river_state.drift_logs import drift_logs
@@ -22,7 +22,7 @@ from stream_bayes.snapshots.snapshot import Snapshot
 
 __all__ = ["drifts"]
 
-drifts = typer.Typer(name="drift", help="Look at what was noted of drifts.", no_args_is_help=True)
+drifts = typer.Typer(name="drift", help="Show the drift log.", no_args_is_help=True)
 
 HEADINGS = ("event", "since", "what", "before -> after")
 MOST_EDGES = 6  # of a structure's difference, in a cell
@@ -30,7 +30,7 @@ MOST_EDGES = 6  # of a structure's difference, in a cell
 
 @drifts.callback()
 def _group() -> None:
-    """Look at what was noted of drifts."""
+    """Show the drift log."""
 
 
 @drifts.command()
@@ -38,7 +38,7 @@ def show(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A directory of snapshots, one snapshot, or a log as JSON lines.",
+            help="Directory of snapshots, one snapshot, or a drift log as JSON lines.",
             show_default=False,
             metavar="DIRECTORY|FILE",
         ),
@@ -46,40 +46,40 @@ def show(
     key_env: Key = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Draw what the last swap changed in the structure: a .svg or .dot."),
+        typer.Option(help="Draw how the last adopted model changed the structure, as .svg or .dot."),
     ] = None,
     json: JSON = False,
 ) -> None:
-    """Show each drift that was noticed, and what came of it, oldest first."""
-    with telling_errors():
+    """Show each drift found and what followed, oldest first."""
+    with exit_on_error():
         entries = entries_in(source, key_env)
         if picture is not None:
             _draw(entries, picture)
         if json:
             print_json(entries)
         elif not entries:
-            Console().print(f"no drift was noticed in {source}", highlight=False)
+            Console().print(f"no drift was found in {source}", highlight=False)
         else:
             _print_entries(f"drifts in {source}", entries)
 
 
 def _draw(entries: Sequence[Mapping[str, Any]], picture: Path) -> None:
-    """Draw the newest change of a structure."""
+    """Draw the newest change of structure."""
     for entry in reversed(entries):
         changed = entry.get("structure")
         if entry["what"] == "adopted" and changed is not None and (changed["added"] or changed["removed"]):
             plots.swap(entry, picture)
             return
-    raise BadValue(f"--picture {picture}: no swap has changed a structure")
+    raise BadValue(f"--picture {picture}: no adopted model has changed the structure")
 
 
 def entries_in(source: Path, key_env: str | None = None) -> list[dict[str, Any]]:
-    """The entries of a log, or of the newest snapshot in a directory.
+    """Return the entries of a log, or of the newest snapshot in a directory.
 
     Raises
     ------
     NoSnapshot
-        If the directory has none, or its model follows no drift.
+        If the directory holds none, or its model does not adapt to drift.
     BadFormat
         If a file is neither a snapshot nor JSON lines of a log.
     """
@@ -98,27 +98,27 @@ def _of_snapshot(source: Path, snapshot: Snapshot) -> list[dict[str, Any]]:
     logs = drift_logs(snapshot.sections.get("model", {}))
     if not logs:
         raise NoSnapshot(
-            f"{source}: its model, {snapshot.learner}, follows no drift, and keeps no log of any"
+            f"{source}: its model, {snapshot.learner}, does not adapt to drift and has no drift log"
         )
     return [entry for log in logs for entry in log]
 
 
 def _of_line(source: Path, number: int, line: bytes) -> dict[str, Any]:
-    """An entry as a sink wrote it, or as the log itself does."""
+    """Return an entry as the log holds it, from a line of a log or of a sink."""
     try:
         entry: Any = json_text.loads(line)
     except ValueError as error:
-        raise BadFormat(f"{source}, line {number}: is no JSON: {error}") from error
+        raise BadFormat(f"{source}, line {number}: not JSON: {error}") from error
     if not isinstance(entry, dict) or "what" not in entry or "event" not in entry:
-        raise BadFormat(f"{source}, line {number}: is no entry of a log of drifts")
+        raise BadFormat(f"{source}, line {number}: not an entry of a drift log")
     if isinstance(entry.get("told"), dict):
-        told = entry.pop("told")
-        entry = {name: value for name, value in entry.items() if name not in ("key", "version")} | told
+        inner = entry.pop("told")
+        entry = {name: value for name, value in entry.items() if name not in ("key", "version")} | inner
     return dict(entry)
 
 
 def _print_entries(title: str, entries: Sequence[Mapping[str, Any]]) -> None:
-    """A line each, and below it what takes more room: in a narrow window no column is left to break in."""
+    """Print a line per entry, with its details below it, so that narrow terminals need not wrap columns."""
     rows = [HEADINGS, *map(_facts, entries)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     console = Console(highlight=False)
@@ -132,7 +132,7 @@ def _print_entries(title: str, entries: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _facts(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What there is nothing to say of is left empty."""
+    """Return the columns of an entry; what is absent is empty."""
     since, score = entry.get("since"), entry.get("score") or {}
     before, after = score.get("before"), score.get("after")
     return (
@@ -148,7 +148,7 @@ def _details(entry: Mapping[str, Any]) -> list[str]:
     changes = [("", structure)]
     if structure.get("members"):
         changes = [(f"{name}: ", change) for name, change in structure["members"].items()]
-    told = [
+    details = [
         entry.get("why") or "",
         "" if not families else "families: " + " ".join(families),
         *(
@@ -156,18 +156,18 @@ def _details(entry: Mapping[str, Any]) -> list[str]:
             for name, change in changes
             if change.get("added") or change.get("removed")
         ),
-        _place(entry),
+        _record_of(entry),
         "" if entry.get("seconds") is None else f"took {entry['seconds']:.4g} s",
     ]
-    return list(filter(None, told))
+    return list(filter(None, details))
 
 
-def _place(entry: Mapping[str, Any]) -> str:
-    """The record that an entry came with, and its time.
+def _record_of(entry: Mapping[str, Any]) -> str:
+    """Return the record and time of an entry, as text.
 
     Examples
     --------
-    >>> _place({"source": "events", "partition": 0, "position": 1536, "time": 12.5})
+    >>> _record_of({"source": "events", "partition": 0, "position": 1536, "time": 12.5})
     'events[0]=1,536 at 12.5'
     """
     position, time = entry.get("position"), entry.get("time")
@@ -176,13 +176,15 @@ def _place(entry: Mapping[str, Any]) -> str:
 
 
 def _difference(added: Sequence[Sequence[str]], removed: Sequence[Sequence[str]]) -> str:
-    """Edges, a plus before those that are new and a minus before those that are gone; the first few.
+    """Return the first few changed edges as text: a plus for each added, a minus for each removed.
 
     Examples
     --------
     >>> _difference([["sky", "wind"]], [["wind", "sky"]])
     '+sky>wind -wind>sky'
     """
-    told = [f"{sign}{edge[0]}>{edge[1]}" for sign, edges in (("+", added), ("-", removed)) for edge in edges]
-    more = len(told) - MOST_EDGES
-    return " ".join(told[:MOST_EDGES]) + (f" and {more} more" if more > 0 else "")
+    changes = [
+        f"{sign}{edge[0]}>{edge[1]}" for sign, edges in (("+", added), ("-", removed)) for edge in edges
+    ]
+    more = len(changes) - MOST_EDGES
+    return " ".join(changes[:MOST_EDGES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""`stream-bayes explain`: why a model says what it says about one event."""
+"""`stream-bayes explain`: the probabilities of one event, and how each feature contributes to them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from stream_bayes.by_name import closest
-from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json, print_table
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.cli.snapshots import Key, key_of
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.base import BayesClassifier
@@ -22,22 +22,21 @@ __all__ = ["explain"]
 
 def explain(
     snapshot: Annotated[
-        Path, typer.Argument(help="A directory of snapshots, or one snapshot.", show_default=False)
+        Path,
+        typer.Argument(help="Directory of snapshots, or one snapshot or saved model.", show_default=False),
     ],
-    event: Annotated[
-        str, typer.Argument(help="The event's features as JSON; - reads them from the standard input.")
-    ],
+    event: Annotated[str, typer.Argument(help="Features of the event as a JSON object; - reads stdin.")],
     key_env: Key = None,
     json: JSON = False,
 ) -> None:
-    """Say how probable each label of an event is, and what each feature says for it."""
-    with telling_errors():
+    """Show the probability of each label for an event, and each feature's contribution."""
+    with exit_on_error():
         model = load_learner(snapshot, key_of(key_env))
         x = _features(sys.stdin.read() if event == "-" else event)
-        told = model.explain_one(x)
+        explanation = model.explain_one(x)
         answer = model.predict_proba_one(x)
         if not answer:
-            raise NotSupported("the model has learned nothing yet")
+            raise NotSupported("the model has not learned anything yet")
         if json:
             parts = [
                 {
@@ -46,14 +45,14 @@ def explain(
                     "seen": _has_seen(model, name, x[name]),
                     "evidence": list(by_label.values()),
                 }
-                for name, by_label in told.evidence.items()
+                for name, by_label in explanation.evidence.items()
             ]
             print_json(
                 {
                     "labels": list(answer),
                     "probabilities": list(answer.values()),
-                    "kind": told.kind,
-                    "baseline": [told.baseline[label] for label in answer],
+                    "kind": explanation.kind,
+                    "baseline": [explanation.baseline[label] for label in answer],
                     "evidence": parts,
                 }
             )
@@ -64,31 +63,31 @@ def explain(
                 "value": _value(model, name, x[name]),
                 **{str(label): round(v, 3) for label, v in by_label.items()},
             }
-            for name, by_label in sorted(told.evidence.items(), key=lambda item: -_spread(item[1]))
+            for name, by_label in sorted(explanation.evidence.items(), key=lambda item: -_spread(item[1]))
         ]
-        base = {str(label): round(value, 3) for label, value in told.baseline.items()}
-        said = {str(label): f"{p:.1%}" for label, p in answer.items()}
+        base = {str(label): round(value, 3) for label, value in explanation.baseline.items()}
+        percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
         rows = [
             {"": "without any feature", "value": "", **base},
             *rows,
-            {"": "probability", "value": "", **said},
+            {"": "probability", "value": "", **percent},
         ]
-        print_table(f"{told.kind} of {type(model).__name__}", rows, right=tuple(said))
+        print_table(f"{explanation.kind} of {type(model).__name__}", rows, right=tuple(percent))
         known = model._store.encoder.features
         for name in x:
             if name not in known:
-                typer.echo(f"{name}: there is no such feature{closest(name, known)}")
+                typer.echo(f"{name}: no such feature{closest(name, known)}")
 
 
 def _features(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise BadValue(f'the event is no JSON object, such as {{"sky": "grey"}}: {error}') from error
+        raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error}') from error
 
 
 def _has_seen(model: BayesClassifier, name: str, value: Any) -> bool:
-    """Whether the feature has this value anywhere in what was learned; a number is one of its feature's."""
+    """Return True if the feature was learned with this value; for a numeric feature, with any number."""
     row = model._store.encoder.lookup({name: value})
     return bool(row.entries or row.numbers)
 

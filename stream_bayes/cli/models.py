@@ -1,4 +1,4 @@
-"""`stream-bayes models`: what learns."""
+"""`stream-bayes models`: the models and their arguments."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.by_name import check_there_is
-from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json, print_table
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
 from stream_bayes.learners.parameters import parameters_of
 from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
@@ -19,11 +19,11 @@ __all__ = ["models"]
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="One model, to see its arguments.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A model, to list its arguments.")] = None,
     json: JSON = False,
 ) -> None:
-    """List the models, or the arguments of one."""
-    with telling_errors():
+    """List the models, or the arguments of one model."""
+    with exit_on_error():
         known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
         if name is not None:
             check_there_is("model", name, known)
@@ -34,10 +34,10 @@ def models(
             if name not in (None, key):
                 continue
             taken = filter_arguments() if key == FILTER else arguments_of(made)
-            told = [each._asdict() for each in parameters_of(made, classes) if each.name in taken]
+            parameters = [each._asdict() for each in parameters_of(made, classes) if each.name in taken]
             rows.append(
                 {"name": key, "class": made.__name__, "summary": summary_of(made), "arguments": taken}
-                | {"parameters": told}
+                | {"parameters": parameters}
             )
         if json:
             print_json(rows)
@@ -54,4 +54,4 @@ def models(
                 for each in row["parameters"]
             ]
             print_table(f"{name}: {row['summary']}", shown)
-            typer.echo("To be given as --arg NAME=VALUE, or in a pipeline file under [model] arguments.")
+            typer.echo("Set them with --arg NAME=VALUE, or in a pipeline file under [model] arguments.")

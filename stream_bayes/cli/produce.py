@@ -1,4 +1,4 @@
-"""`stream-bayes produce`: a file into a topic, at the pace at which its records happened or any other."""
+"""`stream-bayes produce`: the records of a file into a Kafka topic, at the original pace or a multiple of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from stream_bayes.cli.exits import telling_errors
-from stream_bayes.cli.printing import JSON, print_json
-from stream_bayes.cli.sources import Delimiter, File, Time, kind_of
+from stream_bayes.cli.data_file import Delimiter, File, Time, kind_of
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.streams.files.csv_types import delimiter_of
 from stream_bayes.streams.pipelines.config import load_config
@@ -23,27 +23,27 @@ __all__ = ["produce"]
 
 def produce(
     file: File,
-    topic: Annotated[str, typer.Option(help="The topic; it must be there.", show_default=False)],
-    servers: Annotated[
-        list[str], typer.Option("--servers", help="host:port of a broker. May be repeated.")
-    ] = ["localhost:9092"],
+    topic: Annotated[str, typer.Option(help="Topic to write to; it must exist.", show_default=False)],
+    servers: Annotated[list[str], typer.Option("--servers", help="host:port of a broker. Repeatable.")] = [
+        "localhost:9092"
+    ],
     pipeline: Annotated[
-        Path | None, typer.Option(help="A pipeline file whose table [kafka] says how to connect.")
+        Path | None, typer.Option(help="Connect as the [kafka] table of this pipeline file says.")
     ] = None,
-    key: Annotated[str | None, typer.Option(help="The column that holds the records' keys.")] = None,
+    key: Annotated[str | None, typer.Option(help="Column with the record keys.")] = None,
     time: Time = None,
     speed: Annotated[
-        float | None, typer.Option(help="So many times as fast as the records happened; needs --time.")
+        float | None, typer.Option(help="Write at this multiple of the original speed; needs --time.")
     ] = None,
     delimiter: Delimiter = None,
-    most: Annotated[int | None, typer.Option(help="Stop after so many records.", min=0)] = None,
+    limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=0)] = None,
     json: JSON = False,
 ) -> None:
-    """Write the records of a file into a topic, as JSON objects."""
-    with telling_errors():
+    """Write the records of a file to a Kafka topic, as JSON objects."""
+    with exit_on_error():
         if speed is not None and time is None:
-            raise BadValue("--speed needs --time, the column that says when a record happened")
-        # Only where it is used: the client takes a tenth of a second to load.
+            raise BadValue("--speed needs --time, the column with the event time")
+        # Imported here: the client takes a tenth of a second to load.
         from stream_bayes.streams.kafka.connection import Connection
         from stream_bayes.streams.kafka.produce import csv_records, json_records
         from stream_bayes.streams.kafka.produce import produce as write
@@ -53,7 +53,7 @@ def produce(
         else:
             kafka = load_config(pipeline).kafka
             if kafka is None:
-                raise BadConfig(f"{pipeline}: kafka: is missing; it says how to connect")
+                raise BadConfig(f"{pipeline}: kafka: the table is missing; it holds the connection settings")
             connection = kafka.connection()
         if kind_of(file) == "csv":
             records = csv_records(file, key, time, delimiter_of(file, delimiter))
@@ -61,8 +61,8 @@ def produce(
             records = json_records(file, key, time)
         source = Paced(records, math.inf if speed is None else speed)
         with closing(source), stopping_on_signals(source.stop):
-            told = write(connection, topic, source, most)
+            produced = write(connection, topic, source, limit)
     if json:
-        print_json({"topic": topic, "sent": told.sent, "skipped": told.skipped})
+        print_json({"topic": topic, "sent": produced.sent, "skipped": produced.skipped})
     else:
-        typer.echo(f"{topic}: {told.sent:,} records, {told.skipped:,} left out that are none")
+        typer.echo(f"{topic}: {produced.sent:,} records sent, {produced.skipped:,} skipped: not a record")

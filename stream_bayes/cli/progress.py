@@ -1,4 +1,4 @@
-"""How far a run has come: while it runs, a bar with events a second and the running accuracy; at the end, a table."""
+"""Progress of a run: a bar with events per second and recent accuracy, and a table at the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stream_bayes.cli.printing import print_json, print_table
+from stream_bayes.cli.output import print_json, print_table
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress as Reached
 
@@ -20,18 +20,18 @@ __all__ = ["bar_over", "print_summary", "summary"]
 
 @contextmanager
 def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Iterator[None]:
-    """Show a bar on the standard error while the engine runs.
+    """Show a bar on stderr while the engine runs.
 
     Parameters
     ----------
     engine
-        What runs.
+        The engine that runs.
     total
-        The position at which the source ends, where that is known.
+        The position at which the source ends, if known.
     quiet
-        Whether to show nothing, as for machines.
+        If True, show nothing, for output that programs read.
     """
-    if quiet or not _is_watched():
+    if quiet or not _is_terminal():
         yield
         return
     columns = (
@@ -47,7 +47,7 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
 
         def show(reached: Reached) -> None:
             measures = engine.step.losses.windowed
-            right = f"{measures.accuracy:.1%} right lately" if measures.weight else ""
+            right = f"{measures.accuracy:.1%} correct recently" if measures.weight else ""
             rate = reached.processed_in_run / reached.seconds if reached.seconds else 0.0
             place = max(engine.positions.values(), default=0)
             bar.update(task, completed=place, events=reached.processed, rate=rate, right=right)
@@ -56,13 +56,12 @@ def bar_over(engine: Engine, total: int | None, *, quiet: bool = False) -> Itera
         yield
 
 
-def _is_watched() -> bool:
-    """Whether somebody may be looking."""
+def _is_terminal() -> bool:
     return sys.stderr.isatty()
 
 
 def summary(engine: Engine) -> dict[str, Any]:
-    """What a run came to, as JSON values."""
+    """Return the result of a run as JSON values."""
     step, reached = engine.step, engine.progress
     return {
         "name": step.name,
@@ -85,36 +84,36 @@ def summary(engine: Engine) -> dict[str, Any]:
     }
 
 
-def had_no_label(engine: Engine) -> bool:
-    """Whether records were answered and none could be learned from, though labels are to come with them."""
+def lacks_labels(engine: Engine) -> bool:
+    """Return True if records were predicted but none had the label that should come with it."""
     step = engine.step
     return step.pending is None and not step.learned and step.processed > sum(step.dead.values())
 
 
 def print_summary(engine: Engine, json: bool) -> None:
-    """Print what a run came to."""
-    told = summary(engine)
+    """Print the result of a run."""
+    result = summary(engine)
     if json:
-        print_json(told)
+        print_json(result)
         return
     measures = [
-        {"measure": name.replace("_", " "), "whole stream": value, "last 1,000": told["last_1000"][name]}
-        for name, value in told["cumulative"].items()
+        {"measure": name.replace("_", " "), "whole stream": value, "last 1,000": result["last_1000"][name]}
+        for name, value in result["cumulative"].items()
     ]
-    run, learned = told["records_in_this_run"], told["learned_in_this_run"]
-    title = f"{told['name']}: {run:,} records, {learned:,} learned by {told['model']}"
-    title += f", {told['records_a_second']:,.0f} a second" * bool(run)
-    if run != told["records"]:
-        title += f"; with earlier runs {told['records']:,} records, {told['learned']:,} learned"
+    run, learned = result["records_in_this_run"], result["learned_in_this_run"]
+    title = f"{result['name']}: {run:,} records, {learned:,} learned by {result['model']}"
+    title += f", {result['records_a_second']:,.0f} per second" * bool(run)
+    if run != result["records"]:
+        title += f"; including earlier runs {result['records']:,} records, {result['learned']:,} learned"
     if engine.step.losses.cumulative.weight:
         print_table(title, measures, right=("whole stream", "last 1,000"))
     else:
         typer.echo(title)
-    if had_no_label(engine):
+    if lacks_labels(engine):
         typer.echo(
-            "warning: no record had a label: is the target the name of the field that holds it?", err=True
+            "warning: no record had a label; check that `target` names the field with the labels", err=True
         )
-    for reason, count in told["dead_letters"].items():
-        last = told["last_dead_letters"].get(reason)
-        said = "" if last is None else f"; the last one at position {last['position']:,}: {last['detail']}"
-        typer.echo(f"dead letters, {reason}: {count:,}{said}")
+    for reason, count in result["dead_letters"].items():
+        last = result["last_dead_letters"].get(reason)
+        latest = "" if last is None else f"; latest at position {last['position']:,}: {last['detail']}"
+        typer.echo(f"dead letters ({reason}): {count:,}{latest}")

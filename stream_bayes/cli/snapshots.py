@@ -1,4 +1,4 @@
-"""`stream-bayes snapshot ...`: what is kept in a directory, and going back to it."""
+"""`stream-bayes snapshot ...`: list, verify, export and roll back the snapshots of a pipeline."""
 
 from __future__ import annotations
 
@@ -8,45 +8,41 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.cli.exits import WRONG_SNAPSHOT, telling_errors
-from stream_bayes.cli.printing import JSON, print_json, print_table
+from stream_bayes.cli.exit_codes import WRONG_SNAPSHOT, exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.errors import BadState, BadValue, NoSnapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 __all__ = ["snapshots"]
 
-snapshots = typer.Typer(
-    name="snapshot", help="Look at snapshots, check them, go back to one.", no_args_is_help=True
-)
+snapshots = typer.Typer(name="snapshot", help="List, verify and roll back snapshots.", no_args_is_help=True)
 
-Directory = Annotated[Path, typer.Argument(help="The directory of the snapshots.", show_default=False)]
-Generation = Annotated[int, typer.Argument(help="The number of the snapshot.", show_default=False)]
+Directory = Annotated[Path, typer.Argument(help="Directory of the snapshots.", show_default=False)]
+Generation = Annotated[int, typer.Argument(help="Number of the snapshot.", show_default=False)]
 Key = Annotated[
     str | None,
-    typer.Option(
-        "--key-env", help="The environment variable with the key that the snapshots are signed with."
-    ),
+    typer.Option("--key-env", help="Environment variable with the key that signs the snapshots."),
 ]
 
 
 def store_of(directory: Path, key_env: str | None) -> SnapshotStore:
-    """The store in a directory that is there."""
+    """Return the store in a directory. Raise `NoSnapshot` if there is no such directory."""
     if not directory.is_dir():
         raise NoSnapshot(f"there is no directory {directory}")
     return SnapshotStore(directory, key=key_of(key_env))
 
 
 def key_of(key_env: str | None) -> bytes | None:
-    """The key in a variable of the environment; None where none is named."""
+    """Return the key in an environment variable; None if none is named."""
     if key_env is None:
         return None
     if key_env not in os.environ:
-        raise BadValue(f"the environment has no variable {key_env}")
+        raise BadValue(f"--key-env {key_env}: the environment variable is not set")
     return os.environ[key_env].encode()
 
 
 def store_with_snapshots(directory: Path, key_env: str | None) -> SnapshotStore:
-    """The store in a directory, where something was kept in it."""
+    """Return the store in a directory. Raise `NoSnapshot` if it holds no snapshots."""
     store = store_of(directory, key_env)
     if not store.list():
         raise NoSnapshot(f"there are no snapshots in {directory}")
@@ -56,7 +52,7 @@ def store_with_snapshots(directory: Path, key_env: str | None) -> SnapshotStore:
 @snapshots.command("list")
 def list_(directory: Directory, json: JSON = False) -> None:
     """List the snapshots, oldest first."""
-    with telling_errors():
+    with exit_on_error():
         store = store_with_snapshots(directory, None)
         rows = [_row(store, generation) for generation in store.list()]
         if json:
@@ -67,54 +63,64 @@ def list_(directory: Directory, json: JSON = False) -> None:
 
 def _row(store: SnapshotStore, generation: int) -> dict[str, Any]:
     try:
-        told = store.describe(generation)
+        described = store.describe(generation)
     except BadState as error:
-        return {"generation": generation, "model": "", "events": "", "bytes": "", "said": str(error)}
-    events, size = told["clock"], told["bytes"]
+        return {
+            "generation": generation,
+            "model": "",
+            "events": "",
+            "bytes": "",
+            "positions": "",
+            "error": str(error),
+        }
+    events, size = described["clock"], described["bytes"]
     return {
         "generation": generation,
-        "model": told["learner"],
+        "model": described["learner"],
         "events": events,
         "bytes": size,
-        "said": _where(told),
+        "positions": _positions_in(described),
+        "error": "",
     }
 
 
-def _where(told: dict[str, Any]) -> str:
-    """Which position is read next, of each partition."""
-    return ", ".join(f"{source}[{number}]={position:,}" for source, number, position in told["positions"])
+def _positions_in(described: dict[str, Any]) -> str:
+    """Return the next position to read of each partition, as text."""
+    return ", ".join(
+        f"{source}[{number}]={position:,}" for source, number, position in described["positions"]
+    )
 
 
 @snapshots.command()
 def show(
     directory: Directory,
     generation: Annotated[
-        int | None, typer.Argument(help="Its number, as `list` shows it; the newest, if not given.")
+        int | None, typer.Argument(help="Number of the snapshot, as `list` shows it. Default: the newest.")
     ] = None,
     json: JSON = False,
 ) -> None:
-    """Show what a snapshot says of itself."""
-    with telling_errors():
+    """Show the metadata of a snapshot."""
+    with exit_on_error():
         store = store_with_snapshots(directory, None)
         generation = max(store.list()) if generation is None else generation
-        told = store.describe(generation)
+        described = store.describe(generation)
         if json:
-            print_json(told)
+            print_json(described)
         else:
-            told["positions"] = _where(told)
-            told["sections"] = ", ".join(told["sections"])
-            rows = [{"key": key, "value": value} for key, value in told.items()]
+            described["positions"] = _positions_in(described)
+            described["sections"] = ", ".join(described["sections"])
+            rows = [{"key": key, "value": value} for key, value in described.items()]
             print_table(f"snapshot {generation} in {directory}", rows)
 
 
 @snapshots.command()
 def verify(directory: Directory, key_env: Key = None, json: JSON = False) -> None:
-    """Read every snapshot whole, and say which are broken; the exit code is 4 if any is."""
-    with telling_errors():
+    """Read every snapshot in full and report broken ones; exit with code 4 if there are any."""
+    with exit_on_error():
         store = store_with_snapshots(directory, key_env)
         broken = {part.generation: part.reason for part in store.verify()}
         rows = [
-            {"generation": generation, "sound": generation not in broken, "why": broken.get(generation, "")}
+            {"generation": generation, "sound": generation not in broken, "error": broken.get(generation, "")}
             for generation in store.list()
         ]
         if json:
@@ -127,29 +133,29 @@ def verify(directory: Directory, key_env: Key = None, json: JSON = False) -> Non
 
 @snapshots.command()
 def rollback(directory: Directory, generation: Generation, key_env: Key = None, json: JSON = False) -> None:
-    """Make an older snapshot the newest, so that the next run goes on from it. The pipeline must not be running."""
-    with telling_errors():
+    """Copy an older snapshot to the newest, so that the next run resumes from it. Stop the pipeline first."""
+    with exit_on_error():
         store = store_of(directory, key_env)
-        store.load(generation)  # before anything is taken over
+        store.load(generation)  # refuse a broken one before taking over
         store.take_over()
         made = store.rollback(generation)
         if json:
             print_json({"rolled_back_to": generation, "generation": made})
         else:
-            typer.echo(f"snapshot {generation} is the newest again, as {made}; the next run goes on from it")
+            typer.echo(f"snapshot {generation} is now the newest, as {made}; the next run resumes from it")
 
 
 @snapshots.command()
 def export(
     directory: Directory,
-    file: Annotated[Path, typer.Argument(help="The file to write.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
     generation: Annotated[
-        int | None, typer.Option(help="Which one; the newest that is sound, if not given.")
+        int | None, typer.Option(help="Number of the snapshot. Default: the newest sound one.")
     ] = None,
     key_env: Key = None,
 ) -> None:
-    """Copy a snapshot into a file of its own, unsigned, to start from elsewhere."""
-    with telling_errors():
+    """Write a snapshot to a file, unsigned, for `--warm-start`, `explain` or `stream_bayes.load`."""
+    with exit_on_error():
         store = store_of(directory, key_env)
         if generation is not None:
             snapshot = store.load(generation)

@@ -14,7 +14,14 @@ from tests.cli.test_snapshots import run
 
 def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:
     models = [word for name in ("nb", "river-hoeffding-tree", "aode") for word in ("--model", name)]
-    kept = ("--picture", tmp_path / "p.svg", "--lines", tmp_path / "l.jsonl", "--save", tmp_path / "b.zip")
+    kept = (
+        "--picture",
+        tmp_path / "p.svg",
+        "--checkpoints",
+        tmp_path / "l.jsonl",
+        "--save",
+        tmp_path / "b.zip",
+    )
     result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *kept, "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
@@ -29,30 +36,30 @@ def test_standings_are_noted_as_often_as_asked_and_labels_come_as_late(weather: 
     arguments = ("compare", weather, "--target", "rain", "--ignore", "id", "--model", "nb", "--json")
     at_once = json.loads(run(*arguments).stdout)["learners"]["nb"]
     lines = tmp_path / "l.jsonl"
-    late = json.loads(run(*arguments, "--delay", 150, "--every", 200, "--lines", lines).stdout)["learners"][
-        "nb"
-    ]
+    late = json.loads(run(*arguments, "--delay", 150, "--every", 200, "--checkpoints", lines).stdout)[
+        "learners"
+    ]["nb"]
     assert [json.loads(line)["events"] for line in lines.read_text().splitlines()] == [200, 400, 600]
     assert late["events"] == at_once["events"] == ROWS
     assert late["cumulative"]["accuracy"] < at_once["cumulative"]["accuracy"]  # 150 answers knew nothing
 
 
 def test_compare_knows_rivers_datasets() -> None:
-    told = json.loads(run("compare", "phishing", "--model", "nb", "--most", 200, "--json").stdout)
+    told = json.loads(run("compare", "phishing", "--model", "nb", "--limit", 200, "--json").stdout)
     assert told["learners"]["nb"]["events"] == 200
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--model", "aode", "--model", "aode"), "call one of them by another name"),
+        (("--model", "aode", "--model", "aode"), "give one of them another name"),
         (("--arg", "min_cuont=1"), "did you mean 'min_count'"),
-        (("--model", "nb", "--arg", "aode.min_count=1"), "there is no model 'aode' here"),
+        (("--model", "nb", "--arg", "aode.min_count=1"), "no model 'aode' in this comparison"),
         (("--model", "river-knn", "--arg", "river-knn.n=1"), "river-knn has no argument 'n'"),
         (("--picture", "{}/none/p.svg"), "there is no directory"),
         (("--picture", "{}/p.bmp"), "ends in one of"),
-        (("--lines", "{}"), "cannot be written"),
-        (("--model", "river-knn", "--save", "{}/b.zip"), "none of the models is of this package"),
+        (("--checkpoints", "{}"), "cannot be written"),
+        (("--model", "river-knn", "--save", "{}/b.zip"), "no model of this package is compared"),
         (("--model", "nb", "--model", "gaussian-nb", "--save", "{}/b.zip"), "'gaussian-nb'"),
     ],
 )

@@ -150,9 +150,9 @@ def test_the_arguments_of_following_reach_it(lights: Path, tmp_path: Path) -> No
 
 
 def test_where_nothing_was_noted_it_says_so(lights: Path, tmp_path: Path) -> None:
-    replayed(lights, "--drift", "adwin", "--most", 100, "--snapshots", tmp_path / "state")
+    replayed(lights, "--drift", "adwin", "--limit", 100, "--snapshots", tmp_path / "state")
     assert shown(tmp_path / "state") == []
-    assert "no drift was noticed" in run("drift", "show", tmp_path / "state").stdout
+    assert "no drift was found" in run("drift", "show", tmp_path / "state").stdout
 
 
 def test_what_the_last_swap_changed_in_a_structure_is_drawn(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(
         ),
         (("replay", "{}", "--target", "day", "--drift", "adwin", "--drift-arg", "windw=5"), 3, "'window'"),
         (("compare", "{}", "--target", "day", "--model", "nb+adwim"), 3, "did you mean 'adwin'"),
-        (("drift", "show", "{}"), 3, "line 1: is no entry"),
+        (("drift", "show", "{}"), 3, "line 1: not an entry"),
         (("drift", "show", "{}-not-there"), 4, "there is no directory"),
     ],
 )
@@ -230,7 +230,7 @@ def test_a_mistake_is_one_line_and_a_code(
 def test_a_snapshot_of_a_model_that_follows_no_drift_says_so(lights: Path, tmp_path: Path) -> None:
     replayed(lights, "--snapshots", tmp_path / "state")
     result = run("drift", "show", tmp_path / "state")
-    assert result.exit_code == 4 and "follows no drift" in result.stderr
+    assert result.exit_code == 4 and "does not adapt to drift" in result.stderr
     (tmp_path / "other.zip").write_bytes(
         Snapshot(learner="Counter", sections={"metrics": {"seen": 1}}).to_bytes()
     )

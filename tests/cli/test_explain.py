@@ -45,7 +45,7 @@ def test_the_probabilities_are_those_of_the_model_and_the_evidence_adds_up(snaps
 def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
     event = json.dumps({"skyy": "grey", "sky": "purple", "wind": None})
     said = " ".join(run("explain", snapshot, event).stdout.split())
-    assert "skyy: there is no such feature; did you mean 'sky'?" in said
+    assert "skyy: no such feature; did you mean 'sky'?" in said
     assert "'purple' (never learned)" in said and "missing" in said
     told = json.loads(run("explain", snapshot, event, "--json").stdout)
     assert [part["seen"] for part in told["evidence"]] == [False, False, False]
@@ -80,7 +80,7 @@ def test_it_reads_the_event_from_the_standard_input_and_the_newest_of_a_director
     [
         ("nowhere.zip", "{}", 4, "there is no snapshot"),
         ("", "{}", 4, "there are no snapshots in"),
-        ("model.zip", "sky", 3, "the event is no JSON object"),
+        ("model.zip", "sky", 3, "the event is not a JSON object"),
         ("model.zip", '{"wind": "strong"}', 3, "'wind' is numeric"),
         ("broken.zip", "{}", 4, "broken.zip"),
     ],

@@ -18,7 +18,7 @@ import pytest
 
 import stream_bayes
 from stream_bayes import NaiveBayes
-from stream_bayes.cli.streams import MAY_CHANGE
+from stream_bayes.cli.run import MAY_CHANGE
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.pipelines import pipeline as pipelines
@@ -77,11 +77,11 @@ def test_labels_among_the_samples_of_a_file_are_joined_as_the_docs_say(tmp_path:
 
 
 def test_a_second_run_says_what_it_took_itself(pipeline: Path) -> None:
-    run("run", pipeline, "--most", 400)
+    run("run", pipeline, "--limit", 400)
     said = " ".join(run("run", pipeline).stdout.split())
     assert "weather: 200 records, 200 learned" in said
-    assert "with earlier runs 600 records, 600 learned" in said
-    assert "weather: 0 records, 0 learned by NaiveBayes; with earlier" in " ".join(
+    assert "including earlier runs 600 records, 600 learned" in said
+    assert "weather: 0 records, 0 learned by NaiveBayes; including earlier" in " ".join(
         run("run", pipeline).stdout.split()
     )
 
@@ -90,7 +90,7 @@ def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path)
     told = json.loads(run("run", pipeline, "--dry-run", "--json").stdout)
     assert (told["snapshot"], told["records"], told["delivery"]) == (None, 0, "exactly once")
     assert sorted(path.name for path in pipeline.parent.iterdir()) == ["weather.csv", "weather.toml"]
-    run("run", pipeline, "--most", 100)
+    run("run", pipeline, "--limit", 100)
     assert json.loads(run("run", pipeline, "--dry-run", "--json").stdout)["records"] == 100
 
 
@@ -159,7 +159,7 @@ def test_a_state_of_columns_that_nobody_guessed_is_gone_on_with_as_it_was(
     pipeline.write_text(text)
     with monkeypatch.context() as before:
         before.setattr(pipelines, "_guessed", lambda *_: None)
-        assert run("run", pipeline, "--most", 100).exit_code == 0
+        assert run("run", pipeline, "--limit", 100).exit_code == 0
     found = SnapshotStore(pipeline.parent / "state").latest()
     assert found is not None and "guessed_schema" not in found.snapshot.sections["settings"]
     told = json.loads(run("run", pipeline, "--json").stdout)
@@ -172,7 +172,7 @@ def test_a_signed_state_is_read_with_its_key_by_every_command(
     monkeypatch.setenv("RIGHT", "k" * 16)
     monkeypatch.setenv("WRONG", "w" * 16)
     pipeline.write_text(pipeline.read_text().rstrip() + '\nkey = "${RIGHT}"\n')
-    assert run("run", pipeline, "--most", 200).exit_code == 0
+    assert run("run", pipeline, "--limit", 200).exit_code == 0
     state, x = tmp_path / "state", '{"sky": "grey"}'
     newest = max(SnapshotStore(state).list())
     for command in (
@@ -228,7 +228,7 @@ def test_a_warm_start_that_does_not_fit_says_what_would(pipeline: Path, tmp_path
 
 
 def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
-    run("run", pipeline, "--most", 100)
+    run("run", pipeline, "--limit", 100)
     pipeline.write_text(pipeline.read_text().replace('kind = "nb"', 'kind = "aode"'))
     result = run("run", pipeline)
     assert result.exit_code == 4
@@ -240,7 +240,7 @@ def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
 
 
 def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
-    run("run", pipeline, "--most", 100)
+    run("run", pipeline, "--limit", 100)
     text = pipeline.read_text().replace("batch = 50", "batch = 7\nmost_dead = 0.4")
     text = text.replace("every_events = 100", "every_events = 30\nevery_seconds = 5.0\nkeep = 2")
     text = text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true') + "\n[ops]\nport = 0\n"

@@ -64,7 +64,7 @@ def test_verify_names_a_broken_one_and_ends_with_4(directory: Path) -> None:
 def test_a_broken_one_is_listed_with_what_is_wrong(directory: Path) -> None:
     SnapshotStore(directory).path(2).write_bytes(b"")
     told = json.loads(run("snapshot", "list", directory, "--json").stdout)
-    assert told[1]["generation"] == 2 and "zip" in told[1]["said"]
+    assert told[1]["generation"] == 2 and "zip" in told[1]["error"]
 
 
 def test_rollback_makes_an_older_one_the_newest(directory: Path) -> None:
@@ -99,7 +99,7 @@ def test_looking_changes_nothing(
         (("list", "nowhere"), 4, "there is no directory nowhere"),
         (("show", "{}", 9), 4, "there is no snapshot"),
         (("rollback", "{}", 9), 4, "there is no snapshot"),
-        (("verify", "{}", "--key-env", "NO_SUCH_KEY"), 3, "no variable NO_SUCH_KEY"),
+        (("verify", "{}", "--key-env", "NO_SUCH_KEY"), 3, "NO_SUCH_KEY: the environment variable is not set"),
         (("shwo", "{}"), 2, "No such command"),
     ],
 )

@@ -56,7 +56,7 @@ def test_training_learns_an_mbox_and_a_maildir(home: Path) -> None:
     told = stats(home)
     spam = sum(label == "spam" for _, label in MESSAGES)
     assert (told["spam_messages"], told["ham_messages"]) == (spam, len(MESSAGES) - spam)
-    assert told["messages_that_can_be_corrected"] == told["messages_taught"] == len(MESSAGES)
+    assert told["messages_that_can_be_corrected"] == told["messages_learned"] == len(MESSAGES)
     alone = SpamFilter()
     for raw, label in MESSAGES:
         alone.learn_one(raw, label, id=id_of_mail(raw))
@@ -67,14 +67,14 @@ def test_what_was_learned_before_is_not_learned_again(home: Path, boxes: Path) -
     before = SpamHome(home).load().export_counts()
     done = run("spam", "train", "--home", home, "--ham", boxes / "ham.mbox", "--json")
     told = json.loads(done.stdout)
-    assert told["new"] == 0 and told["known_before"] == told["messages"] > 50
+    assert told["new"] == 0 and told["skipped"] == told["messages"] > 50
     assert SpamHome(home).load().export_counts() == before
 
 
 def test_what_is_taught_with_another_label_is_told_as_corrected(home: Path, boxes: Path) -> None:
     done = run("spam", "train", "--home", home, "--spam", boxes / "ham.mbox", "--json")
     told = json.loads(done.stdout)
-    assert told["corrected"] == told["messages"] > 50 and told["new"] == told["known_before"] == 0
+    assert told["corrected"] == told["messages"] > 50 and told["new"] == told["skipped"] == 0
     assert stats(home)["ham_messages"] == 0
 
 
@@ -182,7 +182,7 @@ def test_a_filter_keeps_the_settings_it_was_made_with(tmp_path: Path, boxes: Pat
 
 
 def test_what_a_lost_ham_costs_may_change_at_any_time(home: Path, boxes: Path) -> None:
-    least = "least_probability_of_what_is_spam"
+    least = "spam_threshold"
     before = SpamHome(home).load()
     assert stats(home)[least] == 0.9833
     assert run("spam", "train", "--home", home, "--lost-ham", 99).exit_code == 0
@@ -224,11 +224,11 @@ def test_what_is_not_there_is_said(tmp_path: Path, boxes: Path) -> None:
 def test_what_beginners_do_is_answered_with_what_to_do(home: Path, boxes: Path, tmp_path: Path) -> None:
     before = SpamHome(home).load().export_counts()
     for arguments, says in (
-        (("train", boxes / "ham.mbox"), f"--spam {boxes / 'ham.mbox'}. One option takes one"),
-        (("train", "--ham", boxes / "ham.mbox", boxes / "spam"), f"say what {boxes / 'spam'} is"),
-        (("correct", "ham", boxes / "ham.mbox"), "is a file: correct the messages in it with --mail"),
-        (("correct", "spam"), "no message is in the standard input"),
-        (("correct", "spam", "0123456789"), "name a file of it in place of its id, with --mail"),
+        (("train", boxes / "ham.mbox"), f"--spam {boxes / 'ham.mbox'}. Each option takes one"),
+        (("train", "--ham", boxes / "ham.mbox", boxes / "spam"), f"label {boxes / 'spam'}: "),
+        (("correct", "ham", boxes / "ham.mbox"), "is a file; add --mail to correct the messages in it"),
+        (("correct", "spam"), "no message found in stdin"),
+        (("correct", "spam", "0123456789"), "pass the message itself, with --mail"),
     ):
         done = run("spam", *arguments, "--home", home)
         assert done.exit_code == 3 and says in " ".join(done.output.split()), done.output
@@ -242,7 +242,7 @@ def test_what_beginners_do_is_answered_with_what_to_do(home: Path, boxes: Path, 
 
 def test_the_home_is_named_by_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STREAM_BAYES_SPAM", str(home))
-    assert json.loads(run("spam", "stats", "--json").stdout)["messages_taught"] == len(MESSAGES)
+    assert json.loads(run("spam", "stats", "--json").stdout)["messages_learned"] == len(MESSAGES)
 
 
 def test_only_the_owner_may_read_what_was_learned(home: Path) -> None:

@@ -313,7 +313,7 @@ def test_the_program_serves_until_it_is_told_to_stop(home: Path) -> None:
     serving = subprocess.Popen(program("serve", "--home", home), env=ENVIRONMENT, stdout=subprocess.PIPE)
     try:
         assert serving.stdout is not None
-        assert serving.stdout.readline().startswith(b"answering at")
+        assert serving.stdout.readline().startswith(b"listening on")
         for label, code in (("spam", 0), ("ham", 1)):
             done = subprocess.run(
                 program("filter", "--home", home),
@@ -326,7 +326,7 @@ def test_the_program_serves_until_it_is_told_to_stop(home: Path) -> None:
     finally:
         serving.send_signal(signal.SIGTERM)
         said, _ = serving.communicate(timeout=60)
-    assert serving.returncode == 0 and b"2 messages answered" in said
+    assert serving.returncode == 0 and b"2 messages classified" in said
     assert not (home / "socket").exists()
 
 

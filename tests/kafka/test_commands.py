@@ -102,7 +102,7 @@ def test_an_example_runs_as_it_stands_once_its_topics_are_there(
     )
     assert json.loads(produced.stdout) == {"topic": "weather", "sent": 80, "skipped": 0}
     for most in (30, 50):
-        result = stream_bayes("run", str(path), "--most", str(most), "--json")
+        result = stream_bayes("run", str(path), "--limit", str(most), "--json")
         assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert (told["records"], told["records_in_this_run"], told["delivery"]) == (80, 50, "exactly once")
@@ -127,7 +127,7 @@ def test_what_the_services_of_the_compose_file_run_works_together(
         here = [
             word.replace("/pipeline", str(tmp_path)).replace("kafka:9092", lab.servers) for word in command
         ]
-        result = stream_bayes(*here, "--most", "3")
+        result = stream_bayes(*here, "--limit", "3")
         assert result.exit_code == 0, result.output
     answers = [json.loads(record.value) for record in lab.get("rain")]
     assert {answer["key"] for answer in answers} == {"2025-01-01", "2025-01-02", "2025-01-03"}
@@ -163,7 +163,7 @@ def test_produce_takes_json_lines_and_stops_after_as_many_as_it_is_told(lab: Lab
     topic = lab.topic(1)
     path = tmp_path / "days.jsonl"
     path.write_text('{"sky": "grey", "n": 1}\n{not json\n{"sky": {"a": [true, null]}}\n{"sky": "more"}\n')
-    said = stream_bayes("produce", str(path), "--topic", topic, "--servers", lab.servers, "--most", "2")
+    said = stream_bayes("produce", str(path), "--topic", topic, "--servers", lab.servers, "--limit", "2")
     assert said.exit_code == 0, said.output
     assert [json.loads(record.value) for record in lab.get(topic)] == [
         {"sky": "grey", "n": 1},
@@ -192,7 +192,7 @@ def test_a_first_run_begins_where_it_is_told(lab: Lab, file: File) -> None:
     time.sleep(0.01)
     moment = time.time()
     lab.put(file.topic, days(10, partitions=1, seed=8))
-    assert file.run("--from", f"{moment:.3f}", "--most", "5").exit_code == 0
+    assert file.run("--from", f"{moment:.3f}", "--limit", "5").exit_code == 0
     positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
     assert positions == list(range(20, 25))
     refused(file.run("--from", "latest"), 3, "holds snapshots to go on from")
@@ -201,9 +201,9 @@ def test_a_first_run_begins_where_it_is_told(lab: Lab, file: File) -> None:
 
 def test_a_first_run_from_the_latest_leaves_out_what_was_there(lab: Lab, file: File) -> None:
     lab.put(file.topic, days(20, partitions=1))
-    assert file.run("--from", "latest", "--most", "0").exit_code == 0
+    assert file.run("--from", "latest", "--limit", "0").exit_code == 0
     lab.put(file.topic, days(5, partitions=1, seed=8))
-    assert file.run("--most", "5").exit_code == 0
+    assert file.run("--limit", "5").exit_code == 0
     positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
     assert positions == list(range(20, 25))
 
@@ -227,10 +227,10 @@ def test_trouble_at_a_start_is_one_line_and_a_code_within_fifteen_seconds(
     refused(File(lab, directory, predictions="not-there").run(), 5, "there is no topic 'not-there'")
     assert not (directory / "state").exists()
     lab.put(file.topic, days(20, partitions=1))
-    assert file.run("--most", "10").exit_code == 0
+    assert file.run("--limit", "10").exit_code == 0
     shutil.rmtree(tmp_path / "state")
-    refused(file.run("--most", "10"), 4, "there is no snapshot")
-    assert file.run("--rebuild", "--most", "10").exit_code == 0
+    refused(file.run("--limit", "10"), 4, "there is no snapshot")
+    assert file.run("--rebuild", "--limit", "10").exit_code == 0
 
 
 def test_topics_that_are_missing_are_all_named_and_one_that_was_meant_is_asked_for(
@@ -246,7 +246,7 @@ def test_a_schema_that_no_record_fits_ends_a_run_in_a_line_and_writes_nothing(la
     lab.put(file.topic, days(200, partitions=1))
     told = file.path.read_text()
     file.path.write_text(told + '[schema.features]\nsky = "numeric"\nwind = "numeric"\n')
-    refused(within(15, partial(file.run, "--most", "200")), 7, "field 'sky': expected a number, got text")
+    refused(within(15, partial(file.run, "--limit", "200")), 7, "field 'sky': expected a number, got text")
     assert lab.get(file.told["predictions"]) == lab.get(file.told["letters"]) == []
     # Where the first snapshot was there before the end, where it begins is stored: nothing was taken.
     assert not any(lab.committed(file.told["name"]).values())
@@ -263,7 +263,7 @@ def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(lab: Lab, file: 
     refused(other.run("--dry-run"), 5, "there is no topic 'not-there'")
     assert not (tmp_path / "state").exists() and not (directory / "state").exists()
     assert not {"not-there", f"{file.told['name']}.journal", f"{other.told['name']}.journal"} & lab.names()
-    assert file.run("--most", "10").exit_code == 0
+    assert file.run("--limit", "10").exit_code == 0
     shutil.rmtree(tmp_path / "state")
     refused(file.run("--dry-run"), 4, "there is no snapshot")
     assert file.run("--dry-run", "--rebuild").exit_code == 0
@@ -272,21 +272,21 @@ def test_a_dry_run_refuses_what_a_run_would_and_changes_nothing(lab: Lab, file: 
 
 def test_another_schema_and_clashing_names_change_nothing(lab: Lab, file: File, tmp_path: Path) -> None:
     lab.put(file.topic, days(20, partitions=1))
-    assert file.run("--most", "10").exit_code == 0
+    assert file.run("--limit", "10").exit_code == 0
     told = file.path.read_text()
     file.path.write_text(told + '[schema.features]\nsky = "nominal"\n')
-    refused(file.run("--most", "10"), 4, "the newest snapshot was taken with other settings")
+    refused(file.run("--limit", "10"), 4, "the newest snapshot was taken with other settings")
     other = File(lab, tmp_path, name=file.told["name"])
     shutil.rmtree(tmp_path / "state")
-    refused(other.run("--most", "0"), 4, "give this pipeline another name")
+    refused(other.run("--limit", "0"), 4, "give this pipeline another name")
     other = File(lab, tmp_path, predictions=f"{file.told['name']}.journal", name=file.told["name"])
-    refused(other.run("--most", "0"), 3, "which nothing else may use")
+    refused(other.run("--limit", "0"), 3, "which nothing else may use")
     assert len(lab.get(file.told["predictions"])) == 10
 
 
 def test_too_many_records_that_are_none_end_a_run_with_a_code_of_their_own(lab: Lab, file: File) -> None:
     lab.put(file.topic, [(0, None, b"{not json")] * 500)
-    result = file.run("--most", "500")
+    result = file.run("--limit", "500")
     assert result.exit_code == 7, result.output
 
 
@@ -303,7 +303,7 @@ def test_a_worker_that_was_taken_over_from_ends_with_a_code_of_its_own(lab: Lab,
         until("the first worker", lambda: sum(lab.committed(file.told["name"]).values()) == 20)
         first.send_signal(signal.SIGSTOP)
         lab.put(file.topic, days(10, partitions=1, seed=8))
-        assert file.run("--most", "10").exit_code == 0
+        assert file.run("--limit", "10").exit_code == 0
         lab.put(file.topic, days(10, partitions=1, seed=9))
         first.send_signal(signal.SIGCONT)
         _, said = first.communicate(timeout=PATIENCE)

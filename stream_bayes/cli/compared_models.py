@@ -1,4 +1,4 @@
-"""The models of a comparison: ours and River's, each under a name of its own, with arguments."""
+"""The models of `compare`: ours and River's, each under its own name, with arguments."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from river import base
 
 from stream_bayes.by_name import Imported, being_made, check_arguments, check_there_is, closest
-from stream_bayes.cli.streams import learner_arguments
+from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, make_learner
 from stream_bayes.river_state.catalogue import make_adaptive
 
-__all__ = ["MODELS", "PEERS", "contenders"]
+__all__ = ["MODELS", "PEERS", "compared_models"]
 
-# What River brings, to compare with. They are made anew for each comparison.
+# River's, as a baseline.
 PEERS = Imported(
     {
         "river-gaussian-nb": "river.naive_bayes.GaussianNB",
@@ -28,32 +28,32 @@ PEERS = Imported(
         "river-knn": "river.neighbors.KNNClassifier",
     }
 )
-SEED = 1  # of those that draw, unless another is given
+SEED = 1  # default for models with randomness
 MODELS = ("nb", "tan", "aode", "live-choice")
 
 
-def contenders(
+def compared_models(
     models: Sequence[str], arguments: Sequence[str], schema: Schema | None
 ) -> dict[str, base.Classifier]:
-    """The models by name.
+    """Return the models by name.
 
     Parameters
     ----------
     models
-        Each as its name, or as `other=name`, where one comes twice. `name+detector` follows drift.
+        Each as its name, or as `other=name` if one comes twice. `name+detector` adapts to drift.
     arguments
-        Each as `name=value`, for all models that take it, or as `model.name=value`.
+        Each as `name=value`, for all models that accept it, or as `model.name=value`.
     schema
         The schema of the stream, if it has one.
 
     Raises
     ------
     BadValue
-        If a model or an argument is none, or two models have one name.
+        If a model or an argument is unknown, or two models have the same name.
 
     Examples
     --------
-    >>> made = contenders(["aode", "sharp=aode"], ["sharp.min_count=1", "strength=0.5"], None)
+    >>> made = compared_models(["aode", "sharp=aode"], ["sharp.min_count=1", "strength=0.5"], None)
     >>> [(name, model.min_count, model.strength) for name, model in made.items()]
     [('aode', 30.0, 0.5), ('sharp', 1, 0.5)]
     """
@@ -62,28 +62,28 @@ def contenders(
         name, equals, kind = text.partition("=")
         if name in kinds:
             raise BadValue(
-                f"--model {name} stands there twice; call one of them by another name, as in --model "
-                f"other={kind or name}, and give it arguments of its own, as in --arg other.NAME=VALUE"
+                f"--model {name} is given twice; give one of them another name, as in --model "
+                f"other={kind or name}, and its own arguments, as in --arg other.NAME=VALUE"
             )
         kinds[name] = kind if equals else name
     for kind in kinds.values():
         plain, plus, _ = kind.partition("+")
         check_there_is("model", plain, [*LEARNERS, *PEERS])
         if plus and plain in PEERS:
-            raise BadValue(f"--model {kind}: only models of this package are made to follow drift")
+            raise BadValue(f"--model {kind}: only models of this package can adapt to drift")
     given: dict[str, dict[str, Any]] = {name: {} for name in kinds}
     for argument, value in learner_arguments(list(arguments)).items():
         model, dot, own = argument.partition(".")
         if dot and model not in kinds:
             raise BadValue(
-                f"--arg {argument}: there is no model {model!r} here{closest(model, kinds)} "
-                f"There are {', '.join(kinds)}"
+                f"--arg {argument}: no model {model!r} in this comparison{closest(model, kinds)} "
+                f"The models are {', '.join(kinds)}"
             )
         takers = [model] if dot else [name for name, kind in kinds.items() if argument in _arguments(kind)]
         if not takers:
             known = sorted({each for kind in kinds.values() for each in _arguments(kind)})
             raise BadValue(
-                f"--arg {argument}: none of the models takes it{closest(argument, known)} See `stream-bayes models "
+                f"--arg {argument}: no model has this argument{closest(argument, known)} See `stream-bayes models "
                 "NAME`"
             )
         for name in takers:

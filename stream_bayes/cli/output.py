@@ -1,4 +1,4 @@
-"""How answers are printed: as tables for people, or as one JSON value for machines."""
+"""Output of commands: tables for people, or one JSON value for programs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rich.table import Table
 
 __all__ = ["JSON", "print_json", "print_table"]
 
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def print_json(value: object) -> None:
-    """Write one JSON value, a line, to the standard output."""
+    """Write one JSON value and a newline to stdout."""
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[str] = ()) -> None:
-    """Print rows under the names of their columns; those in `right` are numbers."""
+    """Print rows as a table with a header; columns in `right` are right-aligned."""
     table = Table(title=title, box=SIMPLE, title_justify="left")
     for name in rows[0] if rows else ():
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")

@@ -1,11 +1,11 @@
-"""What the process ends with: an exit code for each kind of trouble, and one clear line in place of a traceback.
+"""Exit codes: one for each kind of error, and one clear line in place of a traceback.
 
-0    done; also after SIGTERM or Ctrl-C, once the batch at hand was committed and saved
-2    wrong usage: a command, option or value that there is not
-3    wrong settings or data: a pipeline file, a schema, a model's argument, a column that is not there
-4    a snapshot that is broken, of other settings, not there, or that does not fit the log to go on with
+0    success; also after SIGTERM or Ctrl-C, once the current batch is committed and saved
+2    wrong usage: an unknown command, option or value
+3    wrong settings or data: a pipeline file, a schema, a model's argument, a missing column
+4    a snapshot that is missing, broken, taken with other settings, or does not match the log
 5    a source or sink that cannot be read or written
-6    another process has taken over; a supervisor should not start this one again
+6    another process has taken over; a supervisor should not restart this one
 7    more dead letters than the pipeline allows
 130  a second Ctrl-C, which does not wait
 """
@@ -32,7 +32,7 @@ from stream_bayes.errors import (
     TooManyDeadLetters,
 )
 
-__all__ = ["exit_code", "telling_errors"]
+__all__ = ["exit_code", "exit_on_error"]
 
 WRONG_USAGE, WRONG_SETTINGS, WRONG_SNAPSHOT, WRONG_MEDIUM, TAKEN_OVER, TOO_MANY_DEAD = range(2, 8)
 
@@ -50,11 +50,11 @@ CODES: tuple[tuple[type[Exception], int], ...] = (
     (StreamBayesError, WRONG_SETTINGS),
     (OSError, WRONG_MEDIUM),
 )
-LESS = "Leave features out, or choose a model that holds no table for every two of them, such as nb"
+LESS = "Leave features out, or choose a model without a table for each pair of features, such as nb"
 
 
 def exit_code(error: Exception) -> int:
-    """The exit code of what went wrong.
+    """Return the exit code of an error.
 
     Examples
     --------
@@ -65,22 +65,22 @@ def exit_code(error: Exception) -> int:
 
 
 @contextmanager
-def telling_errors() -> Iterator[None]:
-    """End the process with one line and a code where something is wrong that a user can mend.
+def exit_on_error() -> Iterator[None]:
+    """Turn errors that a user can fix into one line on stderr and an exit code.
 
-    Anything else is a fault of this package, and its traceback is shown.
+    Anything else is a bug in this package: its traceback is shown.
     """
     try:
         yield
     except (StreamBayesError, OSError) as error:
-        _tell(str(error))
+        _print_error(str(error))
         raise typer.Exit(exit_code(error)) from None
-    except MemoryError as error:  # of thousands of features, as a rule: the tables of pairs alone may not fit
-        what = str(error) or "no more can be had"
-        _tell(f"there is not enough memory for this model and these features: {what}. {LESS}")
+    except MemoryError as error:  # usually thousands of features, whose tables of pairs do not fit
+        what = str(error) or "the system refused more"
+        _print_error(f"there is not enough memory for this model and these features: {what}. {LESS}")
         raise typer.Exit(WRONG_SETTINGS) from None
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     escaped = text.replace("[", "\\[")
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/red] {escaped}")

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from stream_bayes import AODE
-from stream_bayes.cli import progress, streams
+from stream_bayes.cli import progress
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.sources.paced import Paced
@@ -59,7 +59,7 @@ def test_a_second_replay_goes_on_from_the_snapshots_of_the_first(weather: Path, 
         tmp_path / "p.jsonl",
         "--json",
     )
-    assert json.loads(run("replay", weather, *rest, "--most", 150).stdout)["records"] == 150
+    assert json.loads(run("replay", weather, *rest, "--limit", 150).stdout)["records"] == 150
     assert json.loads(run("replay", weather, *rest).stdout)["records_in_this_run"] == ROWS - 150
     positions = [json.loads(line)["position"] for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert len(positions) == ROWS and positions == sorted(set(positions))
@@ -76,8 +76,8 @@ def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
     with weather.open("ab") as file:
         file.write(b"1,2\n3,3.0,gr\xe9y,0.5,yes\n")
     result = run("replay", weather, "--target", "rain")
-    assert f"ragged: 1; the last one at position {at:,}: expected 5 cells, got 2" in result.stdout
-    assert "not_utf8: 1" in result.stdout and "iconv -f latin1" in result.stdout
+    assert f"ragged): 1; latest at position {at:,}: expected 5 cells, got 2" in result.stdout
+    assert "not_utf8): 1" in result.stdout and "iconv -f latin1" in result.stdout
     told = json.loads(run("replay", weather, "--target", "rain", "--json").stdout)
     assert told["last_dead_letters"]["ragged"]["position"] == at
 
@@ -99,7 +99,7 @@ def test_a_replay_at_a_pace_takes_its_part_of_the_time_that_passed(
             super().close()
             paces.append(self.passed[0])
 
-    monkeypatch.setattr(streams, "Paced", Noted)
+    monkeypatch.setattr("stream_bayes.cli.replay.Paced", Noted)
     result = run(
         "replay", weather, "--target", "rain", "--time", "at", "--speed", 10, "--ignore", "id", "--json"
     )
@@ -111,11 +111,11 @@ def test_a_bar_tells_events_a_second_and_how_many_were_right(
     weather: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "Console", partial(Console, force_terminal=True, width=150))
-    monkeypatch.setattr(progress, "_is_watched", lambda: True)
+    monkeypatch.setattr(progress, "_is_terminal", lambda: True)
     shown = run("replay", weather, "--target", "rain", "--ignore", "id").stderr
     assert f"{ROWS:,} events" in shown and "/s" in shown
     told = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
-    assert f"{told['last_1000']['accuracy']:.1%} right lately" in shown
+    assert f"{told['last_1000']['accuracy']:.1%} correct recently" in shown
     assert run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stderr == ""
 
 
@@ -150,7 +150,7 @@ def test_a_bar_tells_events_a_second_and_how_many_were_right(
         (("compare", "{}"), 3, "--target"),
         (("compare", "{}", "--target", "rain", "--model", "river-afr"), 3, "did you mean 'river-arf'"),
         (("replay", "{}", "--target", "rain", "--model", "gaussian-nb"), 3, "[schema.features]"),
-        (("run", "{}"), 3, "is data, and run takes a pipeline file"),
+        (("run", "{}"), 3, "is a data file, and `run` takes a pipeline file"),
         (("run", "nowhere.toml"), 3, "nowhere.toml"),
     ],
 )
@@ -183,8 +183,8 @@ def test_a_tab_between_cells_is_told_by_the_name_or_written_out(
 @pytest.mark.parametrize("command", ["replay", "compare"])
 def test_labels_that_are_measurements_are_warned_of(weather: Path, command: str) -> None:
     result = run(command, weather, "--target", "wind", "--model", "nb")
-    assert result.exit_code == 0 and "different numbers" in result.stderr
-    assert "different numbers" not in run(command, weather, "--target", "rain", "--model", "nb").stderr
+    assert result.exit_code == 0 and "distinct numbers" in result.stderr
+    assert "distinct numbers" not in run(command, weather, "--target", "rain", "--model", "nb").stderr
 
 
 @pytest.mark.parametrize("command", ["replay", "compare"])
@@ -192,7 +192,7 @@ def test_a_target_that_no_json_record_has_is_refused(tmp_path: Path, command: st
     path = tmp_path / "days.jsonl"
     path.write_text('{"sky": "grey", "rain": true}\n{"sky": "blue"}\n')
     result = run(command, path, "--target", "rian", "--model", "nb")
-    assert result.exit_code == 3 and "did you mean 'rain'? They have rain, sky" in result.stderr
+    assert result.exit_code == 3 and "did you mean 'rain'? Found: rain, sky" in result.stderr
     assert run(command, path, "--target", "rain", "--model", "nb").exit_code == 0
 
 
@@ -201,7 +201,7 @@ def test_a_run_in_which_no_record_has_a_label_asks_for_the_name_of_its_field(tmp
     result = run("replay", tmp_path / "days.csv", "--target", "rain")
     assert result.exit_code == 0, result.stderr
     assert "5 records, 0 learned" in result.stdout and "None" not in result.stdout
-    assert result.stderr.startswith("warning: no record had a label: is the target the name of the field")
+    assert result.stderr.startswith("warning: no record had a label; check that `target` names the field")
 
 
 def test_text_before_a_step_that_takes_numbers_is_named(pipeline: Path) -> None:
@@ -247,18 +247,18 @@ def test_a_pipeline_file_with_keys_that_there_are_not_names_each_and_the_nearest
         (
             "days.csv",
             b"sky,rain\ngrey,yes,\nblue,no,\n",
-            "first 2 records can be read; of the first one: expected 2",
+            "first 2 records can be read; the first one: expected 2",
         ),
         (
             "days.json",
             b'[{"sky": "grey", "rain": true}]',
-            "first 1 records can be read; of the first one: Expected",
+            "first 1 records can be read; the first one: Expected",
         ),
         ("days.jsonl", "{}\n".encode("utf-16"), "iconv -f utf-16 -t utf-8"),
         (
             "days.jsonl",
             b"sky,rain\ngrey,yes\n",
-            "first 2 records can be read; of the first one: expected a JSON",
+            "first 2 records can be read; the first one: expected a JSON",
         ),
     ],
 )
@@ -281,7 +281,7 @@ def test_too_many_features_for_the_memory_are_refused_in_a_line(
     def full(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 298. GiB for an array")
 
-    monkeypatch.setattr(streams, "build", full)
+    monkeypatch.setattr("stream_bayes.cli.replay.build", full)
     result = run("replay", weather, "--target", "rain", "--model", "aode")
     assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1)
     assert "not enough memory for this model and these features: Unable to allocate 298. GiB" in result.stderr

@@ -1,4 +1,4 @@
-"""A data file named on the command line: what format it has, what its columns hold, and what is wrong with it."""
+"""The data file named on the command line: its format, its columns, and clear errors for what is wrong with it."""
 
 from __future__ import annotations
 
@@ -25,29 +25,32 @@ __all__ = ["DATA", "Delimiter", "File", "Ignore", "Nominal", "Target", "Time", "
 
 TABLES, LINES = (".csv", ".tsv", ".txt", ".data"), (".jsonl", ".ndjson", ".json")
 DATA = (*TABLES, *LINES, ".gz")
-MANY = 50  # different numbers: more are measurements, rather than names
+MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
 
-File = Annotated[Path, typer.Argument(help="A CSV or JSON lines file, plain or gzipped.", show_default=False)]
-Target = Annotated[str, typer.Option(help="The column that holds the labels.", show_default=False)]
+File = Annotated[Path, typer.Argument(help="CSV or JSON lines file, plain or gzipped.", show_default=False)]
+Target = Annotated[str, typer.Option(help="Column with the labels.", show_default=False)]
 Nominal = Annotated[
-    list[str], typer.Option("--nominal", help="A column of numbers that are names. May be repeated.")
+    list[str],
+    typer.Option("--nominal", help="Numeric column to treat as nominal, such as a code. Repeatable."),
 ]
-Ignore = Annotated[list[str], typer.Option("--ignore", help="A column that is no feature. May be repeated.")]
+Ignore = Annotated[
+    list[str], typer.Option("--ignore", help="Column to leave out of the features. Repeatable.")
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        help="What stands between the cells of a CSV file: a character, or tab.", show_default=False
+        help="Delimiter of a CSV file: one character, or 'tab'. Detected if not given.", show_default=False
     ),
 ]
 Time = Annotated[
-    str | None, typer.Option(help="The column that holds the time: seconds since 1970, or ISO 8601.")
+    str | None, typer.Option(help="Column with the event time: seconds since 1970, or ISO 8601.")
 ]
 
 
 def source_of(
     file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str | None
 ) -> tuple[Source, Schema | None]:
-    """A file as a source, and what its first rows show to be in it."""
+    """Return a file as a source, with the schema inferred from its first rows; None for JSON lines."""
     table: dict[str, Any] = {"kind": kind_of(file), "path": str(file), "target": target, "ignore": ignore}
     if time is not None:
         table["time"] = time
@@ -63,24 +66,24 @@ def source_of(
     else:
         check_target(file, target)
     if table["kind"] != "csv" and nominal:
-        raise BadValue("--nominal is for CSV files: in JSON, text is nominal and numbers are numeric")
+        raise BadValue("--nominal is for CSV files; in JSON, strings are nominal and numbers are numeric")
     return make_source(config, Path(), schema), schema
 
 
 def check_target(file: Path, target: str) -> None:
-    """Refuse a target that no record of the first ones has: in JSON, any record may lack any field."""
+    """Raise `SchemaError` if none of the first records has the target. (In JSON, any record may lack any field.)"""
     with closing(JSONLinesSource(file)) as source:
         events = first_events(file, source)
     names = sorted({str(name) for event in events for name in event.x})
     if events and target not in names:
         raise SchemaError(
             f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
-            f"{closest(target, names)} They have {', '.join(names)}"
+            f"{closest(target, names)} Found: {', '.join(names)}"
         )
 
 
 def first_events(file: Path, source: Source) -> list[Event]:
-    """The events among the first records; refused is a file whose first records are all bad, for it is another one."""
+    """Return the events among the first records. Raise `SchemaError` if all of these are bad: it is the wrong file."""
     records: list[Record] = []
     try:
         while len(records) < FIRST_ROWS:
@@ -90,37 +93,37 @@ def first_events(file: Path, source: Source) -> list[Event]:
     bad = [record for record in records if isinstance(record, BadRecord)]
     if bad and len(bad) == len(records):
         raise SchemaError(
-            f"{file}: none of the first {len(bad):,} records can be read; of the first one: {bad[0].detail}"
+            f"{file}: none of the first {len(bad):,} records can be read; the first one: {bad[0].detail}"
         )
     return [record for record in records if isinstance(record, Event)]
 
 
 def warn_of_measurements(file: Path, fields: Fields, delimiter: str) -> None:
-    """Say so where the labels are numbers of which hardly two are the same: to a classifier, each is a class."""
+    """Warn if the labels look like measurements: a classifier makes each distinct number a class."""
     with closing(CSVSource(file, fields, delimiter=delimiter)) as source:
         labels = {event.y for event in first_events(file, source) if event.y is not None}
     kind = inferred_features(["y"], ({"y": label} for label in labels))["y"]
-    if isinstance(kind, features.Numeric) and len(labels) > MANY:
+    if isinstance(kind, features.Numeric) and len(labels) > MANY_LABELS:
         typer.echo(
-            f"warning: --target {fields.target} holds {len(labels):,} different numbers in the first {FIRST_ROWS:,} "
-            "rows; these models learn classes, and each number will be one",
+            f"warning: --target {fields.target} has {len(labels):,} distinct numbers in the first {FIRST_ROWS:,} "
+            "rows; these models learn classes, so each number becomes one",
             err=True,
         )
 
 
 def with_nominal(schema: Schema, names: list[str]) -> Schema:
-    """The schema with some features declared nominal."""
+    """Return the schema with some features declared nominal."""
     unknown = [name for name in names if name not in schema.features]
     if unknown:
         raise BadValue(
-            f"--nominal {unknown[0]}: there is no such feature; there are {', '.join(schema.features)}"
+            f"--nominal {unknown[0]}: no such feature; the features are {', '.join(schema.features)}"
         )
     declared = {name: features.Nominal() if name in names else spec for name, spec in schema.features.items()}
     return Schema(declared, classes=schema.classes, target=schema.target, unknown=schema.unknown)
 
 
 def kind_of(file: Path) -> str:
-    """The format that a file's name tells."""
+    """Return the format of a file by its name."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -129,4 +132,4 @@ def kind_of(file: Path) -> str:
         return "csv"
     if last in LINES:
         return "jsonl"
-    raise BadValue(f"{file}: expected a name that ends in .csv or .jsonl, perhaps with .gz")
+    raise BadValue(f"{file}: expected a file name ending in .csv or .jsonl, optionally followed by .gz")

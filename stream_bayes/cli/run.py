@@ -1,0 +1,206 @@
+"""`stream-bayes run`: the pipeline that a file describes, and the running of an engine that `replay` shares."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream_bayes.cli.data_file import (
+    DATA,
+)
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.cli.progress import bar_over, print_summary
+from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.settings import written
+from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
+from stream_bayes.streams.pipelines.pipeline import build, warm_start
+from stream_bayes.streams.records.fields import Fields, seconds_from
+from stream_bayes.streams.service.logs import logging_json
+from stream_bayes.streams.service.ops import serving
+from stream_bayes.streams.service.signals import stopping_on_signals
+
+__all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Pipeline file (TOML).", show_default=False)],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show where the run would start, without changing anything.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Start from scratch: discard snapshots and outputs.")
+    ] = False,
+    warm: Annotated[
+        Path | None, typer.Option("--warm-start", help="Start a first run with the model of this snapshot.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Where a first run starts in its topic: earliest, latest, or a time.",
+            metavar="TIME",
+        ),
+    ] = None,
+    accept_gap: Annotated[
+        bool, typer.Option("--accept-gap", help="Continue even if records expired before they were read.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=0)] = None,
+    until_end: Annotated[
+        bool, typer.Option("--until-end", help="Stop at the end that the source had at the start.")
+    ] = False,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log to stderr as JSON lines, with UTC times.")
+    ] = False,
+    json: JSON = False,
+) -> None:
+    """Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C."""
+    with exit_on_error():
+        if file.suffix.lower() in DATA:
+            raise BadConfig(
+                f"{file} is a data file, and `run` takes a pipeline file (TOML); see `stream-bayes replay --help`"
+            )
+        config = load_config(file)
+        if start is not None:
+            config = starting_from(config, start)
+        engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
+        with closing(engine.source):
+            if dry_run:
+                with showing_changed_settings(json):
+                    _print_start(engine, json, rebuild)
+                return
+            if (warm is not None or start is not None) and not rebuild:
+                require_first_run(engine)
+            if warm is not None:
+                warm_start(engine, warm)
+            size = None if config.source.kind == "kafka" else size_of(file.parent / config.source.path)
+            with ExitStack() as around:
+                if log_json:
+                    around.enter_context(logging_json(sys.stderr))
+                if config.ops is not None:
+                    around.enter_context(serving(engine, config.ops.host, config.ops.port))
+                with showing_changed_settings(json):
+                    run_engine(
+                        engine,
+                        size,
+                        limit,
+                        json,
+                        quiet=json or log_json,
+                        rebuild=rebuild,
+                        until_end=until_end,
+                    )
+
+
+# Settings that may change between two runs: the state does not depend on them.
+MAY_CHANGE = (
+    *(
+        "batch",
+        "most_dead",
+        "source.path",
+        "source.follow",
+        "snapshots.every_events",
+        "snapshots.every_seconds",
+    ),
+    *("snapshots.keep", "ops"),
+)
+
+
+@contextmanager
+def showing_changed_settings(json: bool) -> Iterator[None]:
+    """Print the settings that differ from the snapshot's, and those that may change, before raising `OtherSettings`."""
+    try:
+        yield
+    except OtherSettings as error:
+        if not json:
+            rows = [
+                {"setting": path, "in the snapshot": written(before), "now": written(now), "": "refused"}
+                for path, before, now in error.changes
+            ]
+            rows += [
+                {"setting": path, "in the snapshot": "", "now": "", "": "may change"} for path in MAY_CHANGE
+            ]
+            print_table("settings compared with the snapshot", rows)
+        raise
+
+
+def starting_from(config: PipelineConfig, start: str) -> PipelineConfig:
+    """Return the configuration with another start in its topic."""
+    if config.source.kind != "kafka":
+        raise BadValue("--from is for a source of kind 'kafka'; files are read from the beginning")
+    return config.model_copy(update={"source": config.source.model_copy(update={"start": start_from(start)})})
+
+
+def start_from(text: str) -> str | float:
+    """Return a start: earliest, latest, or seconds since 1970.
+
+    Examples
+    --------
+    >>> start_from("latest"), start_from("1970-01-02T00:00:00Z"), start_from("86400")
+    ('latest', 86400.0, 86400.0)
+    """
+    if text in ("earliest", "latest"):
+        return text
+    try:
+        seconds = seconds_from(_number(text), Fields(time="--from"))
+    except Undecodable:
+        seconds = None
+    if seconds is None or seconds < 0:
+        raise BadValue(
+            f"--from {text}: expected earliest, latest, seconds since 1970, or a time such as 2026-01-31T12:00:00Z"
+        )
+    return seconds
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def require_first_run(engine: Engine) -> None:
+    """Raise `BadConfig` for an option of first runs if there are snapshots."""
+    if engine.store is not None and engine.store.list():
+        raise BadConfig(
+            f"{engine.store.directory} holds snapshots to resume from; add --rebuild to start from scratch"
+        )
+
+
+def size_of(file: Path) -> int | None:
+    """Return the last position of a file; None for a compressed one."""
+    return None if file.suffix == ".gz" else file.stat().st_size
+
+
+def run_engine(
+    engine: Engine,
+    total: int | None,
+    limit: int | None,
+    json: bool,
+    *,
+    quiet: bool | None = None,
+    rebuild: bool = False,
+    until_end: bool = False,
+) -> None:
+    """Run an engine with a progress bar until it ends or a signal comes, and print the result."""
+    with stopping_on_signals(engine.stop), bar_over(engine, total, quiet=json if quiet is None else quiet):
+        engine.run(limit, rebuild=rebuild, until_end=until_end)
+    print_summary(engine, json)
+
+
+def _print_start(engine: Engine, json: bool, rebuild: bool) -> None:
+    preview = engine.preview(rebuild)
+    if json:
+        print_json(preview)
+        return
+    preview["snapshot"] = "none yet" if preview["snapshot"] is None else preview["snapshot"]
+    preview["positions"] = ", ".join(
+        f"{place}={position:,}" for place, position in preview["positions"].items()
+    )
+    for key, value in preview.items():
+        typer.echo(f"{key}: {value:,}" if isinstance(value, int) else f"{key}: {value}")
