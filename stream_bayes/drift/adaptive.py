@@ -208,7 +208,7 @@ class DriftAdaptive(Succession):
         if y is None:
             return self._learn_unlabelled(x, w)
         row = model._store.encode(x, y, w)
-        answer: dict[Any, float] = model._reading.predict_and_learn(row)
+        answer: dict[Any, float] = model._reading.predict_learn(row)
         self._clock += 1
         if row.weight == 0.0:
             return answer

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.readings._reading import m_estimate
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.detectors import MOST_LOSS
 from stream_bayes.learners.classifier.base import BayesClassifier
@@ -70,37 +71,18 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     if isinstance(model, BayesNetClassifier):
         _beside_several(model, events, own, total)
     elif tables.pairs is not None:
-        parents = _parents(model._reading, features)
+        parents = model._reading.parent_slots(features)
         if parents is not None:
             beside = there & there[parents] & (parents >= 0)[:, None]
             child, above, label = places[beside], places[parents][beside], (places * 0 + labels)[beside]
-            high, low = np.maximum(child, above), np.minimum(child, above)
-            owner = np.asarray(layout.owner)[high]
-            cells = np.asarray(layout.pair_start)[owner] + (high - start[owner]) * start[owner] + low
+            cells = layout.cells_of_pairs(np.maximum(child, above), np.minimum(child, above))
             own[beside] = np.asarray(tables.pairs.weight)[cells * stride + label]
             total[beside] = weight_of[above * stride + label]
-    spread = 1.0 / np.maximum(np.asarray(values.distinct)[:features], 1)[:, None]
-    shares = np.maximum(own / unit - weights, 0.0) + spread
-    shares /= np.maximum(total / unit - weights, 0.0) + 1.0
+    # Without the event itself, which has been learned.
+    own, total = np.maximum(own / unit - weights, 0.0), np.maximum(total / unit - weights, 0.0)
+    shares = m_estimate(own, total, np.maximum(np.asarray(values.distinct)[:features], 1)[:, None])
     signals = np.log(np.minimum(shares, 1.0)) / -MOST_LOSS
     return np.where(there, np.minimum(signals, 1.0), np.nan)
-
-
-def _parents(reading: Any, features: int) -> NDArray[np.int64] | None:
-    """The slot of each feature's parent, of several the first; -1 without; None where no feature has any."""
-    parents = np.full(features, -1)
-    if hasattr(reading, "parents"):
-        for child, above in reading.parents.items():
-            parents[child] = above[0] if above else -1
-    elif hasattr(reading, "parents_by_name"):
-        known = np.asarray(reading.parent)
-        parents[: len(known)] = known
-    elif hasattr(reading, "chosen") and reading.chosen >= 0:
-        parents[:] = reading.chosen
-        parents[reading.chosen] = -1
-    else:
-        return None
-    return parents
 
 
 def _beside_several(

@@ -10,8 +10,9 @@ from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._naive_bayes import ValueReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.choosing import Choice, SuperParent
+from stream_bayes.core.readings.choice import Choice
 from stream_bayes.core.readings.parents import Dependences, SpanningTree
+from stream_bayes.core.readings.spode import SuperParent
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, NotSupported

@@ -12,8 +12,9 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._a2de import PairAverageReading
 from stream_bayes.core.readings._aode import AverageReading
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.choosing import SuperParent, WeightedAverage
-from stream_bayes.core.readings.schedule import require_features
+from stream_bayes.core.readings.aode import WeightedAverage
+from stream_bayes.core.readings.named_features import require_features
+from stream_bayes.core.readings.spode import SuperParent
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NeverEligible
 from stream_bayes.learners.classifier.arguments import (
@@ -300,7 +301,7 @@ class SPODE(PairClassifier):
             store.encoder,
             self.parent,
             self.loss_half_life,
-            missed=partial(warn_of_absent, "the super-parent"),
+            on_absent=partial(warn_of_absent, "the super-parent"),
             min_count=self.min_count,
             **self._settings(class_prior),
         )

@@ -85,7 +85,7 @@ class SlidingWindow(BayesClassifier):
         return store
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
-        return SlidingReading(self.learner._reading, store)
+        return SlidingReading(self.learner._reading)
 
     # -- what the learner within says of itself -----------------------------------------------------------------------
 

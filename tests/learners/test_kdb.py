@@ -286,7 +286,7 @@ def test_learners_with_two_parents_are_not_merged_and_say_which_are():
 def test_parents_that_do_not_fit_are_refused():
     model = taught(KDB(k=2, every=10**6), switches(13, 40))
     model.rederive()
-    good = model._reading.derived()
+    good = model._reading.derived_state()
     assert KDB.from_state(model.state()).parents_ == model.parents_
     broken: list[Any] = [
         {**good, "order": good["order"][:-1]},

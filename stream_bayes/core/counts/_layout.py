@@ -103,6 +103,12 @@ class Layout:
         owner: cython.longlong = self.owner[high]
         return self.pair_start[owner] + (high - self.start[owner]) * self.start[owner] + low
 
+    def cells_of_pairs(self, high, low):
+        """Return the cells of pairs of positions, as arrays; `high` holds the higher position of each pair."""
+        start = np.asarray(self.start)
+        owner = np.asarray(self.owner)[high]
+        return np.asarray(self.pair_start)[owner] + (high - start[owner]) * start[owner] + low
+
     @cython.cfunc
     def triple(self, high: cython.longlong, middle: cython.longlong, low: cython.longlong) -> cython.longlong:
         """The number of the cell of three positions, highest first."""

@@ -9,6 +9,11 @@ from stream_bayes.core.counts._pairs cimport TripleCounts
 from stream_bayes.core.counts._values cimport ValueCounts
 from stream_bayes.core.counts._window cimport Ring
 
+cdef class NumberObserver:
+    cpdef observe(self, Row row)
+    cpdef Py_ssize_t find(self, Row row, object at)
+    cpdef drop(self, Py_ssize_t place)
+
 cdef class Tables:
     cdef public double half_life
     cdef public long long clock
@@ -24,16 +29,20 @@ cdef class Tables:
     cdef public TripleCounts triples
     cdef public Gaussians gaussians
     cdef public Bins bins
-    cdef public object discretizer
+    cdef public NumberObserver observer
     cdef public FamilyTables families
     cdef public Ring window
+    cdef Row oldest
     cpdef tick(self, long long events)
     cpdef add(self, Row row)
+    cdef add_without_pairs(self, Row row)
+    cdef record(self, Row row)
     cpdef put(self, Row row, double unit)
     cdef put_values(self, Row row, double unit)
     cdef raise_peak(self, Row row)
     cdef put_singles(self, Row row, double unit)
     cpdef bint is_complete(self)
     cpdef long long forget(self, Row row, double unit, long long at)
+    cpdef forget_oldest(self)
     cpdef double unit_at(self, long long clock)
     cpdef leave_exact(self)

@@ -1,12 +1,12 @@
 """Everything a learner counts, and the clock that fades it.
 
-    values      weight[position, class]           present[feature, class]     (_value_counts)
-    pairs       weight[position, position, class]                             (_pair_counts)
-    triples     weight[position, position, position, class]                   (_triple_counts)
+    values      weight[position, class]           present[feature, class]     (_values)
+    pairs       weight[position, position, class]                             (_pairs)
+    triples     weight[position, position, position, class]                   (_pairs)
     gaussians   weight, mean, m2 [feature, class]                             (_gaussians)
-    families    weight[parents' values, value, class]                         (_family_counts)
+    families    weight[parents' values, value, class]                         (_families)
     window      the newest events                                             (_window)
-    class_peak  the heaviest that each class has been since it was last empty, which rounding is measured by
+    class_peak  the largest weight of each class since it was last empty, which rounding is measured by
 
 Weights are float64. Beside them stand samples (`_cells`). While every weight has been whole and nothing fades, samples
 and weights are the same numbers, and are one and the same array (`exact`).
@@ -21,10 +21,13 @@ is read relative to it. Once in 256 half-lives the tables are rescaled.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 import cython
 import numpy as np
+
+from stream_bayes.errors import NotLearned
 
 if not cython.compiled:
     from stream_bayes.core.counts._gaussians import Gaussians
@@ -33,9 +36,45 @@ if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.values._cells import samples_of, take
 
-NOTHING: Any = None  # a type checker must know that something may take its place
+ABSENT: Any = None  # for type checkers: a value may take its place
 RESCALE_AT = cython.declare(cython.double, 256.0)  # half-lives; 2^256 leaves room for weights up to 1e200
-ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: the precision of floats
+
+
+class Missing(IntEnum):
+    """The part of a sample that `Tables.forget` did not find; entries, then numbers, count from 0."""
+
+    NOTHING = -1
+    SAMPLE = -2
+    COMBINATION = -3
+
+
+NOTHING = cython.declare(cython.longlong, Missing.NOTHING)
+SAMPLE = cython.declare(cython.longlong, Missing.SAMPLE)
+COMBINATION = cython.declare(cython.longlong, Missing.COMBINATION)
+
+
+@cython.cclass
+class NumberObserver:
+    """Follows events with numbers while cut points are to be set; `Discretizer` is one."""
+
+    @cython.ccall
+    def observe(self, row: Row):
+        """Keep an event that was just learned; cut points may be set now, and the tables filled anew."""
+        raise NotImplementedError
+
+    @cython.ccall
+    def find(self, row: Row, at: object) -> cython.Py_ssize_t:
+        """Return the place of a kept event, the newest equal one or the one learned at a clock; -1 if none is needed.
+
+        Raises `NotLearned` if the event should be kept, and is not.
+        """
+        raise NotImplementedError
+
+    @cython.ccall
+    def drop(self, place: cython.Py_ssize_t):
+        """Stop keeping the event at a place."""
+        raise NotImplementedError
 
 
 @cython.cclass
@@ -56,21 +95,22 @@ class Tables:
         self.pairs = None
         self.triples = None
         self.gaussians = Gaussians(0, 2, self.exact)
-        self.bins = None  # where numbers are counted in bins: their cuts
-        self.discretizer = None  # and what sets them, as long as it may
-        self.families = NOTHING
-        self.window = NOTHING
+        self.bins = None  # the cut points, if numbers are counted in bins
+        self.observer = None  # while any of these are to be set
+        self.families = ABSENT
+        self.window = ABSENT
+        self.oldest = Row()
 
     @cython.ccall
     def unit_at(self, clock: cython.longlong) -> cython.double:
-        """What a fresh sample weighed at that time, on the present scale."""
+        """Return the weight of a fresh sample at that clock, on the present scale."""
         if self.half_life == 0.0:
             return 1.0
         return 2.0 ** ((clock - self.origin) / self.half_life)
 
     @cython.ccall
     def tick(self, events: cython.longlong):
-        """Let events pass; everything held fades accordingly."""
+        """Advance the clock by some events; everything held fades accordingly."""
         self.clock += events
         if self.half_life == 0.0:
             return
@@ -79,7 +119,7 @@ class Tables:
         self.unit = self.unit_at(self.clock)
 
     def rescale(self):
-        """Let a fresh sample weigh 1 again."""
+        """Scale the tables so that a fresh sample weighs 1."""
         age = (self.clock - self.origin) / self.half_life
         self.scale(2.0**-age if age < 1000 else 0.0)
         self.origin = self.clock
@@ -103,19 +143,34 @@ class Tables:
 
     @cython.ccall
     def add(self, row: Row):
-        """Learn an encoded sample. Its codes must have room in the tables."""
+        """Learn an encoded sample, whose codes have room in the tables."""
         self.tick(1)
         if row.weight == 0.0:
             return
         self.put(row, self.unit)
+        self.record(row)
+
+    @cython.cfunc
+    def add_without_pairs(self, row: Row):
+        """Do the rest of `add` after a loop that scored the row has added its pairs on the way.
+
+        For whole weights that do not fade, and a row that leaves the tables complete.
+        """
+        self.tick(1)
+        self.put_singles(row, 1.0)
+        self.record(row)
+
+    @cython.cfunc
+    def record(self, row: Row):
+        """Keep an event that was just counted, where events are kept."""
         if self.window is not None:
             self.window.push(row, self.clock)
-        if row.numbers and self.discretizer is not None:
-            self.discretizer.keep(row)
+        if row.numbers and self.observer is not None:
+            self.observer.observe(row)
 
     @cython.ccall
     def put(self, row: Row, unit: cython.double):
-        """Count an encoded sample with what a fresh one weighed when it came."""
+        """Count an encoded sample in all tables; `unit` is the weight of a fresh sample when it came."""
         self.put_values(row, unit)
         if self.pairs is not None:
             self.pairs.add(row, row.weight * unit)
@@ -125,9 +180,9 @@ class Tables:
             self.families.add(row, unit)
 
     def clear(self, chosen, windowed: cython.bint = False):
-        """Hold nothing of the features chosen, a mask over slots; what is held of classes and other features stays.
+        """Empty the tables of the features chosen, a mask over slots; classes and other features keep theirs.
 
-        Families that were `windowed`, counted from some of the events, are dropped: whoever chose them chooses anew.
+        Families that are `windowed`, counted from some of the events, are dropped: their owner chooses them anew.
         """
         if self.families is not None and not windowed:
             self.families.clear(chosen)
@@ -140,9 +195,9 @@ class Tables:
             self.triples.clear(chosen)
 
     def put_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
-        """Count what a sample has of the features chosen; of the class and the others it was counted before.
+        """Count the entries of a sample that are of the features chosen, a mask over slots; the rest was counted.
 
-        Call `mend` when all samples are there.
+        Call `mend` once all samples are counted.
         """
         amount: cython.double = row.weight * unit
         if self.pairs is not None:
@@ -151,26 +206,18 @@ class Tables:
             self.triples.add_chosen(row, amount, chosen)
         if self.families is not None:
             self.families.add_chosen(row, unit, self.families.touching(chosen))
-        k: cython.Py_ssize_t
-        n: cython.Py_ssize_t = 0
-        for k in range(row.entries):
-            if chosen[row.feature[k]]:
-                row.feature[n] = row.feature[k]
-                row.code[n] = row.code[k]
-                n += 1
-        row.entries = n
-        self.values.add(row, unit)
+        self.values.add_chosen(row, unit, chosen)
 
     @cython.cfunc
     def put_values(self, row: Row, unit: cython.double):
-        """Count everything of a sample but its pairs and triples."""
+        """Count everything of a sample but its pairs and triples, and see whether it lacks a feature."""
         self.put_singles(row, unit)
         if self.pairs is not None and self.pairs.beside is None and not self.is_complete():
             self.pairs.count_beside()
 
     @cython.cfunc
     def put_singles(self, row: Row, unit: cython.double):
-        """The same where the sample is known to leave the tables complete."""
+        """Count everything of a sample but its pairs and triples, where it is known to lack no feature."""
         if self.exact and not row.whole:
             self.leave_exact()
         self.class_weight[row.label] += row.weight * unit
@@ -183,8 +230,8 @@ class Tables:
 
     @cython.cfunc
     def raise_peak(self, row: Row):
-        """Note how heavy the class of a sample has become."""
-        # No value weighs more than its feature, and no feature more than the class, but for the one of a bag.
+        """Raise the peak of a sample's class."""
+        # No value weighs more than its feature. No feature weighs more than the class, except that of a bag.
         heaviest: cython.double = self.class_weight[row.label]
         stride: cython.Py_ssize_t = self.values.layout.classes
         if row.entries:
@@ -193,31 +240,31 @@ class Tables:
             self.class_peak[row.label] = heaviest
 
     def raise_peaks(self):
-        """Note how heavy all classes have become, after the tables were filled from elsewhere."""
+        """Raise the peaks of all classes, after the tables were filled from elsewhere."""
         self.class_peak = np.maximum(self.class_peak, self.heaviest())
 
     def heaviest(self):
-        """How heavy each class is, or the feature of it that is heaviest."""
+        """Return the weight of each class, or of its heaviest feature if that is more."""
         present = np.asarray(self.values.present).reshape(-1, self.values.layout.classes)
         return np.maximum(self.class_weight, present.max(axis=0, initial=0.0))
 
     @cython.ccall
     def is_complete(self) -> cython.bint:
-        """Whether every sample held has every feature that was declared, or that any of them has."""
+        """Return True if every sample held has every feature that was declared, or that any sample has."""
         values: ValueCounts = self.values
         layout: Layout = values.layout
         f: cython.Py_ssize_t
         y: cython.Py_ssize_t
         for f in range(layout.features):
             if values.distinct[f] == 0:
-                continue  # not met, nor declared
+                continue  # no sample has it, nor was it declared
             for y in range(self.labels):
                 if values.present[f * layout.classes + y] != self.class_weight[y]:
                     return False
         return True
 
     def mend(self):
-        """Set up what is derived from the counts, after these were filled from elsewhere."""
+        """Update what is derived from the counts, after these were filled from elsewhere."""
         self.values.recount()
         if self.values.histogram is not None:
             self.values.rebuild_histogram()
@@ -228,10 +275,10 @@ class Tables:
 
     @cython.ccall
     def forget(self, row: Row, unit: cython.double, at: cython.longlong) -> cython.longlong:
-        """Take an encoded sample back that was added when the clock stood `at`, and a fresh one weighed `unit`.
+        """Subtract an encoded sample that was added at the clock `at`, when a fresh one weighed `unit`.
 
-        Returns -1, or, with nothing changed, what was never learned: the number of the entry, the number of the
-        numeric value after all entries, -2 for the class, or -3 for values together.
+        Returns `Missing.NOTHING`, or, with nothing changed, the part that was never learned: the place of an entry, the
+        place of a number after all entries, `Missing.SAMPLE` or `Missing.COMBINATION`.
         """
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t
@@ -240,11 +287,11 @@ class Tables:
         amount: cython.double = row.weight * unit
         least: cython.double = 0.0 if self.exact else ROUNDING * self.class_peak[y]
         if row.weight == 0.0:
-            return -1
+            return NOTHING
         if self.class_samples[y] < samples_of(row.weight) and self.class_samples[y] != 1.0:
-            return -2
+            return SAMPLE
         if self.class_weight[y] + least < amount:
-            return -2
+            return SAMPLE
         found = self.values.missing_entry(row, unit, least)
         if found >= 0:
             return found
@@ -253,14 +300,14 @@ class Tables:
             if found >= 0:
                 return row.entries + found
         if self.families is not None and self.families.lacks(row, unit, at) >= 0:
-            return -3
+            return COMBINATION
         if self.exact and not row.whole:
             self.leave_exact()
         least = 0.0 if self.exact else ROUNDING * self.class_peak[y]
         take(self.class_weight, self.class_samples, y, row.weight, unit, least, self.exact)
         self.values.forget(row, unit, least)
         if self.pairs is not None:
-            # They have no samples to say when nothing is left, so that only what a fresh sample makes nothing of goes.
+            # Pairs have no samples to show that a cell is empty: only a rest far below a fresh sample is rounding.
             least = min(least, ROUNDING * max(self.unit, amount))
             self.pairs.forget(row, amount, least)
             if self.triples is not None:
@@ -278,11 +325,31 @@ class Tables:
             self.families.forget(row, unit, at, least)
         if self.class_samples[y] == 0.0:
             self.class_peak[y] = 0.0
-        return -1
+        return NOTHING
+
+    @cython.ccall
+    def forget_oldest(self):
+        """Subtract the oldest event of the window, unless it was unlearned, and drop it there."""
+        row: Row = self.oldest
+        place: cython.Py_ssize_t = -1
+        at: cython.longlong = self.window.clock_of(0)
+        self.window.load(0, row)
+        if row.weight > 0.0:
+            if row.numbers and self.bins is not None:
+                self.bins.resolve(row)
+            if row.numbers and self.observer is not None:
+                place = self.observer.find(row, at)
+            if self.forget(row, self.unit_at(at), at) != NOTHING:
+                raise NotLearned(
+                    f"cannot unlearn the oldest event of the window, learned at {at}: it is not held"
+                )
+            if place >= 0:
+                self.observer.drop(place)
+        self.window.drop_oldest()
 
     @cython.ccall
     def leave_exact(self):
-        """From now on samples are counted beside the weights."""
+        """Count samples beside the weights, which are not all whole any more."""
         if not self.exact:
             return
         self.exact = False

@@ -201,26 +201,20 @@ class ValueCounts:
         stride: cython.Py_ssize_t = layout.classes
         y: cython.Py_ssize_t = row.label
         k: cython.Py_ssize_t
-        f: cython.Py_ssize_t
-        position: cython.Py_ssize_t
-        cell: cython.Py_ssize_t
-        amount: cython.double
         self.foresee(row, y)
         for k in range(row.entries):
-            f = row.feature[k]
-            position = layout.start[f] + row.code[k]
-            cell = position * stride + y
-            amount = row.amount[k] * row.weight
-            self.weight[cell] += amount * unit
-            self.present[f * stride + y] += amount * unit
-            if not self.exact:
-                self.samples[cell] += samples_of(amount)
-                self.present_samples[f * stride + y] += samples_of(amount)
-            if not self.held[position]:
-                self.held[position] = True
-                self.distinct[f] += 1
+            add_entry(self, layout, stride, row, k, y, unit)
         if self.histogram is not None:
             sort_words(self, row)
+
+    @cython.cfunc
+    def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
+        """Add the entries of the features chosen, a mask over slots; the histogram is the caller's to rebuild."""
+        layout: Layout = self.layout
+        k: cython.Py_ssize_t
+        for k in range(row.entries):
+            if chosen[row.feature[k]]:
+                add_entry(self, layout, layout.classes, row, k, row.label, unit)
 
     def clear(self, chosen):
         """Hold nothing of the features chosen, a mask over slots."""
@@ -274,6 +268,33 @@ class ValueCounts:
                     self.distinct[f] -= 1
         if self.histogram is not None:
             sort_words(self, row)
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def add_entry(
+    values: ValueCounts,
+    layout: Layout,
+    stride: cython.Py_ssize_t,
+    row: Row,
+    k: cython.Py_ssize_t,
+    y: cython.Py_ssize_t,
+    unit: cython.double,
+) -> cython.void:
+    """Add entry k of a row to its class."""
+    f: cython.Py_ssize_t = row.feature[k]
+    position: cython.Py_ssize_t = layout.start[f] + row.code[k]
+    cell: cython.Py_ssize_t = position * stride + y
+    amount: cython.double = row.amount[k] * row.weight
+    values.weight[cell] += amount * unit
+    values.present[f * stride + y] += amount * unit
+    if not values.exact:
+        values.samples[cell] += samples_of(amount)
+        values.present_samples[f * stride + y] += samples_of(amount)
+    if not values.held[position]:
+        values.held[position] = True
+        values.distinct[f] += 1
 
 
 @cython.cfunc

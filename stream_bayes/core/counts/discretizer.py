@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts._tables import NumberObserver, Tables
 from stream_bayes.core.counts.cut_points import METHODS, bin_names, outer_edges
 from stream_bayes.core.encoding._features import Encoder, Feature
 from stream_bayes.core.encoding._rows import Row
@@ -44,7 +44,7 @@ class Kept(NamedTuple):
     numbers: tuple[float, ...]
 
 
-class Discretizer:
+class Discretizer(NumberObserver):
     """Sets the cut points of a store's numeric features.
 
     Parameters
@@ -111,10 +111,10 @@ class Discretizer:
 
     def _listen(self) -> None:
         """Let the tables tell of numbers for as long as there are cuts to be set."""
-        self.tables.discretizer = self if self.due else None
+        self.tables.observer = self if self.due else None
 
-    def keep(self, row: Any) -> None:
-        """Take note of an event that was just learned; it may be the one after which cuts are set."""
+    def observe(self, row: Any) -> None:
+        """Keep an event that was just learned, and set the cuts that are due after it."""
         waiting = self._waiting(row)
         if not waiting:
             return
@@ -156,6 +156,10 @@ class Discretizer:
             if kept[:2] == sought[:2] and kept[3:] == sought[3:] and at in (None, kept.clock):
                 return place
         raise NotLearned("cannot unlearn a sample with these numbers: no such sample is held")
+
+    def drop(self, place: int) -> None:
+        """Stop keeping an event, which was unlearned."""
+        del self.kept[place]
 
     def cut(self, slots: Sequence[int]) -> None:
         """Set the cuts of some features, and count the numbers that they have in the events kept anew."""

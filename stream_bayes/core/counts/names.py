@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts._tables import Missing, Tables
 from stream_bayes.core.counts.state import grid
 from stream_bayes.core.encoding._features import Encoder
 
@@ -81,13 +81,11 @@ def _name_cells(
 
 
 def name_of_failed(encoder: Encoder, row: Any, failed: int) -> str:
-    """Say which part of a row it was that tables refused to forget: an entry, a number, -2, the sample itself, or -3,
-    its values together.
-    """
+    """Return a text for the part of a row that `Tables.forget` did not find."""
     label = encoder.labels.values[row.label]
-    if failed == -3:
+    if failed == Missing.COMBINATION:
         return f"these values together with weight {row.weight} in class {label!r}"
-    if failed == -2:
+    if failed == Missing.SAMPLE:
         return f"a sample of class {label!r} with weight {row.weight}"
     if failed >= row.entries:
         feature = encoder.numeric[row.numeric_feature[failed - row.entries]]

@@ -26,7 +26,6 @@ from stream_bayes.core.counts.families import Family, chosen
 from stream_bayes.core.counts.state import MOMENTS, grid, sizes
 from stream_bayes.core.counts.window import Window
 from stream_bayes.core.encoding._features import Encoder
-from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import BudgetExceeded
 
@@ -130,11 +129,10 @@ class GrowingTables:
         if encoder.bins is not None:
             self.tables.bins = encoder.bins
             self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
-            self.tables.discretizer = self.discretizer
+            self.tables.observer = self.discretizer
         self.window = None if window is None else Window(encoder, window)
         self.tables.window = None if self.window is None else self.window.ring
         self.slides = False  # whether an event that leaves the window is taken back
-        self._oldest = Row()  # the one that is to go, written over each time
         self._coming: Coming | None = None  # of configurations, with rows about to be learned
         self._lay_out_tightly(self._columns())
         if self.window is not None:

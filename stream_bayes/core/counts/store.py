@@ -6,11 +6,13 @@ learned is learned here, and the tables grow in `room.py`; what is predicted fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._sample_rows import SampleRows
+from stream_bayes.core.counts._tables import Missing
 from stream_bayes.core.counts.families import (
     configurations_met,
     families_arrays,
@@ -99,10 +101,14 @@ class CountStore(GrowingTables):
 
     def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
         """The row of a sample that is about to be learned, with room for everything it names."""
-        return self.admitted(x, self.encoder.encode(x, y, weight))
+        return self.admit(x, self.encoder.encode(x, y, weight))
 
-    def admitted(self, x: Mapping[Any, Any], row: Any) -> Any:
-        """A sample's row, just encoded, with room for everything it names."""
+    def sample_rows(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]) -> SampleRows:
+        """Return samples as rows, each encoded when its turn comes; those whose label is None are not to be learned."""
+        return SampleRows(self.encoder, self.tables, self.admit, self.memory_budget is not None, xs, ys, ws)
+
+    def admit(self, x: Mapping[Any, Any], row: Any) -> Any:
+        """Return the row to learn of a sample just encoded, with room for everything it names."""
         families = self.tables.families
         brings = self.memory_budget is not None and families is not None and families.brings(row)
         if self.encoder.created or brings or (self.tables.exact and not row.whole):
@@ -136,14 +142,14 @@ class CountStore(GrowingTables):
         ):
             raise NotLearned(f"nothing was learned at {at!r}: the clock stands at {tables.clock}")
         place = -1
-        if row.numbers and tables.discretizer is not None:
-            place = tables.discretizer.find(row, at)
+        if row.numbers and tables.observer is not None:
+            place = tables.observer.find(row, at)
         learned, kept = int(tables.clock) if at is None else at, -1
         if self.window is not None and row.weight > 0.0:
             kept = self._kept(self.window, row, at)
             learned = self.window.clock_of(kept) if kept >= 0 else learned
         failed = tables.forget(row, tables.unit if at is None else tables.unit_at(at), learned)
-        if failed != -1:
+        if failed != Missing.NOTHING:
             faded = (
                 "; with half_life samples have faded, and what was added when the clock stood at clock is taken back "
                 "with unlearn_one(x, y, at=clock)"
@@ -152,8 +158,8 @@ class CountStore(GrowingTables):
                 f"cannot unlearn {name_of_failed(self.encoder, row, failed)}: no such sample is held"
                 f"{faded if tables.half_life and at is None else ''}"
             )
-        if place >= 0 and self.discretizer is not None:
-            del self.discretizer.kept[place]
+        if place >= 0 and tables.observer is not None:
+            tables.observer.drop(place)
         if self.window is not None and kept >= 0:
             self.window.take_back(kept)
 
@@ -196,21 +202,11 @@ class CountStore(GrowingTables):
         self.tables.window = self.window.ring
 
     def slide(self, size: int) -> None:
-        """Hold the newest events alone: `forget_older` takes back what is older than so many."""
-        self.keep_newest(size + 1)  # the one that is to go is there until it is taken back
+        """Hold the newest events alone: a `SlidingReading` subtracts those that are older."""
+        self.keep_newest(size + 1)  # an event that leaves is there until it is subtracted
         self.slides = True
         if self.discretizer is not None:
             self.discretizer.slides = True
-
-    def forget_older(self) -> None:
-        """Take back the oldest event where there is one more than are to be held."""
-        window = self.window
-        if window is None or len(window) < window.size:
-            return
-        row = window.row(0, self._oldest)
-        if row.weight > 0.0:  # or it was unlearned
-            self.forget(row, window.clock_of(0))
-        window.drop_oldest()
 
     # -- merging ----------------------------------------------------------------------------------------------------
 

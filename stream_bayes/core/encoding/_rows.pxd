@@ -16,6 +16,10 @@ cdef class Row:
     cpdef reserve(self, Py_ssize_t entries, Py_ssize_t numbers)
     cpdef sort(self)
 
+cdef class RowSource:
+    cdef public bint is_labelled
+    cdef Row next_row(self)
+
 cdef class Batch:
     cdef public Py_ssize_t rows
     cdef public Py_ssize_t entries

@@ -25,7 +25,7 @@ UNSEEN = cython.declare(cython.int, -2)
 
 @cython.cclass
 class Row:
-    """One event as codes. Reused from event to event; `Batch` keeps copies."""
+    """One event as codes. Used again for the next event; `Batch` keeps copies."""
 
     def __init__(self):
         self.entries = 0
@@ -82,6 +82,19 @@ class Row:
                 self.numeric_feature[at], self.number[at] = self.numeric_feature[at - 1], self.number[at - 1]
                 at -= 1
             self.numeric_feature[at], self.number[at] = slot, number
+
+
+@cython.cclass
+class RowSource:
+    """Rows to process, one at a time. `is_labelled` is True if the row just returned is to be learned."""
+
+    def __init__(self):
+        self.is_labelled = True
+
+    @cython.cfunc
+    def next_row(self) -> Row:
+        """Return the next row, which is good until the one after it; None after the last."""
+        raise NotImplementedError
 
 
 def arrange(length, columns):

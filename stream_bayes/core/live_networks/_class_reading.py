@@ -132,7 +132,7 @@ class BlanketReading(ValueReading):
                 self.load(batch, r)
                 self.begin()
                 self.infer(self.row)
-            self.settle_impossible()
+            self.fall_back_to_prior()
             self.write_shares(out, r)
             first = end
 
@@ -160,7 +160,7 @@ class BlanketReading(ValueReading):
         if self.above.shape[0]:
             self.weigh_class()
             for y in range(self.tables.labels):
-                if self.has_say(y):
+                if self.is_live(y):
                     self.score[y] = log_of(self.own[y] / self.whole[y])
         for k in range(self.child.shape[0]):
             if self.child[k] >= 0 and self.code[self.child[k]] >= 0:
@@ -194,7 +194,7 @@ class BlanketReading(ValueReading):
         y: cython.Py_ssize_t
         cell: cython.longlong = 0
         total: cython.double = 0.0
-        add: cython.double = self.price(self.live)
+        add: cython.double = self.pseudocount(self.live)
         slot: cython.longlong = self.above[0]
         weight: cython.double[::1] = values.weight
         found: cython.bint = True
@@ -210,7 +210,7 @@ class BlanketReading(ValueReading):
                 weight = held.weight
         for y in range(self.tables.labels):
             self.own[y] = weight[cell + y] if found else 0.0
-            if self.has_say(y):
+            if self.is_live(y):
                 total += self.own[y] + add
         for y in range(self.tables.labels):
             self.own[y] = self.own[y] + add if total > 0.0 else 1.0
@@ -256,7 +256,7 @@ class BlanketReading(ValueReading):
         code: cython.longlong = self.code[slot]
         f: cython.longlong = self.family[k]
         different: cython.Py_ssize_t = values.distinct[slot]
-        add: cython.double = self.price(different)
+        add: cython.double = self.pseudocount(different)
         stride: cython.longlong = layout.classes
         cell: cython.longlong
         y: cython.Py_ssize_t

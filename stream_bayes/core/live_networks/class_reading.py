@@ -20,7 +20,6 @@ from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.subnetwork import Subnetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, name_order
-from stream_bayes.errors import BadState
 
 __all__ = ["ClassReading"]
 
@@ -194,7 +193,7 @@ class ClassReading(BlanketReading):
         """Return the network as it is now; the last one is reused if it still has all classes and values."""
         labels, values = self._eligible_labels(), self.tables.values
         prior = np.zeros(self.tables.labels)
-        self.prior_into(prior)
+        self.write_prior(prior)
         shares, weights = np.exp(prior[labels]), self._prior_weights(labels)
         bins = self.store.encoder.bins
         # Bins keep their codes when their names change.
@@ -245,14 +244,9 @@ class ClassReading(BlanketReading):
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def derived(self) -> dict[str, Any]:
-        """Return nothing: the structure is an argument of the learner."""
-        return {}
-
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         """Continue after the store was loaded."""
-        if saved:
-            raise BadState("the state does not fit: it holds more than counts")
+        super().load_derived(saved)
         self.arrange()
 
 

@@ -121,8 +121,8 @@ class LabelledCounts(CountStore):
                 continue
             row.label, row.weight, row.whole = labels.find(label), weight, weight == int(weight)
             tables.put(row, tables.unit)
-            if row.numbers and tables.discretizer is not None:
-                tables.discretizer.keep(row)
+            if row.numbers and tables.observer is not None:
+                tables.observer.observe(row)
                 bins.resolve(row)  # the cuts may be others now
 
     def wanted_families(self) -> list[Family]:

@@ -39,7 +39,7 @@ def multiply_row(
     weight: cython.double[::1],
     product: cython.double[::1],
     inverse: cython.double[::1],
-    price: cython.double[::1],
+    pseudocount: cython.double[::1],
     at: cython.Py_ssize_t,
     k: cython.Py_ssize_t,
     j: cython.Py_ssize_t,
@@ -59,8 +59,8 @@ def multiply_row(
     top: cython.Py_ssize_t = pair_number(k, j) * stride + y
     highs: cython.Py_ssize_t = pair_number(k, 0) * stride + y
     lows: cython.Py_ssize_t = pair_number(j, 0) * stride + y
-    own: cython.double = price[k]
-    middle: cython.double = price[j]
+    own: cython.double = pseudocount[k]
+    middle: cython.double = pseudocount[j]
     below: cython.double = inverse[top]
     below_next: cython.double = inverse[top + 1]
     running: cython.double = product[top]
@@ -77,8 +77,8 @@ def multiply_row(
         low = lows + i * stride
         count = weight[c]
         count_next = weight[c + 1]
-        running *= (count + price[i]) * below
-        running_next *= (count_next + price[i]) * below_next
+        running *= (count + pseudocount[i]) * below
+        running_next *= (count_next + pseudocount[i]) * below_next
         high_term = product[high] * ((count + middle) * inverse[high])
         high_term_next = product[high + 1] * ((count_next + middle) * inverse[high + 1])
         low_term = product[low] * ((count + own) * inverse[low])
@@ -112,9 +112,9 @@ class PairAverageReading(AverageReading):
         self.average()
 
     @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
+    def score_to_learn(self, row: Row) -> cython.bint:
         self.fused = False
-        return self.judge(row)
+        return self.score_row(row)
 
     @cython.cfunc
     def begin_pairs(self, n: cython.Py_ssize_t) -> cython.bint:
@@ -133,11 +133,11 @@ class PairAverageReading(AverageReading):
         terms.begin(n, n * (n - 1) // 2, tables.labels, stride)
         terms.smallest = self.strength * tables.unit
         for k in range(n):
-            terms.price[k] = self.price(values.distinct[self.slot[k]])
-            terms.smallest = min(terms.smallest, terms.price[k])
+            terms.pseudocount[k] = self.pseudocount(values.distinct[self.slot[k]])
+            terms.smallest = min(terms.smallest, terms.pseudocount[k])
             for j in range(k):
                 cells = self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
-                terms.add[pair] = self.price(cells)
+                terms.add[pair] = self.pseudocount(cells)
                 terms.whole[pair] = terms.add[pair] * cells + self.weight_of_both(self.slot[k], self.slot[j])
                 terms.say[pair] = 1.0
                 for y in range(tables.labels):
@@ -170,7 +170,7 @@ class PairAverageReading(AverageReading):
         count: cython.double[::1] = self.cells.count
         product: cython.double[::1] = terms.product
         inverse: cython.double[::1] = terms.inverse
-        price: cython.double[::1] = terms.price
+        pseudocount: cython.double[::1] = terms.pseudocount
         stride: cython.Py_ssize_t = terms.stride
         steps: cython.Py_ssize_t = terms.safe_steps(self.tables.exact)
         careful: cython.bint = terms.must_lift(steps, n)
@@ -188,7 +188,7 @@ class PairAverageReading(AverageReading):
                 while first < j:
                     last = min(j, first + steps)
                     for y in range(0, terms.classes, 2):
-                        multiply_row(count, product, inverse, price, at, k, j, stride, y, first, last)
+                        multiply_row(count, product, inverse, pseudocount, at, k, j, stride, y, first, last)
                     if careful:
                         terms.lift(pair, pair + 1)
                     first = last
@@ -235,7 +235,7 @@ class PairAverageReading(AverageReading):
         count: cython.double,
     ):
         """Multiply P(child | y, high, low) into a pair's product; 0/0 says nothing."""
-        add: cython.double = self.terms.price[child]
+        add: cython.double = self.terms.pseudocount[child]
         below: cython.double = add * self.tables.values.distinct[self.slot[child]]
         cell: cython.Py_ssize_t = pair_number(high, low) * self.tables.values.layout.classes + y
         below += self.weight_with(high, low, self.slot[child], y)
@@ -333,7 +333,7 @@ class PairAverageReading(AverageReading):
     ) -> tuple:
         """A child's smoothed weight beside a pair in a class, and that of its feature, in fresh samples."""
         different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
-        add: cython.double = self.terms.price[child]
+        add: cython.double = self.terms.pseudocount[child]
         own: cython.double = self.weight_of_three(high, low, child, y) + add
         total: cython.double = self.weight_with(high, low, self.slot[child], y) + add * different
         return float(own / self.tables.unit), float(total / self.tables.unit)

@@ -243,7 +243,7 @@ class AverageReading(PairReading):
         term: cython.Py_ssize_t = 0
         different: cython.Py_ssize_t = -1
         whole: cython.double
-        price: cython.double = 0.0
+        pseudocount: cython.double = 0.0
         add: cython.double = 0.0
         terms.begin(last - first, last - first, classes, stride)
         terms.smallest = self.strength * tables.unit
@@ -251,10 +251,10 @@ class AverageReading(PairReading):
             f = self.slot[k]
             if values.distinct[f] != different:  # many features have as many values as the last
                 different = values.distinct[f]
-                price = self.price(different)
-                add = self.price(self.live * different)
-                terms.smallest = min(terms.smallest, price)
-            terms.price[term] = price
+                pseudocount = self.pseudocount(different)
+                add = self.pseudocount(self.live * different)
+                terms.smallest = min(terms.smallest, pseudocount)
+            terms.pseudocount[term] = pseudocount
             terms.add[term] = add
             whole = add * (self.live * different)
             for y in range(classes):
@@ -283,19 +283,19 @@ class AverageReading(PairReading):
         below: cython.double
         whole: cython.double  # of the smoothing of a child
         for k in range(1, self.entries):
-            whole = terms.price[k] * values.distinct[self.slot[k]]
+            whole = terms.pseudocount[k] * values.distinct[self.slot[k]]
             for e in range(k):
                 for y in range(self.tables.labels):
                     both = self.weight_together(k, e, y)
                     below = (
                         self.weight_beside(k, self.slot[e], y)
-                        + terms.price[e] * values.distinct[self.slot[e]]
+                        + terms.pseudocount[e] * values.distinct[self.slot[e]]
                     )
                     if below > 0.0:  # 0/0 says nothing
-                        terms.product[k * stride + y] *= (both + terms.price[e]) / below
+                        terms.product[k * stride + y] *= (both + terms.pseudocount[e]) / below
                     below = self.weight_beside(e, self.slot[k], y) + whole
                     if below > 0.0:
-                        terms.product[e * stride + y] *= (both + terms.price[k]) / below
+                        terms.product[e * stride + y] *= (both + terms.pseudocount[k]) / below
                 terms.lift(k, k + 1)
             terms.lift(0, k)
 
@@ -360,33 +360,27 @@ class AverageReading(PairReading):
         )
 
     @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
+    def score_to_learn(self, row: Row) -> cython.bint:
         """Score a row and, where that gives the same, add its pairs on the way."""
         self.gather(row)
         self.fused = self.can_fuse(row) and self.begin() > 0
         if not self.fused:
-            return self.judge(row)
+            return self.score_row(row)
         if self.find_terms(row, row.weight):
             self.average()
         else:
             self.add_values(row)
-        self.settle_impossible()
+        self.fall_back_to_prior()
         return True
 
     @cython.cfunc
-    def learn_judged(self, row: Row):
+    def learn_scored(self, row: Row):
         """Learn what is not learned yet."""
         if not self.fused:
             Reading.learn(self, row)
             return
-        self.tables.tick(1)
-        self.tables.put_singles(row, 1.0)
-        if self.tables.window is not None:
-            self.tables.window.push(row, self.tables.clock)
-        if row.numbers and self.tables.discretizer is not None:
-            self.tables.discretizer.keep(row)
-        if self.tables.clock >= self.due:
-            self.derive()
+        self.tables.add_without_pairs(row)
+        self.derive_if_due()
 
     @cython.cfunc
     def keeps_complete(self, row: Row) -> cython.bint:

@@ -85,7 +85,7 @@ class ChoiceReading(Reading):
         self.due = min(member.due for member in self.members)
 
     @cython.cfunc
-    def judge(self, row: Row) -> cython.bint:
+    def score_row(self, row: Row) -> cython.bint:
         m: cython.Py_ssize_t
         if self.begin() == 0:
             return False
@@ -102,7 +102,7 @@ class ChoiceReading(Reading):
         """Answer what one member answers."""
         member: Reading = self.members[m]
         y: cython.Py_ssize_t
-        member.judge(row)
+        member.score_row(row)
         for y in range(self.tables.labels):
             self.score[y] = member.score[y]
         self.shift = member.shift
@@ -111,7 +111,7 @@ class ChoiceReading(Reading):
     def ask(self, m: cython.Py_ssize_t, row: Row):
         """Note the probabilities that a member gives."""
         member: Reading = self.members[m]
-        member.judge(row)
+        member.score_row(row)
         self.note(m)
 
     @cython.cfunc
@@ -144,14 +144,14 @@ class ChoiceReading(Reading):
         self.shift = 0.0
 
     @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
+    def score_to_learn(self, row: Row) -> cython.bint:
         """Let every member score the row; the average comes last, as it may count the pairs on the way."""
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
         member: Reading
         self.asked = False
         if row.weight == 0.0:
-            return self.judge(row)
+            return self.score_row(row)
         if self.begin() == 0:
             return False
         self.asked = True
@@ -159,7 +159,7 @@ class ChoiceReading(Reading):
             if self.average is None or (m != self.place_of_average and m != self.place_of_super_parents):
                 self.ask(m, row)
         if self.average is not None:
-            self.average.judge_to_learn(row)
+            self.average.score_to_learn(row)
             self.note(self.place_of_average)
         if self.average is not None and self.super_parents is not None:
             self.super_parents.answer_from(self.average, row)
@@ -192,23 +192,22 @@ class ChoiceReading(Reading):
         chooser.note_losses(reader, row, plain)
 
     @cython.cfunc
-    def learn_judged(self, row: Row):
+    def learn_scored(self, row: Row):
         if not self.asked:
             Reading.learn(self, row)
             return
         self.note_members(row)
         if self.average is not None:
-            self.average.learn_judged(row)
+            self.average.learn_scored(row)
         else:
             self.tables.add(row)
-        if self.tables.clock >= self.due:
-            self.derive()
+        self.derive_if_due()
 
     @cython.ccall
     def learn(self, row: Row):
         """Count a row that has room in the tables, and what each member loses by it."""
-        self.judge_to_learn(row)
-        self.learn_judged(row)
+        self.score_to_learn(row)
+        self.learn_scored(row)
 
     @cython.cfunc
     def note_members(self, row: Row):

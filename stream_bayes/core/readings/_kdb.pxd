@@ -20,7 +20,7 @@ cdef class DependenceReading(PairReading):
     cdef double[::1] total
     cdef Py_ssize_t note_entries(self, Row row)
     cdef forget_entries(self, Py_ssize_t n)
-    cdef judge_entry(self, Py_ssize_t k)
+    cdef score_entry(self, Py_ssize_t k)
     cdef back_off(self)
     cdef count_family(self, Py_ssize_t f, Py_ssize_t k)
     cdef add_values_of(

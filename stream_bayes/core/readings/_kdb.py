@@ -50,10 +50,9 @@ class DependenceReading(PairReading):
         self.ratio, self.own, self.whole = np.zeros(2), np.zeros(2), np.zeros(2)
         self.count, self.total = np.zeros(2), np.zeros(2)
 
-    @cython.ccall
-    def learn(self, row: Row):
-        """Count a row that has room in the tables. Families that new cuts have dropped are chosen anew."""
-        self.tables.add(row)
+    @cython.cfunc
+    def derive_if_due(self):
+        # New cut points drop the families, which are then chosen anew.
         if self.tables.clock >= self.due or (self.has_families and self.tables.families is None):
             self.derive()
 
@@ -95,7 +94,7 @@ class DependenceReading(PairReading):
         for y in range(classes):
             self.share[y] = 1.0
         for k in range(n):
-            self.judge_entry(k)
+            self.score_entry(k)
             for y in range(classes):
                 if self.ratio[y] < 0.0:
                     continue  # 0/0 says nothing
@@ -109,7 +108,7 @@ class DependenceReading(PairReading):
         self.forget_entries(n)
 
     @cython.cfunc
-    def judge_entry(self, k: cython.Py_ssize_t):
+    def score_entry(self, k: cython.Py_ssize_t):
         """Write P(value | y, parents) of an entry into `ratio`, -1 where it is 0/0; `own` and `whole` are what it was
         made of.
         """
@@ -117,7 +116,7 @@ class DependenceReading(PairReading):
         stride: cython.Py_ssize_t = values.layout.classes
         slot: cython.longlong = self.slot[k]
         different: cython.Py_ssize_t = values.distinct[slot]
-        add: cython.double = self.price(different)
+        add: cython.double = self.pseudocount(different)
         y: cython.Py_ssize_t
         m: cython.longlong
         first: cython.longlong = 0
@@ -256,7 +255,7 @@ class DependenceReading(PairReading):
         k: cython.Py_ssize_t
         answer: list = []
         for k in range(n):
-            self.judge_entry(k)
+            self.score_entry(k)
             answer.append((float(self.own[y] / self.tables.unit), float(self.whole[y] / self.tables.unit)))
         self.forget_entries(n)
         return answer
@@ -266,7 +265,7 @@ class DependenceReading(PairReading):
         n: cython.Py_ssize_t = self.note_entries(row)
         answer = None
         if self.entry_of[slot] >= 0:
-            self.judge_entry(self.entry_of[slot])
+            self.score_entry(self.entry_of[slot])
             if self.ratio[y] >= 0.0:
                 answer = float(self.ratio[y])
         self.forget_entries(n)

@@ -109,7 +109,7 @@ class ValueReading(Reading):
             position = layout.start[f] + row.code[k]
             if not values.held[position]:
                 continue
-            add = self.price(values.distinct[f])
+            add = self.pseudocount(values.distinct[f])
             cell = position * stride
             left = right = 0.0
             if row.soft and row.inside[k] >= 0.0:
@@ -283,7 +283,7 @@ class ValueReading(Reading):
                     square = LARGEST * (1.0 - 0.5 * (1e154 / away if away < LARGEST else 0.0))
                 distance[y] = square
                 # A class that only has a name yet has no say, lest naming one change the rounding of the others.
-                if square < nearest and self.has_say(y):
+                if square < nearest and self.is_live(y):
                     nearest = square
             # Only what the classes differ by goes into the scores, lest a number far from all of them drown the rest.
             self.shift -= 0.5 * (nearest + LOG_TAU)

@@ -94,7 +94,7 @@ class PairReading(ValueReading):
         """
         values: ValueCounts = self.tables.values
         different: cython.Py_ssize_t = values.distinct[self.slot[k]]
-        add: cython.double = self.price(different)
+        add: cython.double = self.pseudocount(different)
         own: cython.double = add
         total: cython.double = add * different
         if parent < 0:
@@ -183,7 +183,7 @@ class PairReading(ValueReading):
         different: cython.Py_ssize_t = values.distinct[self.slot[child]]
         high: cython.Py_ssize_t = max(child, parent)
         low: cython.Py_ssize_t = min(child, parent)
-        add: cython.double = self.price(different)
+        add: cython.double = self.pseudocount(different)
         whole: cython.double = add * different
         both: cython.double
         below: cython.double
@@ -213,7 +213,7 @@ class PairReading(ValueReading):
         values: ValueCounts = self.tables.values
         classes: cython.Py_ssize_t = self.tables.labels
         different: cython.Py_ssize_t = values.distinct[self.slot[k]]
-        add: cython.double = self.price(different)
+        add: cython.double = self.pseudocount(different)
         below: cython.double
         y: cython.Py_ssize_t
         if self.ratio.shape[0] < classes:

@@ -1,9 +1,11 @@
 from stream_bayes.core.counts._tables cimport Tables
-from stream_bayes.core.encoding._features cimport Encoder
-from stream_bayes.core.encoding._rows cimport Batch, Row
+from stream_bayes.core.encoding._rows cimport Batch, Row, RowSource
 from stream_bayes.core.encoding._vocabulary cimport Vocabulary
 
 cdef double log_of(double value) noexcept
+
+cdef class Answers
+cdef class NamedAnswer(Answers)
 
 cdef class Reading:
     cdef public Tables tables
@@ -19,25 +21,40 @@ cdef class Reading:
     cdef double shift
     cdef Py_ssize_t live
     cdef Row row
-    cdef double price(self, Py_ssize_t classes)
-    cdef bint has_say(self, Py_ssize_t y) noexcept
+    cdef NamedAnswer answer
+    cdef double pseudocount(self, Py_ssize_t cells)
+    cdef bint is_live(self, Py_ssize_t y) noexcept
     cdef Py_ssize_t begin(self)
     cdef fill_prior(self, double[::1] target)
     cdef add_evidence(self, Row row)
-    cdef bint judge(self, Row row)
-    cdef settle_impossible(self)
+    cdef bint score_row(self, Row row)
+    cdef fall_back_to_prior(self)
+    cdef bint normalise(self)
     cpdef learn(self, Row row)
-    cdef bint judge_to_learn(self, Row row)
-    cdef learn_judged(self, Row row)
-    cpdef dict predict_and_learn(self, Row row)
-    cdef dict shares_by_name(self)
+    cdef derive_if_due(self)
+    cdef bint score_to_learn(self, Row row)
+    cdef learn_scored(self, Row row)
+    cpdef dict log_joint(self, Row row)
+    cdef dict joint_by_label(self)
+    cpdef dict probabilities(self, Row row)
+    cpdef dict predict_learn(self, Row row)
+    cdef dict answer_by_label(self, Row row, bint is_labelled)
+    cdef process(self, Row row, bint is_labelled, Answers answers)
     cdef load(self, Batch batch, Py_ssize_t index)
     cdef write_shares(self, double[:, ::1] out, Py_ssize_t r)
-    cdef bint normalise(self)
-    cpdef dict log_joint(self, Row row)
-    cpdef dict probabilities(self, Row row)
 
-cdef class AnswerTable:
+cdef class BatchRows(RowSource):
+    cdef Reading reading
+    cdef Batch batch
+    cdef Py_ssize_t next_index
+
+cdef class Answers:
     cdef public Py_ssize_t rows
+    cdef record(self, Reading reading)
+
+cdef class NamedAnswer(Answers):
+    cdef dict by_label
+
+cdef class AnswerTable(Answers):
     cdef public double[:, ::1] table
-    cdef write(self, Reading reading)
+    cdef widen(self, Py_ssize_t labels)

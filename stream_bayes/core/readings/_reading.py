@@ -1,16 +1,12 @@
-"""Scoring: the loops that read a prediction from the tables.
+"""Readings: the loops that score an event from the tables, and learn it.
 
-A `Reading` writes log P(y, x) of each class into `score`; the base turns it into probabilities, one event at a
-time or over a whole `Batch`. Probabilities are multiplied, not added as logarithms: a factor costs a multiplication,
-and a logarithm is taken only when a product comes near the end of the range of a double.
+A reading writes log P(y, x) of each class into `score`, by one step of its own, `add_evidence`. The base class turns
+scores into probabilities, for one event, a `Batch`, or samples that are encoded as they come. Probabilities are
+multiplied, not added as logarithms: a factor costs a multiplication, and a logarithm is taken only when a product comes
+near the end of the range of a double.
 
-Test-then-train over many samples: the loop of `predict_learn_one`, with the answers as a table.
-
-    table   sample 0 [0.25  0.75  NaN]       a row a sample, a column a code of a label
-            sample 1 [0.5   0.3   0.2]       NaN: the label had no say yet, so the answer does not name it
-
-Each sample is encoded, predicted and learned before the next one is looked at. So this is the same as one call a
-sample, refusals included; what is spared is a dict for each answer, and calls.
+Test-then-train is `Reading.test_then_train`: each row is predicted from the rows before it, then learned. Rows come
+from a `RowSource`, answers go to `Answers`.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -23,37 +19,54 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import exp, log
 
+from stream_bayes.errors import BadState
+
 if not cython.compiled:
     from stream_bayes.core.counts._tables import Tables
-    from stream_bayes.core.encoding._features import Encoder
-    from stream_bayes.core.encoding._rows import Batch, Row
+    from stream_bayes.core.encoding._rows import Batch, Row, RowSource
 
-NEVER = cython.declare(cython.double, float("-inf"))
-END_OF_TIME = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
+IMPOSSIBLE = cython.declare(cython.double, float("-inf"))  # the logarithm of 0
+NEVER = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)  # a clock that is not reached
+NO_ANSWER = cython.declare(cython.double, float("nan"))
+
+
+def m_estimate(weight, total, cells, strength=1.0):
+    """Return weights of cells as probabilities, `strength` fresh samples spread evenly over the cells of each total.
+
+    This is for arrays in fresh samples what readings do with `Reading.pseudocount`.
+    """
+    return (weight + strength / cells) / (total + strength)
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
 def log_of(value: cython.double) -> cython.double:
-    return log(value) if value > 0.0 else NEVER
+    return log(value) if value > 0.0 else IMPOSSIBLE
 
 
 @cython.cclass
 class Reading:
-    """What every way of reading the tables shares: the class prior, and the way from scores to answers.
+    """The base of all readings: the class prior, the way from scores to probabilities, and test-then-train.
 
     Parameters
     ----------
     tables, labels
-        What was counted, and the names of the classes.
+        The counts, and the vocabulary of the classes.
     strength
         The weight of the smoothing, in fresh samples.
     prior_strength
-        The same for P(y); 0 leaves it unsmoothed.
+        The weight of the smoothing of P(y); 0 leaves it unsmoothed.
     spread
-        False adds the strength to every cell (Laplace), True spreads it over them (m-estimate).
+        False adds the strength to every cell (Laplace), True spreads it over the cells (m-estimate).
     class_prior
         `"counted"`, `"uniform"`, or `"given"`: then `given` holds a probability for each class code.
+
+    Notes
+    -----
+    A class is live if it holds samples or was declared. Others have no part in an answer.
+
+    A subclass writes `add_evidence`. One that keeps more than counts, such as a structure or losses, also writes
+    `derive`, `rederive`, `derived_state`, `load_derived` and `after_merge`.
     """
 
     def __init__(self, tables, labels, strength=1.0, prior_strength=0.0, spread=False, class_prior="counted"):
@@ -66,31 +79,63 @@ class Reading:
         self.given = np.zeros(0)
         self.score = np.zeros(2)
         self.share = np.zeros(2)
-        self.shift = 0.0  # what every class's score lacks: log P(y, x) is score + shift
-        self.live = 0  # how many classes have a say
-        self.due = END_OF_TIME  # when the clock stands there, `derive` is called
-        self.row = Row()
+        self.shift = 0.0  # left out of every class's score: log P(y, x) is score + shift
+        self.live = 0  # live classes
+        self.due = NEVER  # the clock at which `derive` is called
+        self.row = Row()  # used again for each row of a batch
+        self.answer = NamedAnswer()  # and for each answer by name
+
+    # -- deriving -----------------------------------------------------------------------------------------------------
 
     def derive(self):
-        """Derive from the counts whatever this reading does not compute for each prediction."""
-        self.due = END_OF_TIME
+        """Derive from the counts what predictions do not compute each time; called when `due` is reached, which it sets
+        anew.
+        """
+        self.due = NEVER
+
+    def rederive(self):
+        """Derive from the counts as they are now, before it is due."""
+
+    def derived_state(self) -> dict:
+        """Return as JSON values what a saved reading needs besides the counts."""
+        return {}
+
+    def load_derived(self, saved):
+        """Continue from what `derived_state` returned; the counts are loaded already."""
+        if saved:
+            raise BadState("the state does not fit: it holds more than counts")
+
+    def after_merge(self):
+        """Adapt to counts that were merged into the tables, with which losses of earlier predictions do not compare."""
+
+    def set_prior(self, prior):
+        """Use these probabilities of the classes, by their codes."""
+        self.given = np.array(prior, np.float64)
+
+    def parent_slots(self, features):
+        """Return the slot of the first feature that each of so many features depends on, -1 for none.
+
+        None means that there is no such structure: features depend on the class alone, or all on one another.
+        """
+        return None  # noqa: RET501  # a structure's absence is a value
+
+    # -- the class prior ----------------------------------------------------------------------------------------------
 
     @cython.cfunc
-    def price(self, classes: cython.Py_ssize_t) -> cython.double:
-        """What smoothing adds to each of so many cells, on the scale of the tables."""
+    def pseudocount(self, cells: cython.Py_ssize_t) -> cython.double:
+        """Return the weight that smoothing adds to each of so many cells, on the scale of the tables."""
         if self.spread:
-            return self.strength * self.tables.unit / classes
+            return self.strength * self.tables.unit / cells
         return self.strength * self.tables.unit
 
     @cython.cfunc
     @cython.exceptval(check=False)
-    def has_say(self, y: cython.Py_ssize_t) -> cython.bint:
-        """Whether a class holds samples or was declared."""
+    def is_live(self, y: cython.Py_ssize_t) -> cython.bint:
         return self.tables.class_samples[y] > 0.0 or y < self.labels.declared
 
     @cython.cfunc
     def begin(self) -> cython.Py_ssize_t:
-        """Set the scores to the class prior; the number of classes with a say, 0 before any learning."""
+        """Set the scores to the class prior; return the number of live classes, 0 before any learning."""
         tables: Tables = self.tables
         y: cython.Py_ssize_t
         live: cython.Py_ssize_t = 0
@@ -113,14 +158,14 @@ class Reading:
 
     @cython.cfunc
     def fill_prior(self, target: cython.double[::1]):
-        """Write log P(y) of each class; the ones without a say get minus infinity."""
+        """Write log P(y) of each class; minus infinity for those that are not live."""
         tables: Tables = self.tables
         y: cython.Py_ssize_t
         live: cython.Py_ssize_t = 0
         total: cython.double = 0.0
         add: cython.double
         for y in range(tables.labels):
-            if self.has_say(y):
+            if self.is_live(y):
                 live += 1
                 total += tables.class_weight[y]
         add = self.prior_strength * tables.unit
@@ -128,8 +173,8 @@ class Reading:
             add /= live
         total += add * live
         for y in range(tables.labels):
-            if not self.has_say(y):
-                target[y] = NEVER
+            if not self.is_live(y):
+                target[y] = IMPOSSIBLE
             elif self.class_prior == "uniform" or (self.class_prior == "counted" and total <= 0.0):
                 target[y] = -log(live)
             elif self.class_prior == "counted":
@@ -137,56 +182,41 @@ class Reading:
             else:
                 target[y] = log_of(self.given[y])
 
-    def prior_into(self, target: cython.double[::1]):
+    def write_prior(self, target: cython.double[::1]):
         """Write log P(y) of each class into an array."""
         self.fill_prior(target)
 
+    # -- one row ------------------------------------------------------------------------------------------------------
+
     @cython.cfunc
     def add_evidence(self, row: Row):
-        """Add log P(x | y) to the scores. The one step a reading writes."""
+        """Add log P(x | y) to the scores: the step that a reading writes."""
         raise NotImplementedError
 
     @cython.cfunc
-    def judge(self, row: Row) -> cython.bint:
-        """Score a row; False before any learning. Where every class is impossible, the prior answers."""
+    def score_row(self, row: Row) -> cython.bint:
+        """Score a row; return False before any learning."""
         if self.begin() == 0:
             return False
         self.add_evidence(row)
-        self.settle_impossible()
+        self.fall_back_to_prior()
         return True
 
     @cython.cfunc
-    def settle_impossible(self):
-        """Let the prior answer where no class is possible."""
+    def fall_back_to_prior(self):
+        """Set the scores to the prior where every class is impossible."""
         y: cython.Py_ssize_t
         for y in range(self.tables.labels):
-            if self.score[y] > NEVER:
+            if self.score[y] > IMPOSSIBLE:
                 return
         self.shift = 0.0
         self.fill_prior(self.score)
 
-    @cython.ccall
-    def learn(self, row: Row):
-        """Count a row that has room in the tables."""
-        self.tables.add(row)
-        if self.tables.clock >= self.due:
-            self.derive()
-
-    @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
-        """Score a row that is learned next, by `learn_judged`: a reading may do part of the learning on the way."""
-        return self.judge(row)
-
-    @cython.cfunc
-    def learn_judged(self, row: Row):
-        """Learn what `judge_to_learn` has not."""
-        self.learn(row)
-
     @cython.cfunc
     def normalise(self) -> cython.bint:
-        """Turn the scores into shares that sum to 1."""
+        """Write the scores as probabilities, which sum to 1, into `share`."""
         y: cython.Py_ssize_t
-        best: cython.double = NEVER
+        best: cython.double = IMPOSSIBLE
         total: cython.double = 0.0
         for y in range(self.tables.labels):
             if self.score[y] > best:
@@ -198,152 +228,205 @@ class Reading:
             self.share[y] /= total
         return True
 
+    @cython.ccall
+    def learn(self, row: Row):
+        """Learn a row whose codes have room in the tables."""
+        self.tables.add(row)
+        self.derive_if_due()
+
+    @cython.cfunc
+    def derive_if_due(self):
+        if self.tables.clock >= self.due:
+            self.derive()
+
+    @cython.cfunc
+    def score_to_learn(self, row: Row) -> cython.bint:
+        """Score a row that `learn_scored` learns next; a reading may do part of the learning on the way."""
+        return self.score_row(row)
+
+    @cython.cfunc
+    def learn_scored(self, row: Row):
+        """Learn the rest of a row that `score_to_learn` has scored."""
+        self.learn(row)
+
     def evidence(self, row: Row) -> dict:
-        """The same as `log_joint`, without the prior to answer where every class is impossible."""
+        """Return `{label: log P(y, x)}`, without the prior in place of scores that are all impossible."""
+        if self.begin() == 0:
+            return {}
+        self.add_evidence(row)
+        return self.joint_by_label()
+
+    @cython.ccall
+    def log_joint(self, row: Row) -> dict:
+        """Return `{label: log P(y, x)}`."""
+        return self.joint_by_label() if self.score_row(row) else {}
+
+    @cython.cfunc
+    def joint_by_label(self) -> dict:
         answer: dict = {}
         y: cython.Py_ssize_t
-        if self.begin() == 0:
-            return answer
-        self.add_evidence(row)
         for y in range(self.tables.labels):
-            if self.has_say(y):
+            if self.is_live(y):
                 answer[self.labels.values[y]] = float(self.score[y] + self.shift)
         return answer
 
     @cython.ccall
-    def log_joint(self, row: Row) -> dict:
-        """`{label: log P(y, x)}`."""
-        answer: dict = {}
-        y: cython.Py_ssize_t
-        if self.judge(row):
-            for y in range(self.tables.labels):
-                if self.has_say(y):
-                    answer[self.labels.values[y]] = float(self.score[y] + self.shift)
-        return answer
-
-    @cython.ccall
     def probabilities(self, row: Row) -> dict:
-        """`{label: P(y | x)}`, empty before any learning."""
-        return self.shares_by_name() if self.judge(row) else {}
+        """Return `{label: P(y | x)}`, empty before any learning."""
+        return self.answer_by_label(row, False)
 
     @cython.ccall
-    def predict_and_learn(self, row: Row) -> dict:
-        """The probabilities of a row before it is learned; then learn it."""
-        answer: dict = self.shares_by_name() if self.judge_to_learn(row) else {}
-        self.learn_judged(row)
-        return answer
+    def predict_learn(self, row: Row) -> dict:
+        """Return `{label: P(y | x)}` of a row from what was learned before it, then learn it."""
+        return self.answer_by_label(row, True)
 
     @cython.cfunc
-    def shares_by_name(self) -> dict:
-        """The scores as probabilities by label."""
-        answer: dict = {}
-        y: cython.Py_ssize_t
-        self.normalise()
-        for y in range(self.tables.labels):
-            if self.has_say(y):
-                answer[self.labels.values[y]] = float(self.share[y])
-        return answer
+    def answer_by_label(self, row: Row, is_labelled: cython.bint) -> dict:
+        self.answer.by_label = {}
+        self.process(row, is_labelled, self.answer)
+        return self.answer.by_label
+
+    # -- many rows ----------------------------------------------------------------------------------------------------
 
     @cython.cfunc
-    def load(self, batch: Batch, index: cython.Py_ssize_t):
-        """Copy a row out of a batch; numbers go into the bins as these are now."""
-        batch.load(index, self.row)
-        if self.row.numbers and self.tables.bins is not None:
-            self.tables.bins.resolve(self.row)
+    def process(self, row: Row, is_labelled: cython.bint, answers: Answers):
+        """Predict a row, record the answer, and learn the row if it has a label: the one step of test-then-train.
+
+        The answer is recorded before learning, which may overwrite the scores.
+        """
+        if is_labelled:
+            if self.score_to_learn(row):
+                answers.record(self)
+            self.learn_scored(row)
+        elif self.score_row(row):
+            answers.record(self)
+        answers.rows += 1
+
+    def test_then_train(self, rows: RowSource, answers: Answers):
+        """Process rows one at a time, until they end or one is refused: that error is raised, and `answers.rows` rows
+        were processed before it.
+        """
+        row: Row = rows.next_row()
+        while row is not None:
+            self.process(row, rows.is_labelled, answers)
+            row = rows.next_row()
+
+    def predict_learn_batch(self, batch: Batch, out: cython.double[:, ::1]):
+        """Test-then-train: write the probabilities of each row into a row of `out`, zeros before any learning."""
+        self.test_then_train(BatchRows(self, batch, True), AnswerTable(out))
+
+    def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
+        """Write the probabilities of each row into a row of `out`, zeros before any learning; learn nothing."""
+        self.test_then_train(BatchRows(self, batch, False), AnswerTable(out))
 
     def learn_batch(self, batch: Batch):
-        """Learn rows one after the other."""
+        """Learn rows, one at a time."""
         r: cython.Py_ssize_t
         for r in range(batch.rows):
             self.load(batch, r)
             self.learn(self.row)
 
-    def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
-        """Write the probabilities of each row into a row of `out`; zeros before any learning."""
-        r: cython.Py_ssize_t
-        for r in range(batch.rows):
-            self.load(batch, r)
-            if self.judge(self.row):
-                self.write_shares(out, r)
-
-    def predict_learn_batch(self, batch: Batch, out: cython.double[:, ::1]):
-        """The same, each row learned right after it was predicted."""
-        r: cython.Py_ssize_t
-        for r in range(batch.rows):
-            self.load(batch, r)
-            if self.judge_to_learn(self.row):
-                self.write_shares(out, r)
-            self.learn_judged(self.row)
+    @cython.cfunc
+    def load(self, batch: Batch, index: cython.Py_ssize_t):
+        """Copy a row out of a batch, its numbers in the bins as these are now."""
+        batch.load(index, self.row)
+        if self.row.numbers and self.tables.bins is not None:
+            self.tables.bins.resolve(self.row)
 
     @cython.cfunc
     def write_shares(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
+        """Write the probabilities of the classes into a row of `out`."""
         y: cython.Py_ssize_t
         self.normalise()
         for y in range(self.tables.labels):
             out[r, y] = self.share[y]
 
 
-NO_SAY = cython.declare(cython.double, float("nan"))
+@cython.cclass
+class BatchRows(RowSource):
+    """The rows of a batch, for a reading."""
+
+    def __init__(self, reading: Reading, batch: Batch, is_labelled: cython.bint):
+        self.reading = reading
+        self.batch = batch
+        self.is_labelled = is_labelled
+        self.next_index = 0
+
+    @cython.cfunc
+    def next_row(self) -> Row:
+        if self.next_index == self.batch.rows:
+            return None
+        self.reading.load(self.batch, self.next_index)
+        self.next_index += 1
+        return self.reading.row
 
 
 @cython.cclass
-class AnswerTable:
-    """What was answered to samples, one after the other.
+class Answers:
+    """The receiver of a reading's answers; `rows` counts the rows that were processed."""
 
-    Parameters
-    ----------
-    samples
-        How many there will be at most.
-    labels
-        How many labels there are now.
-    """
-
-    def __init__(self, samples: cython.Py_ssize_t, labels: cython.Py_ssize_t):
+    def __init__(self):
         self.rows = 0
-        self.table = np.full((samples, max(labels, 1)), NO_SAY)
-
-    def take(self, store, reading: Reading, xs, ys, ws):
-        """Answer and learn samples; those without label, None, are answered only.
-
-        Where one is refused, the reason is raised, and `rows` says how many were taken before it.
-        """
-        encoder: Encoder = store.encoder
-        tables: Tables = store.tables
-        row: Row
-        ask_for_room: cython.bint = store.memory_budget is not None
-        for x, y, w in zip(xs, ys, ws, strict=True):
-            if y is None:
-                row = encoder.lookup(x)
-                if reading.judge(row):
-                    self.write(reading)
-            else:
-                row = encoder.encode(x, y, w)
-                if ask_for_room or len(encoder.created) > 0 or (tables.exact and not row.whole):
-                    row = store.admitted(x, row)
-                    if tables.labels > self.table.shape[1]:
-                        self.widen(tables.labels)
-                if reading.judge_to_learn(row):
-                    self.write(reading)
-                reading.learn_judged(row)
-            self.rows += 1
-
-    def widen(self, labels):
-        """Make room for labels that are new."""
-        self.table = np.pad(
-            self.table, ((0, 0), (0, 2 * labels - self.table.shape[1])), constant_values=NO_SAY
-        )
 
     @cython.cfunc
-    def write(self, reading: Reading):
-        """The scores of a row as its answer."""
+    def record(self, reading: Reading):
+        """Keep the scores of a reading as its answer to the row after `rows` others."""
+        raise NotImplementedError
+
+
+@cython.cclass
+class NamedAnswer(Answers):
+    """One answer as `{label: probability}`, empty before any learning."""
+
+    def __init__(self):
+        self.rows = 0
+        self.by_label = {}
+
+    @cython.cfunc
+    def record(self, reading: Reading):
         y: cython.Py_ssize_t
         reading.normalise()
         for y in range(reading.tables.labels):
-            if reading.has_say(y):
+            if reading.is_live(y):
+                self.by_label[reading.labels.values[y]] = float(reading.share[y])
+
+
+@cython.cclass
+class AnswerTable(Answers):
+    """Answers as a table, a row a sample and a column a class code. Cells of classes that are not live are not written.
+
+    sample 0   [0.25  0.75  NaN]       NaN in a table from `empty`: the class was not live
+    sample 1   [0.5   0.3   0.2]
+    """
+
+    def __init__(self, table):
+        self.rows = 0
+        self.table = table
+
+    @staticmethod
+    def empty(samples, labels):
+        """Return a table of NaN for at most so many samples, and the labels there are now."""
+        return AnswerTable(np.full((samples, max(labels, 1)), NO_ANSWER))
+
+    @cython.cfunc
+    def record(self, reading: Reading):
+        y: cython.Py_ssize_t
+        labels: cython.Py_ssize_t = reading.tables.labels
+        reading.normalise()
+        if labels > self.table.shape[1]:
+            self.widen(labels)
+        for y in range(labels):
+            if reading.is_live(y):
                 self.table[self.rows, y] = reading.share[y]
 
+    @cython.cfunc
+    def widen(self, labels: cython.Py_ssize_t):
+        """Make room for new labels."""
+        added = 2 * labels - self.table.shape[1]
+        self.table = np.pad(self.table, ((0, 0), (0, added)), constant_values=NO_ANSWER)
+
     def by_name(self, names: list) -> list:
-        """`{name: probability}` of each sample, given the name of each label code."""
+        """Return `{name: probability}` of each sample, given the name of each label code."""
         answers: list = []
         answer: dict
         r: cython.Py_ssize_t

@@ -1,4 +1,4 @@
-"""A reading of the newest events alone: another reading answers, and what has become too old is taken back."""
+"""A reading of the newest events alone: another reading answers, and events that leave the window are subtracted."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -15,17 +15,15 @@ if not cython.compiled:
 
 @cython.cclass
 class SlidingReading(Reading):
-    """Answers what another reading answers; once an event is learned, the store takes back what is too old.
+    """Answers as another reading does; after each event learned, the oldest is subtracted from a full window.
 
     Parameters
     ----------
     reading
-        What answers and learns.
-    store
-        The store that it reads, which slides.
+        The reading that answers and learns. Its tables have a window.
     """
 
-    def __init__(self, reading: Reading, store):
+    def __init__(self, reading: Reading):
         Reading.__init__(
             self,
             reading.tables,
@@ -37,52 +35,72 @@ class SlidingReading(Reading):
         )
         self.given = reading.given
         self.reading = reading
-        self.store = store
-        self.window = store.window.ring
+
+    # -- deriving -----------------------------------------------------------------------------------------------------
+
+    def rederive(self):
+        self.reading.rederive()
+
+    def derived_state(self) -> dict:
+        return self.reading.derived_state()
+
+    def load_derived(self, saved):
+        self.reading.load_derived(saved)
+
+    def set_prior(self, prior):
+        Reading.set_prior(self, prior)
+        self.reading.set_prior(prior)
+
+    def parent_slots(self, features):
+        return self.reading.parent_slots(features)
+
+    # -- scoring ------------------------------------------------------------------------------------------------------
 
     @cython.cfunc
-    def take_over(self):
-        """Let the scores be those of the reading that answers."""
+    def copy_scores(self):
+        """Take the scores of the reading that answers."""
         self.score = self.reading.score
         self.share = self.reading.share
         self.shift = self.reading.shift
         self.live = self.reading.live
 
     @cython.cfunc
-    def judge(self, row: Row) -> cython.bint:
-        known: cython.bint = self.reading.judge(row)
-        self.take_over()
-        return known
+    def score_row(self, row: Row) -> cython.bint:
+        scored: cython.bint = self.reading.score_row(row)
+        self.copy_scores()
+        return scored
 
     @cython.cfunc
     def add_evidence(self, row: Row):
         self.reading.begin()
         self.reading.add_evidence(row)
-        self.take_over()
+        self.copy_scores()
 
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):
         """Write the probabilities of each row into a row of `out`; zeros before any learning."""
         self.reading.predict_batch(batch, out)
 
-    @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
-        known: cython.bint = self.reading.judge_to_learn(row)
-        self.take_over()
-        return known
-
-    @cython.cfunc
-    def learn_judged(self, row: Row):
-        # Nothing is taken back before: the reading may have learned half of the row.
-        self.reading.learn_judged(row)
-        self.slide()
+    # -- learning -----------------------------------------------------------------------------------------------------
 
     @cython.ccall
     def learn(self, row: Row):
-        """Count a row that has room in the tables, and take back what it makes too old."""
+        """Learn a row, and subtract the event that leaves the window."""
         self.reading.learn(row)
         self.slide()
 
     @cython.cfunc
+    def score_to_learn(self, row: Row) -> cython.bint:
+        scored: cython.bint = self.reading.score_to_learn(row)
+        self.copy_scores()
+        return scored
+
+    @cython.cfunc
+    def learn_scored(self, row: Row):
+        # Nothing is subtracted before this: the reading may have learned half of the row while scoring it.
+        self.reading.learn_scored(row)
+        self.slide()
+
+    @cython.cfunc
     def slide(self):
-        if self.window.held == self.window.size:
-            self.store.forget_older()
+        if self.tables.window.held == self.tables.window.size:
+            self.tables.forget_oldest()

@@ -108,13 +108,13 @@ class SuperParentReading(AverageReading):
         pairs: PairCounts = self.tables.pairs
         high: cython.Py_ssize_t = max(child, parent)
         low: cython.Py_ssize_t = min(child, parent)
-        price: cython.double = self.price(self.tables.values.distinct[self.slot[child]])
+        pseudocount: cython.double = self.pseudocount(self.tables.values.distinct[self.slot[child]])
         both: cython.double
         cell: cython.longlong = pairs.layout.pair(self.place[high], self.place[low]) * terms.stride
         y: cython.Py_ssize_t
         for y in range(terms.classes):
             both = self.weight_together(high, low, y) if self.soft else pairs.weight[cell + y]
-            terms.product[y] *= (both + price) * terms.inverse[y]
+            terms.product[y] *= (both + pseudocount) * terms.inverse[y]
 
     @cython.cfunc
     def answer_from(self, reader: AverageReading, row: Row):
@@ -130,7 +130,7 @@ class SuperParentReading(AverageReading):
             for y in range(self.tables.labels):
                 c = parent * terms.stride + y
                 self.set_joint(y, terms.product[c], terms.scale[c])
-        self.settle_impossible()
+        self.fall_back_to_prior()
 
     @cython.ccall
     def learn(self, row: Row):
@@ -142,14 +142,14 @@ class SuperParentReading(AverageReading):
         self.fused = self.can_fuse(row)
         self.find_terms(row, row.weight if self.fused else 0.0)
         self.note_losses(self, row, self.plain_share(row))
-        AverageReading.learn_judged(self, row)
+        AverageReading.learn_scored(self, row)
 
     @cython.cfunc
-    def judge_to_learn(self, row: Row) -> cython.bint:
-        return self.judge(row)
+    def score_to_learn(self, row: Row) -> cython.bint:
+        return self.score_row(row)
 
     @cython.cfunc
-    def learn_judged(self, row: Row):
+    def learn_scored(self, row: Row):
         self.learn(row)
 
     @cython.cfunc
@@ -157,7 +157,7 @@ class SuperParentReading(AverageReading):
         """What naive Bayes gives the true class."""
         self.begin()
         self.add_values(row)
-        self.settle_impossible()
+        self.fall_back_to_prior()
         self.normalise()
         return self.share[row.label]
 
@@ -205,7 +205,7 @@ class SuperParentReading(AverageReading):
         self.fill_prior(self.belief)
         for y in range(self.tables.labels):
             self.belief[y] = exp(self.belief[y])
-            self.reweigh[y] = 1.0 if self.has_say(y) else 0.0
-            if self.class_prior != "counted" and self.has_say(y):
+            self.reweigh[y] = 1.0 if self.is_live(y) else 0.0
+            if self.class_prior != "counted" and self.is_live(y):
                 counted = self.counted(y)
                 self.reweigh[y] = self.belief[y] / counted if counted > 0.0 else self.belief[y]

@@ -10,7 +10,7 @@ cdef class Terms:
     cdef double[::1] add
     cdef double[::1] whole
     cdef double[::1] say
-    cdef double[::1] price
+    cdef double[::1] pseudocount
     cdef long long[::1] cell
     cdef long long[::1] line
     cdef double largest

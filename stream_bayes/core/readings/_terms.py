@@ -12,7 +12,7 @@ they start high in the range of a double, and are lifted back there every so man
 
     product, inverse, scale [super-parent, class]      inverse: 1 over what its children's weights are shares of
     say, add, whole [super-parent]                     its weight among them; its own smoothing, and denominator
-    price, cell, line [entry]                          what smoothing adds to it as a child; where its counts stand
+    pseudocount, cell, line [entry]                    what smoothing adds to it as a child; where its counts stand
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -43,7 +43,7 @@ def multiply_cells(
     weight: cython.double[::1],
     product: cython.double[::1],
     inverse: cython.double[::1],
-    price: cython.double[::1],
+    pseudocount: cython.double[::1],
     cell: cython.longlong[::1],
     line: cython.longlong,
     k: cython.Py_ssize_t,
@@ -64,7 +64,7 @@ def multiply_cells(
     c: cython.longlong
     other: cython.Py_ssize_t
     mine: cython.Py_ssize_t = k * stride + y
-    own: cython.double = price[k]
+    own: cython.double = pseudocount[k]
     below: cython.double = inverse[mine]
     below_next: cython.double = inverse[mine + 1]
     running: cython.double = product[mine]
@@ -78,8 +78,8 @@ def multiply_cells(
         other = e * stride + y
         count = weight[c]
         count_next = weight[c + 1]
-        running *= (count + price[e]) * below
-        running_next *= (count_next + price[e]) * below_next
+        running *= (count + pseudocount[e]) * below
+        running_next *= (count_next + pseudocount[e]) * below_next
         theirs = product[other] * ((count + own) * inverse[other])
         theirs_next = product[other + 1] * ((count_next + own) * inverse[other + 1])
         product[other] = theirs
@@ -100,7 +100,7 @@ class Terms:
         self.product, self.inverse = np.zeros(0), np.zeros(0)
         self.scale = np.zeros(0, np.intc)
         self.add, self.whole, self.say = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.price = np.zeros(0)
+        self.pseudocount = np.zeros(0)
         self.cell, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
         self.largest = self.smallest = 0.0
         self.top = 0
@@ -116,8 +116,8 @@ class Terms:
     ):
         """Make room for an event."""
         self.parents, self.classes, self.stride = parents, classes, stride
-        if self.price.shape[0] < entries:
-            self.price = np.zeros(2 * entries)
+        if self.pseudocount.shape[0] < entries:
+            self.pseudocount = np.zeros(2 * entries)
             self.cell, self.line = np.zeros(2 * entries, np.longlong), np.zeros(2 * entries, np.longlong)
         if self.say.shape[0] < parents:
             self.add, self.whole, self.say = (
@@ -209,7 +209,7 @@ class Terms:
         """Multiply all pairs into the products; an amount other than 0 is added to the pairs of the label."""
         product: cython.double[::1] = self.product
         inverse: cython.double[::1] = self.inverse
-        price: cython.double[::1] = self.price
+        pseudocount: cython.double[::1] = self.pseudocount
         cell: cython.longlong[::1] = self.cell
         stride: cython.Py_ssize_t = self.stride
         careful: cython.bint = self.must_lift(steps, self.parents)
@@ -231,7 +231,7 @@ class Terms:
                         weight,
                         product,
                         inverse,
-                        price,
+                        pseudocount,
                         cell,
                         self.line[k],
                         k,

@@ -1,4 +1,4 @@
-"""KDB with two or more parents: which they are, derived from the counts of pairs, and when that is looked at again."""
+"""KDB with two or more parents, which are derived from the counts of pairs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts.families import Family
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.readings._kdb import DependenceReading
-from stream_bayes.core.readings.schedule import Named, checked_slot, checked_time, next_check
+from stream_bayes.core.readings.named_features import NamedFeatures
+from stream_bayes.core.readings.schedule import next_check
+from stream_bayes.core.readings.state import load_clock, load_slot
 from stream_bayes.core.readings.trees import dependence_parents
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import Value, name_order
@@ -21,12 +24,23 @@ __all__ = ["FamilyDependences"]
 
 
 class FamilyDependences(DependenceReading):
-    """Each feature's `most` parents are those that tell most of it, of the features that tell more of the class.
+    """Each feature's parents: the `most` that share most information with it, among those with more about the class.
 
-    Without `every`, they are derived again when the order in which they were chosen, looked at whenever there are a
-    tenth more events, no longer holds, and when the events have doubled. Families that stay keep their counts; new ones
-    are counted from the store's window. With a memory budget the features that tell least of the class get fewer
-    parents where there is no room for their families.
+    Without `every`, the parents are checked after a tenth more events. They are derived again if the order in which
+    they were chosen no longer holds, or if the events have doubled. Families that stay keep their counts; new ones are
+    counted from the store's window. Where a memory budget has no room for a family, the features with least information
+    about the class get fewer parents.
+
+    Parameters
+    ----------
+    store
+        The store that is read; it counts the families of the parents.
+    every
+        Derive the parents every so many events; None: when they may have changed.
+    most
+        The largest number of parents.
+    settings
+        As `DependenceReading` takes them.
     """
 
     def __init__(self, store: CountStore, every: int | None, most: int, **settings: Any) -> None:
@@ -37,22 +51,28 @@ class FamilyDependences(DependenceReading):
         self.most = most
         self.due = next_check(self.tables, every)
         self.derived_at = 0
-        self.order: list[int] = []  # the slots, what tells most of the class first
-        self.parents: dict[int, list[int]] = {}  # of each of them, what tells most of it first
+        self.order: list[int] = []  # slots, by falling information about the class
+        self.parents: dict[int, list[int]] = {}  # of each slot, by falling information about it
 
     # -- deriving -----------------------------------------------------------------------------------------------------
 
     def derive(self) -> None:
-        """Look whether the parents are still the ones to have, and derive them anew if they may not be."""
-        dropped = self.has_families and self.tables.families is None
-        doubled = self.tables.clock >= 2 * self.derived_at
-        if self.every is not None or dropped or doubled or not self.order or not self.is_in_order():
+        """Check the parents, and derive them again if they may have changed."""
+        has_lost_families = self.has_families and self.tables.families is None
+        has_doubled = self.tables.clock >= 2 * self.derived_at
+        if (
+            self.every is not None
+            or has_lost_families
+            or has_doubled
+            or not self.order
+            or not self.is_in_order()
+        ):
             self.rederive()
         self.due = next_check(self.tables, self.every)
 
     def rederive(self) -> None:
         """Derive the parents from the counts as they are now."""
-        named = Named(self.tables, self.encoder)
+        named = NamedFeatures(self.tables, self.encoder)
         of_class = named.with_class()
         found = dependence_parents(of_class, named.information.between_all(), self.most)
         self.derived_at = int(self.tables.clock)
@@ -62,13 +82,13 @@ class FamilyDependences(DependenceReading):
         }
         self.tables.families = self._affordable()
         self.store.give_up_spare_room()
-        self._lay_out()
+        self._write_structure()
 
     def is_in_order(self) -> bool:
-        """Whether each feature still tells at least as much of the class as the next, and each parent of its child, and
-        no feature has been met since.
+        """Return True if features still come in the order of their information about the class, each one's parents in
+        that of theirs about it, and no feature is new.
         """
-        named = Named(self.tables, self.encoder)
+        named = NamedFeatures(self.tables, self.encoder)
         place = {slot: number for number, slot in enumerate(named.slots)}
         if set(place) != set(self.order):
             return False
@@ -76,14 +96,15 @@ class FamilyDependences(DependenceReading):
         if any(first < second for first, second in pairwise(of_class)):
             return False
         for child, parents in self.parents.items():
-            told = [named.information.between(*sorted((place[child], place[slot]))) for slot in parents]
-            if any(first < second for first, second in pairwise(told)):
+            shared = [named.information.between(*sorted((place[child], place[slot]))) for slot in parents]
+            if any(first < second for first, second in pairwise(shared)):
                 return False
         return True
 
     def _affordable(self) -> FamilyTables:
-        """The families of the parents; those for which there is no room are left out, and the parents that need them
-        with them. They take at most half of what the budget leaves, so that names can still be met.
+        """Return the families of the parents; leave out those that have no room, and the parents that need them.
+
+        Families take at most half of what the budget leaves: the rest is for new names.
         """
         made, spare = self.store.choose(self._families()), self.store.bytes_left()
         if spare is None or made.memory_bytes <= spare // 2:
@@ -100,15 +121,15 @@ class FamilyDependences(DependenceReading):
         return self.store.choose(self._families())
 
     def _families(self) -> list[Family]:
-        """Of each feature, from the second parent on, the family of so many parents."""
+        """Return for each feature the families of its first two parents, of its first three, and so on."""
         return [
             family_of(child, parents[:size])
             for child, parents in sorted(self.parents.items())
             for size in range(2, len(parents) + 1)
         ]
 
-    def _lay_out(self) -> None:
-        """Write the parents and families as the kernel reads them."""
+    def _write_structure(self) -> None:
+        """Write the parents and families into the kernel's arrays."""
         families = self.tables.families.families
         place = {family: f for f, family in enumerate(families)}
         flat, beside, ends = [], [], []
@@ -126,17 +147,24 @@ class FamilyDependences(DependenceReading):
         self.has_families = True
 
     def parents_by_name(self) -> dict[Value, tuple[Value, ...]]:
-        """Each feature's parents, what tells most of it first; in the order of names."""
+        """Return each feature's parents by falling information about it; features in the order of names."""
         features = self.encoder.nominal
         return {
             feature.name: tuple(features[slot].name for slot in self.parents.get(feature.slot, []))
             for feature in sorted(features, key=lambda feature: name_order(feature.name))
         }
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    def parent_slots(self, features: int) -> NDArray[np.int64]:
+        parents = np.full(features, -1)
+        for child, above in self.parents.items():
+            if above:
+                parents[child] = above[0]
+        return parents
 
-    def derived(self) -> dict[str, Any]:
-        """What a state must hold besides the counts: the order of the features, and the parents of each, by slots."""
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def derived_state(self) -> dict[str, Any]:
+        """Return the order of the features, and the parents of each, by slots."""
         return {
             "due": self.due,
             "derived_at": self.derived_at,
@@ -145,13 +173,13 @@ class FamilyDependences(DependenceReading):
         }
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
-        self.due, self.derived_at = checked_time(saved["due"]), checked_time(saved["derived_at"])
+        self.due, self.derived_at = load_clock(saved["due"]), load_clock(saved["derived_at"])
         features = len(self.encoder.nominal)
-        order = [checked_slot(slot, features) for slot in saved["order"]]
+        order = [load_slot(slot, features) for slot in saved["order"]]
         expect(len(set(order)) == len(order) == len(saved["parents"]), "a feature has parents twice, or none")
         self.order = order
         self.parents = {
-            child: self._checked(child, above, order[:place])
+            child: self._load_parents(child, above, order[:place])
             for place, (child, above) in enumerate(zip(order, saved["parents"], strict=True))
         }
         wanted, families = self._families(), self.tables.families
@@ -159,15 +187,15 @@ class FamilyDependences(DependenceReading):
             expect(not order, "it lacks the families of its parents")
             return
         expect(families.families == wanted, "its families are not those of its parents")
-        self._lay_out()
+        self._write_structure()
 
-    def _checked(self, child: int, above: Sequence[Any], earlier: list[int]) -> list[int]:
-        """The parents of a feature out of a state: distinct, and features that tell more of the class."""
+    def _load_parents(self, child: int, above: Sequence[Any], earlier: list[int]) -> list[int]:
+        """Return the parents of a feature out of a state: distinct, and among those before it in the order."""
         fits = isinstance(above, list) and len(above) <= self.most and len(set(above)) == len(above)
         expect(fits and set(above) <= set(earlier), f"{above!r} are no parents of feature {child}")
         return list(above)
 
 
 def family_of(child: int, parents: Sequence[int]) -> Family:
-    """The family of a feature and some parents, in whatever order these come."""
+    """Return the family of a feature and some parents, which may come in any order."""
     return child, tuple(sorted(parents))

@@ -1,4 +1,4 @@
-"""Readings with one parent for each feature: the user's own structure, TAN's tree, KDB's strongest dependences."""
+"""Readings with one parent for each feature: a structure the user gives, TAN's tree, KDB with one parent."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.readings._one_parent import ParentReading
-from stream_bayes.core.readings.schedule import (
-    NEVER,
-    Awaited,
-    Missed,
-    Named,
-    checked_slot,
-    checked_time,
-    next_check,
-)
+from stream_bayes.core.readings.named_features import ExpectedFeatures, NamedFeatures, OnAbsent
+from stream_bayes.core.readings.schedule import NEVER, next_check
+from stream_bayes.core.readings.state import load_clock, load_slot
 from stream_bayes.core.readings.trees import dependence_parents, spanning_tree
 from stream_bayes.core.values.values import Value, name_order, tagged, untagged
 from stream_bayes.errors import BadState
@@ -28,7 +23,15 @@ __all__ = ["Dependences", "GivenParents", "SpanningTree"]
 
 
 class _DerivedParents(ParentReading):
-    """A one-dependence structure that is derived from the counts."""
+    """A one-dependence structure that is derived from the counts.
+
+    Parameters
+    ----------
+    tables, encoder, settings
+        The store's, and as `ParentReading` takes them.
+    every
+        Derive the structure every so many events; None: when it may have changed.
+    """
 
     def __init__(self, tables: Tables, encoder: Encoder, every: int | None, **settings: Any) -> None:
         super().__init__(tables, encoder.labels, **settings)
@@ -37,7 +40,7 @@ class _DerivedParents(ParentReading):
         self.due = next_check(tables, every)
 
     def parents_by_name(self) -> dict[Value, Value | None]:
-        """Each feature's parent, None where it depends on the class alone."""
+        """Return each feature's parent, None for a feature that depends on the class alone."""
         features = self.encoder.nominal
         known = np.asarray(self.parent).tolist()
         return {
@@ -47,78 +50,106 @@ class _DerivedParents(ParentReading):
             for feature in sorted(features, key=lambda feature: name_order(feature.name))
         }
 
-    def set_parents(self, named: Named, parents: Sequence[int]) -> None:
-        """Take a structure over the features by name as the one to score with."""
+    def parent_slots(self, features: int) -> NDArray[np.int64]:
+        parents = np.full(features, -1)
+        known = np.asarray(self.parent)
+        parents[: len(known)] = known
+        return parents
+
+    def set_parents(self, named: NamedFeatures, parents: Sequence[int]) -> None:
+        """Score with this structure: the place of each named feature's parent among them, -1 for none."""
         slots = np.full(len(self.encoder.nominal), -1, np.longlong)
         for child, parent in enumerate(parents):
             if parent >= 0:
                 slots[named.slots[child]] = named.slots[parent]
         self.parent = slots
 
-    def derived(self) -> dict[str, Any]:
-        """What a state must hold besides the counts: the structure as (child, parent) by slots."""
+    def derived_state(self) -> dict[str, Any]:
+        """Return the structure as (child, parent) by slots."""
         parents = [
             [child, parent] for child, parent in enumerate(np.asarray(self.parent).tolist()) if parent >= 0
         ]
         return {"due": self.due, "parents": parents}
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
-        self.due = checked_time(saved["due"])
+        self.due = load_clock(saved["due"])
         features = len(self.encoder.nominal)
         slots = np.full(features, -1, np.longlong)
         for child, parent in saved["parents"]:
-            slots[checked_slot(child, features)] = checked_slot(parent, features)
+            slots[load_slot(child, features)] = load_slot(parent, features)
             if child == parent:
                 raise BadState("the state does not fit: a feature is its own parent")
         self.parent = slots
 
 
 class GivenParents(_DerivedParents):
-    """The user's own one-dependence structure."""
+    """A one-dependence structure that the user gives.
+
+    Parameters
+    ----------
+    tables, encoder, settings
+        The store's, and as `ParentReading` takes them.
+    parents
+        The parent of each feature that has one, by name.
+    on_absent
+        As `ExpectedFeatures` takes it.
+    """
 
     def __init__(
         self,
         tables: Tables,
         encoder: Encoder,
         parents: Mapping[Value, Value],
-        missed: Missed | None = None,
+        on_absent: OnAbsent | None = None,
         **settings: Any,
     ) -> None:
         self.given_parents = dict(parents)
-        self.awaited = Awaited([*dict.fromkeys([*parents, *parents.values()])], missed)
+        self.expected = ExpectedFeatures([*dict.fromkeys([*parents, *parents.values()])], on_absent)
         super().__init__(tables, encoder, 1, **settings)
         self.derive()
 
     def derive(self) -> None:
-        """Find the features that the structure names among those met; again after each event until all are there."""
+        """Find the slots of the structure's features; again after each event until all have come."""
         features = self.encoder.features
-        met = {
+        present = {
             child: parent
             for child, parent in self.given_parents.items()
             if child in features and parent in features
         }
         slots = np.full(len(self.encoder.nominal), -1, np.longlong)
-        for child, parent in met.items():
+        for child, parent in present.items():
             slots[features[child].slot] = features[parent].slot
         self.parent = slots
         clock = int(self.tables.clock)
-        self.due = NEVER if len(met) == len(self.given_parents) else clock + 1
-        self.awaited.look(self.encoder, clock)
+        self.due = NEVER if len(present) == len(self.given_parents) else clock + 1
+        self.expected.check(self.encoder, clock)
 
-    def derived(self) -> dict[str, Any]:
-        """Nothing: the structure is the learner's argument."""
+    def derived_state(self) -> dict[str, Any]:
+        """Return nothing: the structure is the learner's argument."""
         return {}
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
-        self.awaited.looked_at = int(self.tables.clock)
+        self.expected.checked_at = int(self.tables.clock)
+        self.derive()
+
+    def after_merge(self) -> None:
         self.derive()
 
 
 class SpanningTree(_DerivedParents):
     """TAN: the maximum spanning tree of I(a; b | class), directed from a root.
 
-    Without `every`, the tree is derived again when its edges, whose information is looked at whenever there are a
-    tenth more events, no longer come in the order in which they were chosen, and when the events have doubled.
+    Without `every`, the tree is checked after a tenth more events. It is derived again if its edges no longer come in
+    the order in which they were chosen, or if the events have doubled.
+
+    Parameters
+    ----------
+    tables, encoder, every, settings
+        As `ParentReading` and `next_check` take them.
+    root
+        The name of the root; None: the first feature by name.
+    on_absent
+        As `ExpectedFeatures` takes it.
     """
 
     def __init__(
@@ -127,31 +158,28 @@ class SpanningTree(_DerivedParents):
         encoder: Encoder,
         every: int | None,
         root: Value | None,
-        missed: Missed | None = None,
+        on_absent: OnAbsent | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(tables, encoder, every, **settings)
         self.root = root
         self.edges: list[tuple[Value, Value]] = []  # the strongest first
         self.derived_at = 0
-        self.awaited = Awaited([] if root is None else [root], missed)
+        self.expected = ExpectedFeatures([] if root is None else [root], on_absent)
 
     def derive(self) -> None:
-        """Look whether the tree is still the one to have, and derive it anew if it may not be."""
-        doubled = self.tables.clock >= 2 * self.derived_at
-        if self.every is not None or doubled or not self.edges or not self.is_in_order():
+        """Check the tree, and derive it again if it may have changed."""
+        has_doubled = self.tables.clock >= 2 * self.derived_at
+        if self.every is not None or has_doubled or not self.edges or not self.is_in_order():
             self.rederive()
         self.due = next_check(self.tables, self.every)
-        self.awaited.look(self.encoder, int(self.tables.clock))
+        self.expected.check(self.encoder, int(self.tables.clock))
 
     def rederive(self) -> None:
         """Derive the tree from the counts as they are now."""
-        named = Named(self.tables, self.encoder)
+        named = NamedFeatures(self.tables, self.encoder)
         self.derived_at = int(self.tables.clock)
-        if self.root is not None and self.root not in named.names:
-            root = 0
-        else:
-            root = 0 if self.root is None else named.names.index(self.root)
+        root = named.names.index(self.root) if self.root in named.names else 0
         information = named.information.between_all()
         parents = spanning_tree(information, root)
         edges = [(child, parent) for child, parent in enumerate(parents) if parent >= 0]
@@ -160,33 +188,41 @@ class SpanningTree(_DerivedParents):
         self.set_parents(named, parents)
 
     def is_in_order(self) -> bool:
-        """Whether each edge still tells at least as much as the next, and no feature has been met since."""
-        named = Named(self.tables, self.encoder)
+        """Return True if each edge still has at least the information of the next, and no feature has come since."""
+        named = NamedFeatures(self.tables, self.encoder)
         place = {name: number for number, name in enumerate(named.names)}
         if set(place) != {name for edge in self.edges for name in edge}:
             return False
-        told = [named.information.between(place[a], place[b]) for a, b in self.edges]
-        return all(first >= second for first, second in pairwise(told))
+        information = [named.information.between(place[a], place[b]) for a, b in self.edges]
+        return all(first >= second for first, second in pairwise(information))
 
-    def derived(self) -> dict[str, Any]:
-        return super().derived() | {
+    def derived_state(self) -> dict[str, Any]:
+        """Return the structure, the edges in the order in which they were chosen, and the clock of that choice."""
+        return super().derived_state() | {
             "edges": [[tagged(a), tagged(b)] for a, b in self.edges],
             "derived_at": self.derived_at,
         }
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         super().load_derived(saved)
-        self.awaited.looked_at = int(self.tables.clock)
+        self.expected.checked_at = int(self.tables.clock)
         self.edges = [(untagged(a), untagged(b)) for a, b in saved["edges"]]
         known = self.encoder.features
         if not all(name in known for edge in self.edges for name in edge):
             raise BadState("the state does not fit: its tree has a feature that it does not name")
-        self.derived_at = checked_time(saved["derived_at"])
+        self.derived_at = load_clock(saved["derived_at"])
 
 
 class Dependences(_DerivedParents):
-    """KDB with at most one parent: of the features that tell more of the class, the one that tells most of the
-    feature.
+    """KDB with at most one parent: the feature that shares most information with it, among those with more about the
+    class.
+
+    Parameters
+    ----------
+    tables, encoder, every, settings
+        As `ParentReading` and `next_check` take them.
+    most
+        The largest number of parents, 0 or 1.
     """
 
     def __init__(
@@ -196,12 +232,11 @@ class Dependences(_DerivedParents):
         self.most = most
 
     def derive(self) -> None:
-        """Derive the structure because its time has come."""
         self.rederive()
         self.due = next_check(self.tables, self.every)
 
     def rederive(self) -> None:
         """Derive the structure from the counts as they are now."""
-        named = Named(self.tables, self.encoder)
+        named = NamedFeatures(self.tables, self.encoder)
         parents = dependence_parents(named.with_class(), named.information.between_all(), self.most)
         self.set_parents(named, [above[0] if above else -1 for above in parents])

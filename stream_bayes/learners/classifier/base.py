@@ -19,7 +19,6 @@ from river import base
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.core.readings.choosing import derived_state, give_prior, load_derived, merged, rederive
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
@@ -103,7 +102,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         self._reading = self._make_reading(self._store, "given" if given else self.class_prior)
         if given:
             prior = {canonical_label(label): float(p) for label, p in self.class_prior.items()}
-            give_prior(self._reading, [prior[label] for label in self._store.encoder.labels.values])
+            self._reading.set_prior([prior[label] for label in self._store.encoder.labels.values])
 
     # -- what a subclass writes ---------------------------------------------------------------------------------------
 
@@ -161,7 +160,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
 
     def rederive(self) -> None:
         """Derive from the counts, as they are now, whatever the learner derives from them; most derive nothing."""
-        rederive(self._reading)
+        self._reading.rederive()
 
     @property
     def traits(self) -> Traits:
@@ -212,7 +211,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it: test-then-train, encoded once."""
-        answer: dict[Any, float] = self._reading.predict_and_learn(self._store.encode(x, y, w))
+        answer: dict[Any, float] = self._reading.predict_learn(self._store.encode(x, y, w))
         return answer
 
     def predict_proba_many(self, X: Native) -> Any:
@@ -276,7 +275,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
 
     def _log_prior(self) -> dict[Any, float]:
         scores = np.zeros(max(self._store.tables.labels, 1))
-        self._reading.prior_into(scores)
+        self._reading.write_prior(scores)
         labels = self._store.encoder.labels.values
         learned = bool(np.any(self._store.tables.class_samples))
         return {labels[c]: float(scores[c]) for c in range(len(labels)) if learned and self._is_live(c)}
@@ -403,13 +402,14 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     # -- derived parts ------------------------------------------------------------------------------------------------
 
     def _derived(self) -> dict[str, Any]:
-        return derived_state(self._reading)
+        derived: dict[str, Any] = self._reading.derived_state()
+        return derived
 
     def _load_derived(self, derived: Mapping[str, Any]) -> None:
-        load_derived(self._reading, derived)
+        self._reading.load_derived(derived)
 
     def _merged(self) -> None:
-        merged(self._reading)
+        self._reading.after_merge()
 
 
 def check_learner(learner: object) -> None:

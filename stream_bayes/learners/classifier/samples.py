@@ -42,9 +42,9 @@ def take_samples(
     ([{}, {'rain': 1.0}], 'BadLabel')
     """
     store = learner._store
-    answers = AnswerTable(len(xs), store.tables.labels)
+    answers = AnswerTable.empty(len(xs), store.tables.labels)
     try:
-        answers.take(store, learner._reading, xs, ys, ws)
+        learner._reading.test_then_train(store.sample_rows(xs, ys, ws), answers)
     except StreamBayesError as error:
         return answers, error
     return answers, None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.readings.schedule import Named
+from stream_bayes.core.readings.named_features import NamedFeatures
 from tests.builds import EVERYTHING
 from tests.core.counts.stores import MANY, Sample, fractions, learned, rows_store, samples, whole
 from tests.oracles.aode import OneDependenceOracle
@@ -28,7 +28,7 @@ odd_samples = st.lists(st.tuples(odd_rows, st.sampled_from(["y", 1, False, ("y",
 
 def told(store: CountStore) -> tuple[list[Any], NDArray[np.float64], NDArray[np.float64]]:
     """The features by name, what each tells of the class, and what each pair tells given the class."""
-    named = Named(store.tables, store.encoder)
+    named = NamedFeatures(store.tables, store.encoder)
     return named.names, named.with_class(), named.information.between_all()
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_bayes.core.readings.schedule import Named
+from stream_bayes.core.readings.named_features import NamedFeatures
 from stream_bayes.core.readings.trees import dependence_parents, spanning_tree
 from tests.core.counts.stores import rows_store
 from tests.oracles.random_trees import random_tree, tree_events, undirected
@@ -150,7 +150,7 @@ def test_a_random_tree_is_got_back_from_its_samples(seed: int) -> None:
         # Each event lacks a feature: pairs are counted over those that have both.
         del x[source.choice(names)]
         store.learn(x, label)
-    named = Named(store.tables, store.encoder)
+    named = NamedFeatures(store.tables, store.encoder)
     found = edges(spanning_tree(named.information.between_all(), 0))
     assert {frozenset(named.names[place] for place in edge) for edge in found} == undirected(tree)
 

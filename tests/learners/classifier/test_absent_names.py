@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from stream_bayes import ODE, SPODE, TAN
-from stream_bayes.core.readings.schedule import LONG
+from stream_bayes.core.readings.named_features import PATIENCE
 from stream_bayes.errors import NeverMet
 
 EVENTS = [
     ({"sky": "grey" if n % 2 else "blue", "wind": "east" if n % 3 else "west"}, "ny"[n % 2])
-    for n in range(LONG)
+    for n in range(PATIENCE)
 ]
 
 
@@ -34,7 +34,7 @@ def told(model: Any, events: list[tuple[dict[str, Any], Any]]) -> list[str]:
 @pytest.mark.parametrize("model", named("skye"), ids=repr)
 def test_a_name_that_never_comes_is_told_of_once_with_the_nearest(model: Any) -> None:
     assert told(model, EVENTS[:-1]) == []
-    found = told(model, EVENTS[-1:] + EVENTS[: LONG // 4])  # TAN looks again at a tenth more events
+    found = told(model, EVENTS[-1:] + EVENTS[: PATIENCE // 4])  # TAN looks again at a tenth more events
     assert len(found) == 1 and " 'skye' has not come in 1," in found[0]
     assert found[0].endswith("events, and is left out until it does; did you mean 'sky'? There are sky, wind")
     assert told(model, EVENTS) == []

@@ -1,0 +1,53 @@
+"""The samples of a stream as rows, for test-then-train."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
+# mypy: no-warn-return-any, no-warn-unused-ignores
+# mypy: disable-error-code="assignment, valid-type, untyped-decorator, var-annotated"
+
+from __future__ import annotations
+
+import cython
+
+if not cython.compiled:
+    from stream_bayes.core.counts._tables import Tables
+    from stream_bayes.core.encoding._features import Encoder
+    from stream_bayes.core.encoding._rows import Row, RowSource
+
+
+@cython.cclass
+class SampleRows(RowSource):
+    """Samples as rows, each encoded when its turn comes, with the names that those before it brought.
+
+    Parameters
+    ----------
+    encoder, tables
+        Those of the store that learns the samples.
+    admit
+        Called as `admit(x, row)` with a row that may need room in the tables; returns the row to learn.
+    admit_all
+        Whether to call it with every row, as under a memory budget.
+    xs, ys, ws
+        The features, label and weight of each sample. A sample whose label is None is not learned.
+    """
+
+    def __init__(self, encoder: Encoder, tables: Tables, admit, admit_all: cython.bint, xs, ys, ws):
+        self.encoder = encoder
+        self.tables = tables
+        self.admit = admit
+        self.admit_all = admit_all
+        self.samples = zip(xs, ys, ws, strict=True)
+        self.is_labelled = False
+
+    @cython.cfunc
+    def next_row(self) -> Row:
+        sample = next(self.samples, None)
+        if sample is None:
+            return None
+        x, y, w = sample
+        self.is_labelled = y is not None
+        if not self.is_labelled:
+            return self.encoder.lookup(x)
+        row: Row = self.encoder.encode(x, y, w)
+        if self.admit_all or len(self.encoder.created) > 0 or (self.tables.exact and not row.whole):
+            row = self.admit(x, row)
+        return row
