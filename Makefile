@@ -5,25 +5,25 @@ WORKERS ?= auto# processes that share the tests; 0 runs them in this one
 
 BIN := .venv/bin
 CHECKED := build/checked
-READY := .venv/.ready
-KERNELS := $(sort $(shell find stream_bayes -mindepth 2 -name '_[!_]*.py' -o -mindepth 2 -name '_[!_]*.pxd'))
-# Kernels without a compiled twin, and twins that lost their kernel: time stamps say nothing of either.
-# What they share is compiled too, and has no kernel: Cython writes its source.
-SHARED := $(wildcard stream_bayes/core/_memoryviews.*.so)
-SOURCES := $(filter %.py,$(KERNELS))
-STALE := $(strip $(if $(SHARED),,shared) $(foreach source,$(SOURCES),$(if $(wildcard $(source:.py=.*.so)),,$(source))) \
-	$(foreach twin,$(filter-out $(SHARED),$(shell find stream_bayes -name '*.so')),$(if $(wildcard $(firstword $(subst ., ,$(twin))).py),,$(twin))))
-# The laws run on every build, and so do worked examples and River's checks. test_build.py shows which one that is.
+# A stamp for each set of packages in .venv: the demo's, and all that development needs.
+DEMO := .venv/.demo
+DEV := .venv/.dev
+PYTEST := -m pytest --quiet -n $(WORKERS)
+# Run on every build: the laws, worked examples, River's checks, and tests of single kernels.
 LAWS := tests/laws tests/core tests/golden tests/learners/test_river_checks.py \
 	tests/streams/files/test_plain_cells.py tests/test_build.py
-PYTEST := -m pytest --quiet -n $(WORKERS)
 
-# Each step below says for itself which build it wants, and which tree it imports.
+# Each step below chooses its build and its tree itself.
 unexport PYTHONPATH STREAM_BAYES_PURE STREAM_BAYES_BOUNDS
-# Each of some hundred processes that the tests start would compile all that it imports.
+# Without bytecode each of some hundred processes that the tests start would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
+comma := ,
 say = @printf '\n== %s\n' '$(1)'
+# Only what has changed is compiled; see setup.py.
+compile = @$(BIN)/python setup.py --quiet build_ext --inplace
+# The kernels are compiled apart, so installing is quick; Python compiles a module when it is first imported.
+install = @STREAM_BAYES_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -33,27 +33,32 @@ help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-16s%s\n", $$1, $$2}'
 
 .PHONY: setup
-setup: $(READY)  ## make .venv, compile the kernels, install everything needed to develop
+setup: $(DEV)  ## make .venv with everything needed to develop, and compile the kernels that changed
+	$(compile)
 
 .PHONY: demo
-demo: $(READY)  ## a spam filter on made-up mails, then models side by side on a stream
+demo: $(DEMO)  ## a spam filter on made-up mails, then models side by side on a stream
+	$(call say,compiling the kernels that changed)
+	$(compile)
 	$(call say,demo: judge each mail and predict each event$(comma) then learn it)
 	@$(BIN)/python -m stream_bayes.demo
 
-.PHONY: test
-test: test-compiled test-pure test-checked  ## run the tests on the compiled build, and the laws and worked examples on all three
-	$(call say,all tests passed on all three builds)
+.PHONY: check
+check: setup lint  ## check style, types and the tests that your edit can break, in some three minutes
+	$(call say,check: the rules of the house$(comma) a core of laws$(comma) and the rooms you changed)
+	@$(BIN)/python $(PYTEST) --build=compiled $$($(BIN)/python -m tests.affected)
+	@$(BIN)/python -m stream_bayes.testing --once
 
-.PHONY: test-compiled
-test-compiled: $(READY)
-	$(call say,test 1 of 3: everything$(comma) on the compiled build)
+.PHONY: test
+test: setup  ## run all tests on the compiled build
+	$(call say,test: everything but Kafka)
 	@$(BIN)/python $(PYTEST) --build=compiled --ignore=tests/kafka
-	$(call say,test 1 of 3: Kafka$(comma) in one process$(comma) with one broker)
+	$(call say,test: Kafka$(comma) in one process$(comma) with one broker)
 	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka
 
 .PHONY: test-pure
-test-pure: $(READY)
-	$(call say,test 2 of 3: the laws$(comma) worked examples and the checks of River$(comma) uncompiled)
+test-pure: setup
+	$(call say,test: laws and worked examples$(comma) uncompiled)
 	@STREAM_BAYES_PURE=1 $(BIN)/python $(PYTEST) --build=pure $(LAWS)
 
 # In a tree of its own, tests included, so that nothing can import the unchecked kernels by mistake.
@@ -61,21 +66,21 @@ test-pure: $(READY)
 test-checked: $(CHECKED)/.ready
 	@find $(CHECKED) -type f ! -name '*.so' ! -name .ready -delete
 	@tar -cf - --exclude='*.so' --exclude=__pycache__ stream_bayes tests conftest.py pyproject.toml | tar -xf - -C $(CHECKED)
-	$(call say,test 3 of 3: the same$(comma) with bounds checks compiled in)
+	$(call say,test: the same$(comma) with bounds checks compiled in)
 	@cd $(CHECKED) && $(CURDIR)/$(BIN)/python $(PYTEST) --build=checked $(LAWS)
 
 .PHONY: bench
-bench: $(READY)  ## measure speed and accuracy, on the compiled build
+bench: setup  ## measure speed and accuracy, on the compiled build
 	$(call say,benchmarks)
 	@$(BIN)/python -m benchmarks
 
 .PHONY: soak
-soak: $(READY)  ## run the tests that take long
+soak: setup  ## run the tests that take minutes each
 	$(call say,soak tests)
 	@$(BIN)/python $(PYTEST) --build=compiled --hypothesis-profile=soak -m soak
 
 .PHONY: lint
-lint: $(READY)  ## check style, format and types
+lint: $(DEV)  ## check style, format and types
 	$(call say,lint: style)
 	@$(BIN)/ruff check
 	$(call say,lint: format)
@@ -84,7 +89,7 @@ lint: $(READY)  ## check style, format and types
 	@$(BIN)/mypy
 
 .PHONY: format
-format: $(READY)  ## rewrite the files in the common format
+format: $(DEV)  ## rewrite the files in the common format
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
@@ -92,9 +97,7 @@ format: $(READY)  ## rewrite the files in the common format
 clean:  ## remove everything that was built, .venv included
 	rm -rf .venv build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find stream_bayes \( -name '*.so' -o -name '*.c' \) -delete
-	find stream_bayes tests -name __pycache__ -type d -prune -exec rm -rf {} +
-
-comma := ,
+	find stream_bayes tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
@@ -102,27 +105,17 @@ $(BIN)/python:
 	$(call say,making .venv)
 	@$(PYTHON) -m venv .venv
 
-# The old .so goes first: one that lost its source, or that failed to build, must not be found again.
-# When only kernels changed, compiling in place is enough and needs no network.
-$(READY): pyproject.toml setup.py stream_bayes/_build.py $(KERNELS) $(if $(STALE),stale) | $(BIN)/python
-	@find stream_bayes -name '*.so' -delete
-	$(if $(filter-out $(KERNELS) stale,$?),$(install),$(compile))
+$(DEMO): pyproject.toml stream_bayes/_build.py | $(BIN)/python
+	$(call say,installing what the demo needs into .venv)
+	$(install) '.[demo]'
 	@touch $@
 
-.PHONY: stale
-stale:
+$(DEV): pyproject.toml stream_bayes/_build.py | $(BIN)/python
+	$(call say,installing what development needs into .venv)
+	$(install) '.[dev]'
+	@touch $(DEMO) $@
 
-define install
-$(call say,installing into .venv$(comma) and compiling the kernels)
-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-endef
-
-define compile
-$(call say,compiling the kernels)
-@$(BIN)/python setup.py --quiet build_ext --inplace
-endef
-
-$(CHECKED)/.ready: setup.py $(KERNELS) | $(READY)
+$(CHECKED)/.ready: setup.py $(shell find stream_bayes -name '_[!_]*.py' -o -name '*.pxd') | $(DEV)
 	$(call say,compiling the kernels with bounds checks$(comma) warnings being errors)
 	@rm -rf $(CHECKED)
 	@STREAM_BAYES_BOUNDS=1 $(BIN)/python setup.py --quiet build_ext --build-lib $(CHECKED) --build-temp build/checked-objects

@@ -7,11 +7,14 @@ STREAM_BAYES_PURE=1
 STREAM_BAYES_BOUNDS=1
     Compile with every run-time check on, and take each compiler warning for an error. For the tests.
 
+In place (`setup.py build_ext --inplace`) only what has changed is compiled: after an edit that takes seconds.
+
 A kernel that does not compile fails the install: a silent fall-back would be a hundred times slower.
 """
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import sys
@@ -58,9 +61,9 @@ class BuildKernels(build_ext):
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        # In place only what has changed is compiled. Elsewhere everything is: modification times do not tell a checked
-        # object from an unchecked one.
-        self.force = self.force or not self.inplace
+        # Not in place, everything is compiled: time stamps do not distinguish checked objects from unchecked ones.
+        self.into_tree = bool(self.inplace)  # `inplace` itself is 0 while setuptools builds
+        self.force = self.force or not self.into_tree
         self.parallel = self.parallel or os.cpu_count()
 
     def build_extensions(self) -> None:
@@ -68,6 +71,9 @@ class BuildKernels(build_ext):
         from Cython.Compiler import Options
         from Cython.Compiler.Errors import CompileError
 
+        if self.into_tree:
+            remove_orphans({extension.name for extension in self.extensions})
+            self.force = self.force or self.last_settings() not in (None, settings())
         Options.warning_errors = CHECKED
         try:
             generated = cythonize(
@@ -92,6 +98,34 @@ class BuildKernels(build_ext):
         # The longest first, so that none is left over when everything else is done.
         self.extensions.sort(key=lambda extension: -Path(extension.sources[0]).stat().st_size)
         super().build_extensions()
+        if self.into_tree:
+            self.settings_file.write_text(settings())
+
+    @property
+    def settings_file(self) -> Path:
+        return Path(self.build_temp) / "settings"
+
+    def last_settings(self) -> str | None:
+        return self.settings_file.read_text() if self.settings_file.is_file() else None
+
+
+def settings() -> str:
+    """Return a digest of everything but its source that a kernel depends on: flags, directives, Cython, Python."""
+    from Cython import __version__ as cython_version
+
+    chosen = [os.environ.get(name, "") for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS")]
+    text = "\n".join(
+        [Path(__file__).read_text(encoding="utf-8"), cython_version, sys.version, *chosen, str(CHECKED)]
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def remove_orphans(modules: set[str]) -> None:
+    """Delete compiled kernels whose source is gone: an import would still find them."""
+    for pattern in ("*.so", "*.pyd"):
+        for compiled in Path("stream_bayes").rglob(pattern):
+            if ".".join([*compiled.parent.parts, compiled.name.partition(".")[0]]) not in modules:
+                compiled.unlink()
 
 
 def kernels() -> list[Extension]:
