@@ -17,7 +17,7 @@ import numpy as np
 from rich.table import Table
 
 from stream_bayes.mail import EmailTokens
-from stream_bayes.mail.filter import receipts
+from stream_bayes.mail.filter import scorer
 
 __all__ = ["START", "Falls", "dictionary", "falls", "table_of", "uncapped"]
 
@@ -57,7 +57,7 @@ def dictionary(ham: Sequence[bytes | str], messages: int, words: int, share: flo
 @contextmanager
 def uncapped() -> Iterator[dict[str, int]]:
     """Filters made with these settings, while this lasts, let every message count fully, however long."""
-    with patch.object(receipts, "LEAST_FULL", UNLIMITED):
+    with patch.object(scorer, "MIN_FULL", UNLIMITED):
         yield {"influence": UNLIMITED}
 
 

@@ -20,7 +20,7 @@ from rich.progress import track
 from river import feature_extraction, naive_bayes
 
 from stream_bayes.mail import SpamFilter
-from stream_bayes.mail.filter.evidence import TokenEvidence
+from stream_bayes.mail.filter.token_scorer import TokenScorer
 
 __all__ = ["Corpus", "Message", "Order", "Run", "bogofilters", "ours", "rivers"]
 
@@ -99,7 +99,9 @@ def ours(
         run.probability.append(model.predict_proba_one(message).get("spam", 0.5))
         model.learn_one(message, "spam" if spam else "ham")
         run.seconds += time.perf_counter() - start
-    texts = model._evidence.table.vocabulary.values if isinstance(model._evidence, TokenEvidence) else []
+    texts = (
+        model._parts.scorer.table.vocabulary.values if isinstance(model._parts.scorer, TokenScorer) else []
+    )
     run.memory = model.memory_bytes + sum(sys.getsizeof(token) for token in texts)
     run.tokens = len(texts)
     return run

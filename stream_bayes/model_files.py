@@ -19,7 +19,6 @@ from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.filter.state import saved_parameters
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_file import read_snapshot, write_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
@@ -181,7 +180,7 @@ def _model_section(snapshot: Snapshot, path: object) -> Mapping[str, Any]:
 
 def _parameters(model: Any) -> dict[str, Any]:
     if isinstance(model, SpamFilter):
-        return saved_parameters(model)
+        return model.settings()
     return {name: saved_parameter(value) for name, value in model._get_params().items()}
 
 

@@ -114,7 +114,7 @@ def train(
         with place.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
             if costs is not None:
-                model.judge_by(costs)
+                model.set_costs(costs)
             before, learned, corrected = model.clock, 0, 0
             for label, mail in _alternating(given):
                 raw = without_own_fields(mail.raw)
@@ -303,7 +303,7 @@ def stats(home: Home = None, key_env: Key = None, json: JSON = False) -> None:
         rows = {
             **{f"{label} messages": round(number, 3) for label, number in model.messages.items()},
             "messages learned": model.clock,
-            "messages that can be corrected": model.known,
+            "messages that can be corrected": model.correctable,
             "tokens": model.tokens,
             "bytes in memory": model.memory_bytes,
             "bytes on disk": place.state.stat().st_size,

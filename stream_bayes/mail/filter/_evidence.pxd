@@ -10,5 +10,3 @@ cdef class EvidenceTable:
     cdef public long long[::1] seen
     cdef public long long first
     cdef public long long second
-    cdef public double mean
-    cdef public double sum

@@ -1,10 +1,10 @@
-"""What tokens say for one of two classes: messages counted by token, and a margin by token, both in whole numbers.
+"""A table of tokens for two classes: message counts and margins, both in whole numbers.
 
     count   [token, class]   messages of the class that hold the token, in units of 1/1024 message     classes innermost
     margin  [token]          the weight of a linear model, in units of 2^-32
     seen    [token]          the clock when it was last learned
 
-Everything is a whole number, so what was added can be taken away again exactly, in any order.
+All are whole numbers, so additions can be taken back exactly, in any order.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -20,8 +20,8 @@ from cython.cimports.libc.math import log
 if not cython.compiled:
     from stream_bayes.core.encoding._vocabulary import Foresight, Vocabulary
 
-UNIT = 1024  # of a message
-STEP = 4294967296  # of a margin: 2^32
+UNIT = 1024  # units of a message
+STEP = 4294967296  # units of a margin: 2^32
 PER_UNIT = cython.declare(cython.double, 1.0 / 1024.0)
 PER_STEP = cython.declare(cython.double, 1.0 / 4294967296.0)
 
@@ -33,9 +33,9 @@ class EvidenceTable:
     Parameters
     ----------
     prior
-        What is added to the messages of each class that hold a token, and to those that do not.
+        Added to the messages of each class that hold a token, and to those that do not.
     reserve
-        The weight of silence: what is added below the mean, so that a message of few tokens is judged mildly.
+        Added to the denominator of the mean, so that the score of a message with few tokens stays moderate.
     """
 
     def __init__(self, prior: cython.double, reserve: cython.double):
@@ -48,14 +48,12 @@ class EvidenceTable:
         self.seen = np.zeros(8, np.int64)
         self.first = 0
         self.second = 0
-        self.mean = 0.0
-        self.sum = 0.0
 
     def __len__(self):
         return len(self.vocabulary.values)
 
     def make_room(self, tokens: cython.Py_ssize_t):
-        """Grow to hold so many tokens, and half as many again."""
+        """Grow the arrays, if needed, to hold half as many tokens again."""
         if tokens <= self.margin.shape[0]:
             return
         room = tokens + tokens // 2
@@ -66,7 +64,7 @@ class EvidenceTable:
             setattr(self, name, grown)
 
     def codes_of(self, bag: dict):
-        """The code of each token in the order of the bag, below 0 where it has none."""
+        """Return the code of each token in the order of the bag, below 0 for a new token."""
         n: cython.Py_ssize_t = 0
         found = np.empty(len(bag), np.int32)
         codes: cython.int[::1] = found
@@ -78,8 +76,8 @@ class EvidenceTable:
             n += 1
         return found
 
-    def name(self, bag: dict, codes: cython.int[::1]):
-        """Give codes to the tokens of a bag that have none yet; `codes` is what `codes_of` says now."""
+    def insert(self, bag: dict, codes: cython.int[::1]):
+        """Insert the new tokens of a bag, and set their codes in `codes`, which `codes_of` returned just before."""
         n: cython.Py_ssize_t = 0
         vocabulary: Vocabulary = self.vocabulary
         for token in bag:
@@ -96,7 +94,7 @@ class EvidenceTable:
         step: cython.longlong,
         clock: cython.longlong,
     ):
-        """Count a message, or, with units and step negated, take it back; a code below 0 is a token since dropped."""
+        """Count a message; with units and step negated, take it back. A code below 0 is a token evicted since."""
         k: cython.Py_ssize_t
         code: cython.Py_ssize_t
         for k in range(codes.shape[0]):
@@ -111,11 +109,11 @@ class EvidenceTable:
         else:
             self.second += units
 
-    def read(self, codes: cython.int[::1], tokens: cython.Py_ssize_t):
-        """Set `mean`, the mean log-odds of the tokens, and `sum`, the margin of the message, for the second class.
+    def score(self, codes: cython.int[::1], tokens: cython.Py_ssize_t):
+        """Return the mean log-odds of the tokens and the margin of the message, for the second class.
 
-        Each token that holds counts weighs |p - q|^8 / (p + q)^8 in the mean, with p and q its shares of the classes'
-        messages: the clear ones decide. `tokens` is how many different ones the message has, known or not.
+        Each token with counts weighs |p - q|^8 / (p + q)^8 in the mean, with p and q its shares of the classes'
+        messages: the clear ones decide. `tokens` is the number of different tokens of the message, known or not.
         """
         k: cython.Py_ssize_t
         code: cython.Py_ssize_t
@@ -142,11 +140,10 @@ class EvidenceTable:
                 w *= w
                 above += w * log(q / p)
                 below += w
-        self.mean = above / (below + self.reserve)
-        self.sum = total * PER_STEP / float(max(tokens, 1)) ** 0.5
+        return above / (below + self.reserve), total * PER_STEP / float(max(tokens, 1)) ** 0.5
 
     def parts(self, codes: cython.int[::1], tokens: cython.Py_ssize_t):
-        """What each token adds to `mean` and to `sum`: two arrays."""
+        """Return two arrays: each token's contribution to the mean and to the margin."""
         k: cython.Py_ssize_t
         code: cython.Py_ssize_t
         p: cython.double

@@ -1,4 +1,4 @@
-"""Why the filter judged a message as it did, as a table."""
+"""The explanation of a score, as a table of tokens."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["SpamExplanation", "TokenSays"]
+__all__ = ["SpamExplanation", "TokenContribution"]
 
 _LINES = 20
 _WIDTH = 44
 
 
-class TokenSays(NamedTuple):
-    """What one token said.
+class TokenContribution(NamedTuple):
+    """The contribution of one token to a score.
 
     Parameters
     ----------
     token
         The token; with a key, its hash.
     adds
-        What it adds to the score: above 0 it speaks for spam.
+        Its part of the score; above 0 for spam.
     wanted, unwanted
-        The messages of each label that hold it, long ones in part; NaN where a learner keeps no such counts.
+        The messages of each label that hold it, long ones in part; NaN with a learner, which has no such counts.
     """
 
     token: str
@@ -34,24 +34,24 @@ class TokenSays(NamedTuple):
 
 @dataclass(frozen=True)
 class SpamExplanation:
-    """A score, and what each token adds to it.
+    """A score, and the contribution of each token.
 
     Parameters
     ----------
     labels
-        The wanted and the unwanted one.
+        The wanted and the unwanted label.
     score
-        The sum of what the tokens add.
+        The sum of the contributions.
     probability
-        Of the unwanted label.
+        The probability of the unwanted label.
     verdict
-        What the costs decide.
+        The decision by the costs.
     tokens
-        Those that were ever learned, the loudest first.
+        The tokens that were learned, by falling size of contribution.
 
     Examples
     --------
-    >>> print(SpamExplanation(("ham", "spam"), 1.5, 0.8, "unsure", (TokenSays("free", 1.5, 0.0, 12.0),)))
+    >>> print(SpamExplanation(("ham", "spam"), 1.5, 0.8, "unsure", (TokenContribution("free", 1.5, 0.0, 12.0),)))
     unsure: score 1.500, P(spam) = 0.8000
                                                      adds        ham       spam
     free                                           +1.500        0.0       12.0
@@ -61,7 +61,7 @@ class SpamExplanation:
     score: float
     probability: float
     verdict: Any
-    tokens: tuple[TokenSays, ...]
+    tokens: tuple[TokenContribution, ...]
 
     def __str__(self) -> str:
         wanted, unwanted = (str(label) for label in self.labels)

@@ -1,26 +1,31 @@
-"""Counts that come from elsewhere, checked before anything is added."""
+"""Checks of imported counts."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.errors import BadValue, CannotMerge
+from stream_bayes.mail.filter.messages import Labels
 
-__all__ = ["Labels", "checked_counts"]
+__all__ = ["checked_counts"]
 
-Labels = tuple[Hashable, Hashable]
-
-MOST_MESSAGES: Final = 2.0**40  # that may be imported: sums of many such still fit
+MAX_MESSAGES: Final = 2.0**40  # of one import: sums of many still fit
 
 
 def checked_counts(
     counts: Mapping[str, Any], labels: Labels
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """Tokens, messages by token and label, and messages by label, from exported counts."""
+    """Return tokens, messages by token and label, and messages by label, from exported counts.
+
+    Raises
+    ------
+    BadValue, CannotMerge
+        If these are no exported counts, or counts of other labels.
+    """
     try:
         named = list(counts["labels"])
         if sorted(map(repr, named)) != sorted(map(repr, labels)):
@@ -33,9 +38,9 @@ def checked_counts(
     except (LookupError, TypeError, ValueError) as error:
         if isinstance(error, CannotMerge):
             raise
-        raise BadValue(f"these are no exported counts: {error}") from error
+        raise BadValue(f"expected exported counts, got something else: {error}") from error
     whole = np.vstack([table, totals])
-    if not all(type(token) is str for token in tokens) or not ((whole >= 0) & (whole < MOST_MESSAGES)).all():
+    if not all(type(token) is str for token in tokens) or not ((whole >= 0) & (whole < MAX_MESSAGES)).all():
         raise BadValue("imported counts must be finite numbers of at least 0 by token: {token: [ham, spam]}")
     if (table > totals).any():
         raise BadValue("an imported token is in more messages than there are")

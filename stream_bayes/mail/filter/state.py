@@ -2,13 +2,13 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
 
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
      "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
-               "journal": ["9f86d0...", ...], "key": null,       of the key a digest only
+               "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
                "learner": null},                                 or a learner's state, its arrays as "learner_NAME"
      "reading": {"slope": 1.0, "place": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
-                "journal_codes": (all codes,), "journal_sizes", "journal_tokens", "journal_labels",
-                "journal_units", "journal_steps", "journal_learned", "journal_probabilities": (entries,),
-                "journal_bags": (all bytes,), "journal_bag_sizes", "journal_clocks": (entries,),   for a learner
+                "receipt_codes": (all codes,), "receipt_sizes", "receipt_tokens", "receipt_labels",
+                "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities": (receipts,),
+                "receipt_bags": (all bytes,), "receipt_bag_sizes", "receipt_clocks": (receipts,),   for a learner
                 "calibration_scores", "calibration_labels": (scores,)},
      "checksum": 1733}
 
@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,110 +42,146 @@ from stream_bayes.learners.classifier.state import (
 from stream_bayes.learners.costs import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import Calibration
-from stream_bayes.mail.filter.evidence import TokenEvidence
-from stream_bayes.mail.filter.learner_evidence import LearnerEvidence
-from stream_bayes.mail.filter.receipts import Evidence, Journal, Receipt, checked_bag
+from stream_bayes.mail.filter.learner_scorer import LearnerScorer
+from stream_bayes.mail.filter.messages import checked_bag
+from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.scorer import Scorer
+from stream_bayes.mail.filter.token_scorer import TokenScorer
+from stream_bayes.mail.filter.training import Training
 from stream_bayes.mail.text.limits import Limits
 
-__all__ = ["load_state", "saved_parameters", "saved_state"]
+__all__ = ["FilterParts", "load_state", "save_settings", "save_state"]
 
-
-class FilterContent(Protocol):
-    """What a state holds of a filter."""
-
-    key: bytes | None
-    labels: Any
-    costs: Any
-    limits: Limits | None
-    learner: BayesClassifier | None
-    influence: int
-    journal: int
-    _evidence: Evidence
-    _calibration: Calibration
-    _journal: Journal
-    _margin: float
-
-    def __init__(self, **arguments: Any) -> None: ...
-
-
-Filter = TypeVar("Filter", bound=FilterContent)
+Model = TypeVar("Model")
 
 LEARNER = "learner_"  # before the names of a learner's arrays
-_PLAIN = ("train", "max_tokens", "influence", "journal", "pairs", "parser")
-_MOST = 2**60  # of any whole number: sums of two still fit
+_PLAIN = ("train", "max_tokens", "influence", "max_receipts", "pairs", "parser")
+_MAX = 2**60  # of any whole number: sums of two still fit
 
 
-def saved_state(model: FilterContent) -> dict[str, Any]:
-    """The state of a filter."""
-    evidence = model._evidence
-    ids, journal = model._journal.state()
-    tokens, tables, learner = _saved_evidence(evidence)
+@dataclass(frozen=True)
+class FilterParts:
+    """The parts of a filter that learn, and so make up its state beside its arguments.
+
+    Parameters
+    ----------
+    scorer
+        Counts tokens, or holds a learner.
+    calibration
+        Turns scores into probabilities.
+    receipts
+        The additions of recent messages.
+    training
+        Selects the messages to learn.
+    """
+
+    scorer: Scorer
+    calibration: Calibration
+    receipts: Receipts
+    training: Training
+
+
+# -- saving -----------------------------------------------------------------------------------------------------------
+
+
+def save_state(arguments: Mapping[str, Any], parts: FilterParts) -> dict[str, Any]:
+    """Return the state of a filter with these arguments and parts."""
+    scorer = parts.scorer
+    ids, receipts = parts.receipts.state()
+    tokens, tables, learner = _saved_scorer(scorer)
+    key = arguments["key"]
     state: dict[str, Any] = {
         "format": FORMAT,
         "learner": "SpamFilter",
-        "parameters": _written_parameters(model),
+        "parameters": _saved_arguments(arguments),
         "store": {
             "tokens": tokens,
-            "messages": [round(UNIT * number) for number in evidence.messages],
-            "clock": evidence.clock,
-            "lengths": evidence.lengths,
-            "margin": model._margin,
-            "journal": packed(list(ids)),
-            "key": None if model.key is None else _digest(model.key),
+            "messages": [round(UNIT * number) for number in scorer.messages],
+            "clock": scorer.weights.clock,
+            "lengths": scorer.weights.lengths,
+            "margin": parts.training.margin,
+            "receipts": packed(list(ids)),
+            "key": None if key is None else _digest(key),
             "learner": learner,
         },
-        "reading": model._calibration.meta(),
+        "reading": parts.calibration.meta(),
         "arrays": {
             **tables,
-            **journal,
-            **model._calibration.arrays(),
+            **receipts,
+            **parts.calibration.arrays(),
         },
     }
     state["checksum"] = checksum(text_of(state), state["arrays"])
     return state
 
 
-def _written_parameters(model: FilterContent) -> dict[str, Any]:
-    parameters: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
-    parameters["labels"] = saved_parameter(list(model.labels))
-    parameters["costs"] = _saved_costs(model.costs)
-    parameters["limits"] = None if model.limits is None else asdict(model.limits)
-    return parameters
-
-
-def saved_parameters(model: FilterContent) -> dict[str, Any]:
-    """A filter's arguments as JSON, but for its key; two filters of the same can go on from one another's states."""
-    learner = model.learner
+def save_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a filter's arguments without its key as JSON. Filters with equal ones can load each other's states."""
+    learner = arguments["learner"]
     if learner is None:
-        return _written_parameters(model) | {"learner": None}
+        return _saved_arguments(arguments) | {"learner": None}
     own = {name: saved_parameter(value) for name, value in learner._get_params().items()}
-    return _written_parameters(model) | {"learner": {"kind": type(learner).__name__, "arguments": own}}
+    return _saved_arguments(arguments) | {"learner": {"kind": type(learner).__name__, "arguments": own}}
 
 
-def _saved_evidence(evidence: Evidence) -> tuple[JSONValue, dict[str, Any], dict[str, Any] | None]:
-    """The tokens, the tables, and the state of a learner in their place."""
-    if isinstance(evidence, LearnerEvidence):
-        state = evidence.learner.state()
+def _saved_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    limits = arguments["limits"]
+    saved: dict[str, Any] = {name: arguments[name] for name in _PLAIN}
+    saved["labels"] = saved_parameter(list(arguments["labels"]))
+    saved["costs"] = _saved_costs(arguments["costs"])
+    saved["limits"] = None if limits is None else asdict(limits)
+    return saved
+
+
+def _saved_scorer(scorer: Scorer) -> tuple[JSONValue, dict[str, Any], dict[str, Any] | None]:
+    """Return the tokens, the tables, and the state of a learner."""
+    if isinstance(scorer, LearnerScorer):
+        state = scorer.learner.state()
         arrays = {f"{LEARNER}{name}": array for name, array in state.pop("arrays").items()}
         return packed([]), _tables(0, None) | arrays, state
-    assert isinstance(evidence, TokenEvidence)
-    size = len(evidence.table)
-    return packed(list(evidence.table.vocabulary.values)), _tables(size, evidence), None
+    assert isinstance(scorer, TokenScorer)
+    size = len(scorer.table)
+    return packed(list(scorer.table.vocabulary.values)), _tables(size, scorer), None
 
 
-def _tables(size: int, evidence: TokenEvidence | None) -> dict[str, Any]:
-    if evidence is None:
+def _tables(size: int, scorer: TokenScorer | None) -> dict[str, Any]:
+    if scorer is None:
         none = np.zeros(0, np.int64)
         return {"counts": none.reshape(0, 2), "margins": none, "seen": none}
     return {
-        "counts": evidence.counts().copy(),
-        "margins": np.asarray(evidence.table.margin)[:size].copy(),
-        "seen": np.asarray(evidence.table.seen)[:size].copy(),
+        "counts": scorer.counts().copy(),
+        "margins": np.asarray(scorer.table.margin)[:size].copy(),
+        "seen": np.asarray(scorer.table.seen)[:size].copy(),
     }
 
 
-def load_state(kind: type[Filter], state: Mapping[str, Any], key: bytes | None) -> Filter:
-    """The filter of a state."""
+# -- loading ----------------------------------------------------------------------------------------------------------
+
+
+def load_state(
+    make: Callable[..., Model],
+    parts_of: Callable[[Model], FilterParts],
+    state: Mapping[str, Any],
+    key: bytes | None,
+) -> Model:
+    """Return the filter of a state.
+
+    Parameters
+    ----------
+    make
+        Makes a filter from its arguments.
+    parts_of
+        Returns its parts, which are then filled.
+    state
+        As returned by `save_state`.
+    key
+        The key of its tokens, if they are hashed.
+
+    Raises
+    ------
+    BadState
+        If anything is wrong with the state.
+    """
     state = verified(state, "SpamFilter")
     store, arrays = state["store"], state["arrays"]
     with refusing_bad_state():
@@ -160,7 +196,7 @@ def load_state(kind: type[Filter], state: Mapping[str, Any], key: bytes | None) 
         labels = loaded_parameter(saved.pop("labels"))
         expect(set(saved) == set(_PLAIN), f"its parameters are {sorted(state['parameters'])}")
         try:
-            model = kind(
+            model = make(
                 labels=tuple(labels),
                 costs=_loaded_costs(costs),
                 limits=None if limits is None else Limits(**limits),
@@ -170,73 +206,81 @@ def load_state(kind: type[Filter], state: Mapping[str, Any], key: bytes | None) 
             )
         except (StreamBayesError, TypeError) as error:
             raise BadState(f"the state's parameters do not make a SpamFilter: {error}") from error
-        _load_evidence(model, store, arrays)
-        _load_journal(model, store, arrays)
-        model._calibration.load(state["reading"], arrays)
+        parts = parts_of(model)
+        _load_scorer(parts.scorer, store, arrays)
+        _load_receipts(parts, store, arrays)
+        parts.calibration.load(state["reading"], arrays)
         margin = store["margin"]
-        expect(type(margin) is float and 0.0 < margin < 1e3, "its margin is none")
-        model._margin = margin
+        expect(type(margin) is float and 0.0 < margin < 1e3, "its margin is out of range")
+        parts.training.margin = margin
     return model
 
 
-def _load_evidence(model: FilterContent, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     tokens = unpacked(store["tokens"])
     expect(all(type(token) is str for token in tokens), "a token is no text")
     size = len(tokens)
     counts = _whole("counts", arrays, (size, 2), least=0)
-    margins = _whole("margins", arrays, (size,), least=-_MOST)
+    margins = _whole("margins", arrays, (size,), least=-_MAX)
     seen = _whole("seen", arrays, (size,), least=0)
-    evidence = model._evidence
     messages, clock = store["messages"], store["clock"]
     expect(
-        len(messages) == 2 and all(type(number) is int and 0 <= number < _MOST for number in messages),
-        "its numbers of messages are none",
+        len(messages) == 2 and all(type(number) is int and 0 <= number < _MAX for number in messages),
+        "its numbers of messages are out of range",
     )
-    expect(type(clock) is int and 0 <= clock < _MOST, "its clock is none")
+    expect(type(clock) is int and 0 <= clock < _MAX, "its clock is out of range")
     expect(size == 0 or bool((seen <= clock).all()), "a token was seen in the future")
     expect(bool((counts <= np.array(messages)).all()), "a token is in more messages than there are")
-    if isinstance(evidence, LearnerEvidence):
+    if isinstance(scorer, LearnerScorer):
         expect(size == 0, "it has tokens beside its learner's")
-        evidence.units_learned = list(messages)
+        scorer.units_learned = list(messages)
     else:
-        assert isinstance(evidence, TokenEvidence)
+        assert isinstance(scorer, TokenScorer)
         texts = [str(token) for token in tokens]
-        expect(evidence.fill(texts, counts, margins, seen), "it names a token twice")
-        evidence.table.first, evidence.table.second = messages
-    lengths = store["lengths"]
-    expect(type(lengths) is int and 0 <= lengths <= clock * model.influence, "its messages have no length")
-    evidence.clock, evidence.lengths = clock, lengths
+        expect(scorer.fill(texts, counts, margins, seen), "it names a token twice")
+        scorer.table.first, scorer.table.second = messages
+    lengths, weights = store["lengths"], scorer.weights
+    expect(
+        type(lengths) is int and 0 <= lengths <= clock * weights.influence,
+        "the sum of its messages' lengths is out of range",
+    )
+    weights.clock, weights.lengths = clock, lengths
 
 
-def _load_journal(model: FilterContent, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    ids = unpacked(store["journal"])
+def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    ids = unpacked(store["receipts"])
     entries = len(ids)
-    expect(len(set(ids)) == entries <= model.journal, "its journal names a message twice, or too many")
-    sizes = _whole("journal_sizes", arrays, (entries,), least=0)
-    codes = arrays["journal_codes"]
-    expect(isinstance(codes, np.ndarray) and codes.dtype == np.int32, "the codes of its journal are none")
-    expect(codes.shape == (int(sizes.sum()),), "the codes of its journal do not fit")
-    expect(bool(((codes >= -1) & (codes < _size(model._evidence))).all()), "its journal holds unknown codes")
-    tokens = _whole("journal_tokens", arrays, (entries,), least=0)
-    labels = _whole("journal_labels", arrays, (entries,), least=0)
-    expect(bool((labels <= 1).all()), "a label of its journal is neither 0 nor 1")
-    units = _whole("journal_units", arrays, (entries,), least=0)
-    steps = _whole("journal_steps", arrays, (entries,), least=-_MOST)
-    learned = _whole("journal_learned", arrays, (entries,), least=0)
-    expect(bool((learned <= 1).all()), "its journal does not say what was learned")
-    chances = arrays["journal_probabilities"]
+    expect(
+        len(set(ids)) == entries <= parts.receipts.limit, "it has two receipts of one message, or too many"
+    )
+    sizes = _whole("receipt_sizes", arrays, (entries,), least=0)
+    codes = arrays["receipt_codes"]
+    expect(
+        isinstance(codes, np.ndarray) and codes.dtype == np.int32, "the codes of its receipts are no codes"
+    )
+    expect(codes.shape == (int(sizes.sum()),), "the codes of its receipts do not fit")
+    size = len(parts.scorer.table) if isinstance(parts.scorer, TokenScorer) else 0
+    expect(bool(((codes >= -1) & (codes < size)).all()), "its receipts hold unknown codes")
+    tokens = _whole("receipt_tokens", arrays, (entries,), least=0)
+    labels = _whole("receipt_labels", arrays, (entries,), least=0)
+    expect(bool((labels <= 1).all()), "a label of its receipts is neither 0 nor 1")
+    units = _whole("receipt_units", arrays, (entries,), least=0)
+    steps = _whole("receipt_steps", arrays, (entries,), least=-_MAX)
+    learned = _whole("receipt_learned", arrays, (entries,), least=0)
+    expect(bool((learned <= 1).all()), "a mark of its receipts, learned or not, is neither 0 nor 1")
+    chances = arrays["receipt_probabilities"]
     expect(
         isinstance(chances, np.ndarray) and chances.dtype == np.float64 and chances.shape == (entries,),
-        "the probabilities of its journal do not fit",
+        "the probabilities of its receipts do not fit",
     )
-    expect(bool(((chances >= 0.0) & (chances <= 1.0)).all()), "a probability of its journal is none")
-    clocks = _whole("journal_clocks", arrays, (entries,), least=0)
-    bags = _bags(arrays, entries, of_learner=isinstance(model._evidence, LearnerEvidence))
-    parts = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
-    for place, (key, part) in enumerate(zip(ids, parts, strict=True)):
-        expect(type(key) is str, "an id of its journal is no text")
-        model._journal.receipts[str(key)] = Receipt(
-            part.copy(),
+    expect(bool(((chances >= 0.0) & (chances <= 1.0)).all()), "a probability of its receipts is out of range")
+    clocks = _whole("receipt_clocks", arrays, (entries,), least=0)
+    bags = _loaded_bags(arrays, entries, of_learner=isinstance(parts.scorer, LearnerScorer))
+    parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
+    for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
+        expect(type(key) is str, "an id of its receipts is no text")
+        parts.receipts.by_id[str(key)] = Receipt(
+            own.copy(),
             int(tokens[place]),
             int(labels[place]),
             int(units[place]),
@@ -248,16 +292,12 @@ def _load_journal(model: FilterContent, store: Mapping[str, Any], arrays: Mappin
         )
 
 
-def _size(evidence: Evidence) -> int:
-    return len(evidence.table) if isinstance(evidence, TokenEvidence) else 0
-
-
-def _bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:
-    """The bags that a learner was given, each checked; without a learner all are empty."""
-    sizes = _whole("journal_bag_sizes", arrays, (entries,), least=0)
-    data = arrays["journal_bags"]
-    expect(isinstance(data, np.ndarray) and data.dtype == np.uint8, "the bags of its journal are none")
-    expect(data.shape == (int(sizes.sum()),), "the bags of its journal do not fit")
+def _loaded_bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:
+    """Return the bags of receipts, checked; without a learner all must be empty."""
+    sizes = _whole("receipt_bag_sizes", arrays, (entries,), least=0)
+    data = arrays["receipt_bags"]
+    expect(isinstance(data, np.ndarray) and data.dtype == np.uint8, "the bags of its receipts are no bytes")
+    expect(data.shape == (int(sizes.sum()),), "the bags of its receipts do not fit")
     ends = np.cumsum(sizes)
     bags = [data[end - size : end].tobytes() for end, size in zip(ends, sizes, strict=True)]
     for bag in bags:
@@ -265,14 +305,14 @@ def _bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[
             try:
                 checked_bag(json.loads(bag))
             except (ValueError, RecursionError) as error:
-                raise BadState(f"the state is broken: a bag of its journal is none: {error}") from error
+                raise BadState(f"the state is broken: a bag of its receipts is no bag: {error}") from error
         else:
-            expect(not bag, "its journal holds bags for no learner")
+            expect(not bag, "its receipts hold bags for no learner")
     return bags
 
 
 def _loaded_learner(saved: Any, arrays: Mapping[str, Any]) -> BayesClassifier | None:
-    """The learner whose state it holds: one of this package, by its name."""
+    """Return the learner of a saved state; only classifiers of this package, by name."""
     if saved is None:
         return None
     kinds = {made.__name__: made for made in LEARNERS.values()}
@@ -285,7 +325,7 @@ def _whole(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], least: 
     array = arrays[name]
     expect(isinstance(array, np.ndarray) and array.dtype == np.int64, f"{name} holds no whole numbers")
     expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
-    expect(bool(((array >= least) & (array < _MOST)).all()), f"{name} holds numbers out of range")
+    expect(bool(((array >= least) & (array < _MAX)).all()), f"{name} holds numbers out of range")
     found: NDArray[np.int64] = array
     return found
 

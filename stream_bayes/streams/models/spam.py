@@ -8,7 +8,6 @@ from typing import Any
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.mail.filter.filter import Message, SpamFilter
-from stream_bayes.mail.filter.state import saved_parameters
 from stream_bayes.streams.models.answers import Answer, Answers, process_one_by_one
 
 __all__ = ["ServedFilter"]
@@ -78,7 +77,7 @@ class ServedFilter:
             self.model.forget(content)
 
     def settings(self) -> dict[str, Any]:
-        return {"learner": self.name, "parameters": saved_parameters(self.model)}
+        return {"learner": self.name, "parameters": self.model.settings()}
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
         state = self.model.state()
@@ -86,7 +85,7 @@ class ServedFilter:
 
     def load(self, state: Mapping[str, Any]) -> None:
         loaded = SpamFilter.from_state(state, self.model.key)
-        saved, own = saved_parameters(loaded), saved_parameters(self.model)
+        saved, own = loaded.settings(), self.model.settings()
         others = [f"{name}={saved[name]!r}, not {own[name]!r}" for name in own if saved[name] != own[name]]
         if others:
             raise BadState(f"the state is of a SpamFilter with other arguments: {', '.join(others)}")

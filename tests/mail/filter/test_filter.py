@@ -175,7 +175,7 @@ def test_without_an_id_a_message_is_known_by_its_sha_256_and_never_by_its_messag
 
 
 def test_what_the_journal_does_not_hold_cannot_be_corrected() -> None:
-    model = SpamFilter(journal=2)
+    model = SpamFilter(max_receipts=2)
     for name in "abc":
         model.learn_one(f"text {name}", "ham", id=name)
     model.correct("c", "spam")
@@ -230,7 +230,9 @@ def test_what_was_passed_over_can_still_be_corrected() -> None:
     for raw, label in stream(300):
         model.learn_one(raw, label)
     passed = next(
-        key for key, receipt in model._journal.receipts.items() if not receipt.learned and receipt.label == 0
+        key
+        for key, receipt in model._parts.receipts.by_id.items()
+        if not receipt.learned and receipt.label == 0
     )
     before = sum(model.messages.values())
     model.correct(passed, "spam")
@@ -247,7 +249,7 @@ def test_the_vocabulary_is_bounded_and_the_oldest_rare_tokens_go_first() -> None
     assert {"often", "rare599", "third598"} <= set(tokens)
     assert "rare0" not in tokens
     assert sum(tokens["often"]) == 600
-    for key in list(model._journal):  # exact, for the tokens that are left
+    for key in list(model._parts.receipts):  # exact, for the tokens that are left
         model.forget(key)
     assert model.export_counts()["tokens"] == {}
     assert model.messages == {"ham": 0.0, "spam": 0.0}
@@ -295,7 +297,22 @@ def test_probabilities_are_learned_from_scores_of_before_a_message_was_learned()
     for raw, label in stream(40):
         before = model.score_one(raw)
         model.learn_one(raw, label)
-        assert model._calibration.scores[model.clock - 1] == before
+        assert model._parts.calibration.scores[model.clock - 1] == before
+
+
+@given(EVENTS, st.data())
+def test_predictions_between_leave_the_state_of_a_filter_that_only_learns(
+    events: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    asked, alone = SpamFilter(), SpamFilter()
+    for place, (text, label) in enumerate(events):
+        for question in data.draw(st.lists(st.sampled_from(["same", "other"]), max_size=2)):
+            asked.predict_proba_one(text if question == "same" else "a w")
+        asked.learn_one(text, label, id=f"{place // 2}")  # half of them correct the message before
+        alone.learn_one(str(text), label, id=f"{place // 2}")
+    assert asked.state()["checksum"] == alone.state()["checksum"]
+    for text in ("a w", "b x"):
+        assert asked.predict_proba_one(text) == alone.predict_proba_one(text)
 
 
 def test_the_margin_of_near_errors_widens_with_an_error_and_narrows_without() -> None:
@@ -303,10 +320,10 @@ def test_the_margin_of_near_errors_widens_with_an_error_and_narrows_without() ->
     for number in range(20):
         model.learn_one(f"free pills {number}", "spam")
         model.learn_one(f"lunch notes {number}", "ham")
-    margins = [model._margin]
+    margins = [model._parts.training.margin]
     for text, label in (("free pills", "ham"), ("lunch notes", "ham")):
         model.learn_one(text, label, id=f"{text} {label}")
-        margins.append(model._margin)
+        margins.append(model._parts.training.margin)
     assert margins[0] < margins[1] > margins[2]
 
 
@@ -365,7 +382,7 @@ def test_an_explanation_adds_up_and_reads_as_a_table() -> None:
         {"train": "sometimes"},
         {"max_tokens": 0},
         {"influence": 1.5},
-        {"journal": 0},
+        {"max_receipts": 0},
         {"key": b"short"},
         {"key": "text that is long enough"},
         {"parser": "slow"},

@@ -22,7 +22,7 @@ SETTINGS: list[dict[str, Any]] = [
     {},
     {"labels": (0, "ungewünscht"), "train": "near-errors"},
     {"costs": Costs.false_positive(9, unsure=0.25), "limits": Limits(word=12)},
-    {"journal": 5, "max_tokens": 300, "pairs": True},
+    {"max_receipts": 5, "max_tokens": 300, "pairs": True},
     {"key": KEY},
 ]
 
@@ -43,7 +43,7 @@ def test_a_restored_filter_goes_on_as_if_nothing_had_been(settings: dict[str, An
         assert restored.predict_proba_one(raw) == model.predict_proba_one(raw)
         for one in (model, restored):
             one.learn_one(raw, one.labels[label == "spam"])
-    key = next(iter(model._journal))
+    key = next(iter(model._parts.receipts))
     for one in (model, restored):
         one.correct(key, one.labels[1])
         one.forget(key)
@@ -60,7 +60,7 @@ def test_a_state_does_not_change_with_the_filter() -> None:
     before = checksum(text_of(state), state["arrays"])
     for raw, label in stream(50, seed=3):
         model.learn_one(raw, label)
-    model.forget(next(iter(model._journal)))
+    model.forget(next(iter(model._parts.receipts)))
     assert checksum(text_of(state), state["arrays"]) == before
 
 
@@ -124,17 +124,17 @@ ALTERED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "messages": lambda state: state["store"].update(messages=[1, 1]),
     "one number of messages": lambda state: state["store"].update(messages=[10**6]),
     "margin": lambda state: state["store"].update(margin=float("nan")),
-    "an id twice": lambda state: state["store"].update(journal="\n".join(["x"] * 40)),
+    "an id twice": lambda state: state["store"].update(receipts="\n".join(["x"] * 40)),
     "negative counts": changed("counts", lambda array: put(array, -1)),
     "counts of floats": changed("counts", lambda array: array.astype(float)),
     "huge margins": changed("margins", lambda array: put(array, 2**62)),
-    "codes beyond": changed("journal_codes", lambda array: put(array, 10**6)),
-    "codes below": changed("journal_codes", lambda array: put(array, -2)),
-    "codes short": changed("journal_codes", lambda array: array[:-1]),
-    "sizes": changed("journal_sizes", lambda array: put(array, -1)),
-    "labels of the journal": changed("journal_labels", lambda array: put(array, 2)),
-    "probabilities": changed("journal_probabilities", lambda array: put(array, np.nan)),
-    "units": changed("journal_units", lambda array: put(array, -5)),
+    "codes beyond": changed("receipt_codes", lambda array: put(array, 10**6)),
+    "codes below": changed("receipt_codes", lambda array: put(array, -2)),
+    "codes short": changed("receipt_codes", lambda array: array[:-1]),
+    "sizes": changed("receipt_sizes", lambda array: put(array, -1)),
+    "labels of the journal": changed("receipt_labels", lambda array: put(array, 2)),
+    "probabilities": changed("receipt_probabilities", lambda array: put(array, np.nan)),
+    "units": changed("receipt_units", lambda array: put(array, -5)),
     "calibration": lambda state: state.update(reading={}),
 }
 
@@ -161,12 +161,12 @@ def test_an_altered_state_is_refused_by_its_checksum() -> None:
 
 
 def test_memory_is_reported_and_bounded() -> None:
-    model = SpamFilter(journal=10)
+    model = SpamFilter(max_receipts=10)
     for start in range(0, 150_000, 5_000):
         model.learn_one(
             {f"a token of a usual length {number}": 1 for number in range(start, start + 5_000)}, "ham"
         )
     assert 150_000 * 30 < model.memory_bytes < 20e6
     texts = sum(sys.getsizeof(token) for token in model.export_counts()["tokens"])
-    full_journal = SpamFilter().journal * (300 * 4 + 300)  # of mails of 300 tokens
-    assert model.memory_bytes + texts + full_journal < 40e6
+    all_receipts = SpamFilter().max_receipts * (300 * 4 + 300)  # of mails of 300 tokens
+    assert model.memory_bytes + texts + all_receipts < 40e6

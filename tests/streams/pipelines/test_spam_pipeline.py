@@ -31,7 +31,7 @@ FILE = """
 name = "spam"
 batch = 20
 source = { kind = "jsonl", path = "mails.jsonl", target = "label", key = "id", type = "type" }
-model = { kind = "spam-filter", arguments = { journal = 100 } }
+model = { kind = "spam-filter", arguments = { max_receipts = 100 } }
 predictions = { kind = "jsonl", path = "verdicts.jsonl" }
 snapshots = { directory = "state", every_events = 40, every_seconds = 3600.0 }
 [labels]
@@ -111,12 +111,12 @@ def test_interrupted_and_gone_on_with_it_ends_with_the_same_bytes(tmp_path: Path
 def test_other_arguments_do_not_go_on_from_the_snapshot(tmp_path: Path) -> None:
     directory = write(tmp_path)
     engine_in(directory).run(50)
-    (directory / "spam.toml").write_text(FILE.replace("journal = 100", "journal = 99"))
-    with pytest.raises(BadState, match="journal"):
+    (directory / "spam.toml").write_text(FILE.replace("max_receipts = 100", "max_receipts = 99"))
+    with pytest.raises(BadState, match="receipts"):
         engine_in(directory).run()
-    served = ServedFilter(SpamFilter(journal=5))
+    served = ServedFilter(SpamFilter(max_receipts=5))
     with pytest.raises(BadState, match="max_tokens"):
-        served.load(SpamFilter(journal=5, max_tokens=10).state())
+        served.load(SpamFilter(max_receipts=5, max_tokens=10).state())
 
 
 # -- mails as Kafka brings them ---------------------------------------------------------------------------------------

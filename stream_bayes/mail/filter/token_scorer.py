@@ -1,14 +1,14 @@
-"""What a message's tokens say, as one number: the evidence of counts, and a margin that is learned from mistakes.
+"""The built-in scorer: the sum of two scores of the same tokens.
 
-Two views of the same tokens, added up. They err on different messages, so together they rank better than either.
+The two err on different messages, so together they rank better than either.
 
 - The *mean log-odds*: per token log(q / p), with p and q the shares of ham and of spam that hold it, shrunk by a small
-  prior; the mean of a message is over its clear tokens. It neither grows with length nor saturates.
-- The *margin* of a linear model over the tokens present, each 1 / sqrt(n) of n: logistic regression, a step of gradient
-  for each message. It learns little from what it knows already, and much from what it got wrong; under drift it is
-  what follows.
+  prior. The mean of a message is over its clear tokens. It neither grows with length nor saturates.
+- The *margin* of a linear model over the tokens present, each 1 / sqrt(n) of n: logistic regression, one gradient step
+  for each message. The step is small where the prediction was right and large where it was wrong, so the margin
+  follows drift.
 
-Both are whole numbers in `_evidence.py`. What a message added is kept in a `Receipt`, and taken back exactly.
+Both are whole numbers in `_evidence.py`. A `Receipt` holds a message's additions, which can be taken back exactly.
 """
 
 from __future__ import annotations
@@ -22,88 +22,95 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
-from stream_bayes.mail.filter.explanation import TokenSays
-from stream_bayes.mail.filter.imported_counts import Labels, checked_counts
-from stream_bayes.mail.filter.receipts import Influence, Journal, Reading, Receipt
+from stream_bayes.mail.filter.explanation import TokenContribution
+from stream_bayes.mail.filter.imported_counts import checked_counts
+from stream_bayes.mail.filter.messages import Labels
+from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights
 
-__all__ = ["TokenEvidence"]
+__all__ = ["TokenScorer"]
 
 PRIOR: Final = (
     0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
 )
-RESERVE: Final = 0.5  # of weight: as much as half a clear token that says nothing
+RESERVE: Final = 0.5  # weight of a neutral token added to each mean, in clear tokens
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
-KEPT: Final = 0.75  # of the tokens, when there are too many
-PATIENCE: Final = 1_000  # messages that a token may be silent longer for being in twice as many messages
+KEPT_SHARE: Final = 0.75  # of the tokens, at an eviction
+EVICTION_BONUS: Final = (
+    1_000  # messages that a token may stay unseen longer for being in twice as many messages
+)
 
 
-class TokenEvidence(Influence):
-    """Counts and margins of tokens, with messages added and taken back.
+class TokenScorer:
+    """A scorer that counts tokens and learns their margins.
 
     Parameters
     ----------
     influence
-        The most tokens that a message may have and count fully, however long others are.
+        The most tokens that a message may have at full weight, however long others are.
     """
 
     def __init__(self, influence: int) -> None:
-        super().__init__(influence)
+        self.weights = MessageWeights(influence)
         self.table = EvidenceTable(PRIOR, RESERVE)
         self.version = 0  # never saved
 
     @property
-    def knows(self) -> bool:
-        """Whether anything was learned or imported."""
-        return self.clock > 0 or self.table.first + self.table.second > 0
+    def is_trained(self) -> bool:
+        """True if anything was learned or imported."""
+        return self.weights.clock > 0 or self.table.first + self.table.second > 0
 
-    def read(self, bag: dict[str, int]) -> Reading:
-        """Look the tokens of a message up and score it. Changes nothing that is kept."""
-        table = self.table
-        codes = table.codes_of(bag)
-        table.read(codes, len(bag))
-        return Reading(codes, table.sum + MEAN_WEIGHT * table.mean, _logistic(table.sum), self.version)
+    def score(self, bag: dict[str, int]) -> MessageScore:
+        """Look up the tokens of a message and score it."""
+        codes = self.table.codes_of(bag)
+        mean, margin = self.table.score(codes, len(bag))
+        return MessageScore(codes, margin + MEAN_WEIGHT * mean, _logistic(margin), self.version)
 
-    def told(self, bag: dict[str, int]) -> list[TokenSays]:
-        """What each token adds to the score, and in how many messages it was; none that was never learned."""
+    def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
+        """Return the contribution of each learned token to the score, and its messages by label."""
         codes = self.table.codes_of(bag)
         means, sums = self.table.parts(codes, len(bag))
         counts = self.counts() / UNIT
         adds = zip(bag, codes.tolist(), (MEAN_WEIGHT * means + sums).tolist(), strict=True)
-        return [TokenSays(token, added, *counts[code].tolist()) for token, code, added in adds if code >= 0]
+        return [
+            TokenContribution(token, added, *counts[code].tolist())
+            for token, code, added in adds
+            if code >= 0
+        ]
 
-    def learn(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
+    def learn(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
         """Count a message, and move the margin towards its label.
 
         Parameters
         ----------
         bag
             Its tokens.
-        reading
-            What `read` says of it now: nothing may have been learned since.
+        score
+            Its score now: nothing may have been learned since.
         label
             0 or 1.
         """
-        receipt = _learned(self.passed(bag, reading, label), label)
-        self.table.add(receipt.codes, label, receipt.units, receipt.step, self.clock)
+        receipt = _learned(self.skip(bag, score, label), label)
+        self.table.add(receipt.codes, label, receipt.units, receipt.step, self.weights.clock)
         return receipt
 
-    def passed(self, bag: dict[str, int], reading: Reading, label: int) -> Receipt:
-        """The receipt of a message that teaches nothing, for it may still be corrected."""
-        units = self.units(len(bag))
-        self.pass_by(len(bag))
+    def skip(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
+        """Count a message without learning it. Its receipt allows to correct it later."""
+        units = self.weights.units(len(bag))
+        self.weights.count(len(bag))
         self.version += 1
-        self.table.name(bag, reading.codes)
-        return Receipt(reading.codes, len(bag), label, units, 0, False, reading.probability)
+        self.table.insert(bag, score.codes)
+        return Receipt(score.codes, len(bag), label, units, 0, False, score.probability)
 
     def unlearn(self, receipt: Receipt) -> None:
-        """Take back what a message added: exactly, whatever came after it."""
+        """Take back what a message added: exactly, whatever was learned since."""
         self.version += 1
         if receipt.learned:
             self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
-        """Add the message of a receipt again, as if it had come with this label in the first place."""
+        """Learn an unlearned message again, as if it had first come with this label."""
         self.version += 1
         again = _learned(receipt, label)
         self.table.add(again.codes, label, again.units, again.step, 0)
@@ -116,31 +123,31 @@ class TokenEvidence(Influence):
         margin: NDArray[np.int64],
         messages: NDArray[np.int64],
     ) -> NDArray[np.int32]:
-        """Add counts, margins and messages that were gathered elsewhere; returns the tokens' codes here."""
+        """Add counts, margins and messages of another table. Return the tokens' codes here."""
         table = self.table
         self.version += 1
         bag = dict.fromkeys(tokens, 1)
         codes: NDArray[np.int32] = table.codes_of(bag)
-        table.name(bag, codes)
+        table.insert(bag, codes)
         np.asarray(table.count).reshape(-1, 2)[codes] += counts
         np.asarray(table.margin)[codes] += margin
-        np.asarray(table.seen)[codes] = self.clock
+        np.asarray(table.seen)[codes] = self.weights.clock
         table.first += int(messages[0])
         table.second += int(messages[1])
         return codes
 
     @property
     def messages(self) -> tuple[float, float]:
-        """The messages of each label, those that are capped in part."""
+        """The messages of each label; long ones count in part."""
         return self.table.first / UNIT, self.table.second / UNIT
 
     def counts(self) -> NDArray[np.int64]:
-        """Messages by token and label, in units: a view without the spare room."""
+        """Return messages by token and label, in units: a view without spare capacity."""
         grid: NDArray[Any] = np.asarray(self.table.count).reshape(-1, 2)
         return grid[: len(self.table)]
 
-    def exported(self, labels: Labels) -> dict[str, Any]:
-        """Messages by label, and by token and label."""
+    def export_counts(self, labels: Labels) -> dict[str, Any]:
+        """Return the messages by label, and by token and label."""
         held = self.counts() / UNIT
         tokens = zip(self.table.vocabulary.values, held.tolist(), strict=True)
         return {
@@ -149,14 +156,14 @@ class TokenEvidence(Influence):
             "tokens": {token: counts for token, counts in tokens if any(counts)},
         }
 
-    def add_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
-        """Add what `exported` gave, all of it or nothing."""
+    def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
+        """Add exported counts: all of them, or none."""
         tokens, table, totals = checked_counts(counts, labels)
         zeros = np.zeros(len(tokens), np.int64)
         self.absorb(tokens, np.rint(table * UNIT).astype(np.int64), zeros, np.rint(totals * UNIT))
 
-    def merge(self, other: TokenEvidence, journal: Journal, receipts: Mapping[str, Receipt]) -> None:
-        """Add what another one of the same settings has learned, and its receipts to a journal."""
+    def merge(self, other: TokenScorer, receipts: Receipts, others: Mapping[str, Receipt]) -> None:
+        """Add what another scorer of the same settings has learned, and its receipts to `receipts`."""
         theirs, size = other.table, len(other.table)
         codes = self.absorb(
             list(theirs.vocabulary.values),
@@ -164,32 +171,31 @@ class TokenEvidence(Influence):
             np.asarray(theirs.margin)[:size],
             np.array([theirs.first, theirs.second]),
         )
-        self.clock += other.clock
-        self.lengths += other.lengths
-        for key, receipt in receipts.items():
-            journal.put(key, receipt.moved(codes))
+        self.weights.merge(other.weights)
+        for key, receipt in others.items():
+            receipts.put(key, receipt.recoded(codes))
 
-    def drop_old(self, most: int, journal: Journal) -> None:
-        """Let a quarter of the tokens go, if there are too many; one in many messages may be silent for longer."""
-        if len(self.table) <= most:
+    def evict_tokens(self, limit: int, receipts: Receipts) -> None:
+        """Evict a quarter of the tokens, if there are too many. A token in many messages may stay unseen longer."""
+        if len(self.table) <= limit:
             return
         messages = self.counts().sum(axis=1) / UNIT
-        rank = np.asarray(self.table.seen)[: len(self.table)] + PATIENCE * np.log2(1.0 + messages)
+        rank = np.asarray(self.table.seen)[: len(self.table)] + EVICTION_BONUS * np.log2(1.0 + messages)
         kept = np.zeros(len(rank), bool)
-        kept[np.argsort(-rank, kind="stable")[: int(most * KEPT)]] = True
-        journal.move(self.drop(kept))
+        kept[np.argsort(-rank, kind="stable")[: int(limit * KEPT_SHARE)]] = True
+        receipts.recode(self.keep(kept))
 
-    def drop_unheld(self, journal: Journal) -> None:
-        """Let the tokens go that neither counts nor messages of the journal hold."""
+    def drop_unused_tokens(self, receipts: Receipts) -> None:
+        """Drop the tokens that neither counts nor receipts hold."""
         held: NDArray[np.bool_] = np.asarray(self.counts().any(axis=1))
-        # The tokens of messages that taught nothing may still be wanted, to correct those.
-        for other in journal.receipts.values():
+        # A correction of a skipped message needs its tokens.
+        for other in receipts.by_id.values():
             held[other.codes[other.codes >= 0]] = True
         if not held.all():
-            journal.move(self.drop(held))
+            receipts.recode(self.keep(held))
 
-    def drop(self, kept: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Keep some tokens only; returns each old code's new one, -1 where it was dropped."""
+    def keep(self, kept: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Drop all other tokens. Return the new code of each old one, -1 for a dropped token."""
         table = self.table
         size = len(table)
         places = np.flatnonzero(kept)
@@ -207,7 +213,7 @@ class TokenEvidence(Influence):
         margin: NDArray[np.int64],
         seen: NDArray[np.int64],
     ) -> bool:
-        """Hold these tokens and no others; False where one is named twice."""
+        """Replace all tokens by these. Return False if a token occurs twice."""
         table = self.table
         self.version += 1
         if not table.vocabulary.restore(tokens):
@@ -221,7 +227,7 @@ class TokenEvidence(Influence):
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes of the arrays, the vocabulary's table and the list of tokens; not of the tokens themselves."""
+        """The bytes of the arrays, the vocabulary's table and the list of tokens, without the tokens' texts."""
         table = self.table
         arrays = sum(np.asarray(array).nbytes for array in (table.count, table.margin, table.seen))
         places = 8
@@ -231,7 +237,7 @@ class TokenEvidence(Influence):
 
 
 def _learned(receipt: Receipt, label: int) -> Receipt:
-    """The receipt of the same message learned with a label: the step is that of the gradient when it came."""
+    """Return a message's receipt as learned with a label; the step is the gradient's when it came."""
     step = RATE * (label - receipt.probability) / math.sqrt(max(receipt.tokens, 1))
     return replace(receipt, label=label, step=round(STEP * step), learned=True)
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.filter.evidence import TokenEvidence
 from stream_bayes.mail.filter.receipts import Receipt
+from stream_bayes.mail.filter.token_scorer import TokenScorer
 
 Bags = list[tuple[list[str], int]]
 bags = st.lists(
@@ -25,16 +25,16 @@ def as_bag(tokens: list[str]) -> dict[str, int]:
     return dict.fromkeys(tokens, 1)
 
 
-def learn(evidence: TokenEvidence, tokens: list[str], label: int) -> Receipt:
-    return evidence.learn(as_bag(tokens), evidence.read(as_bag(tokens)), label)
+def learn(evidence: TokenScorer, tokens: list[str], label: int) -> Receipt:
+    return evidence.learn(as_bag(tokens), evidence.score(as_bag(tokens)), label)
 
 
-def learned(events: Bags, influence: int = 700) -> tuple[TokenEvidence, list[Receipt]]:
-    evidence = TokenEvidence(influence)
+def learned(events: Bags, influence: int = 700) -> tuple[TokenScorer, list[Receipt]]:
+    evidence = TokenScorer(influence)
     return evidence, [learn(evidence, tokens, label) for tokens, label in events]
 
 
-def contents(evidence: TokenEvidence) -> dict[str, tuple[int, ...]]:
+def contents(evidence: TokenScorer) -> dict[str, tuple[int, ...]]:
     size = len(evidence.table)
     rows = zip(
         evidence.table.vocabulary.values,
@@ -72,9 +72,9 @@ def expected_score(events: Bags, asked: list[str]) -> float:
 @given(bags, st.lists(st.sampled_from("abcdefghijxyz"), unique=True, max_size=10))
 def test_a_score_is_what_the_formulas_say(events: Bags, asked: list[str]) -> None:
     evidence, _ = learned(events)
-    score = evidence.read(as_bag(asked)).score
+    score = evidence.score(as_bag(asked)).score
     assert score == pytest.approx(expected_score(events, asked), abs=1e-6)
-    assert sum(row.adds for row in evidence.told(as_bag(asked))) == pytest.approx(score, abs=1e-9)
+    assert sum(row.adds for row in evidence.contributions(as_bag(asked))) == pytest.approx(score, abs=1e-9)
 
 
 @given(bags, bags, st.randoms(use_true_random=False))
@@ -116,11 +116,11 @@ def test_tokens_that_are_dropped_leave_the_others_as_they_are(events: Bags, gone
     evidence, receipts = learned(events)
     before = contents(evidence)
     kept = np.array([token not in gone for token in evidence.table.vocabulary.values], bool)
-    moved = evidence.drop(kept)
+    moved = evidence.keep(kept)
     assert contents(evidence) == {token: row for token, row in before.items() if token not in gone}
     values = evidence.table.vocabulary.values
     for (tokens, _), receipt in zip(events, receipts, strict=True):
-        codes = receipt.moved(moved).codes.tolist()
+        codes = receipt.recoded(moved).codes.tolist()
         assert [None if code < 0 else values[code] for code in codes] == [
             None if token in gone else token for token in tokens
         ]
@@ -140,6 +140,6 @@ def test_where_messages_are_short_a_long_one_is_shorter() -> None:
 def test_a_score_does_not_grow_with_length() -> None:
     events: Bags = [([f"s{n}" for n in range(100)], 1), ([f"h{n}" for n in range(100)], 0)] * 20
     evidence, _ = learned(events)
-    ten, hundred = (evidence.read(as_bag([f"s{n}" for n in range(size)])).score for size in (10, 100))
+    ten, hundred = (evidence.score(as_bag([f"s{n}" for n in range(size)])).score for size in (10, 100))
     assert ten > 0
     assert hundred < 4 * ten

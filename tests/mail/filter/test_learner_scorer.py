@@ -117,6 +117,21 @@ def test_what_a_learner_refuses_changes_nothing() -> None:
     assert model.state()["checksum"] == before
 
 
+def test_a_message_that_a_learner_refuses_moves_no_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SpamFilter(train="near-errors", learner=BernoulliNB())
+    for text, label in (("free pills", "spam"), ("lunch notes", "ham")):
+        model.learn_one(text, label)
+
+    def refuse(*arguments: object) -> None:
+        raise BudgetExceeded("full")
+
+    monkeypatch.setattr(model.learner, "learn_one", refuse)
+    before = model.state()["store"]
+    with pytest.raises(BudgetExceeded):
+        model.learn_one("free lunch", "spam")
+    assert model.state()["store"] == before
+
+
 def test_explanations_add_up_to_the_score() -> None:
     model = taught(MultinomialNB(class_prior="uniform"))
     raw = next(iter(stream(1, seed=9)))[0]
@@ -161,9 +176,9 @@ ALTERED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no learner": lambda state: state["store"].update(learner=None),
     "the learner's store": lambda state: state["store"]["learner"].update(store={}),
     "a bag": lambda state: state["arrays"].update(
-        journal_bags=first_byte(0)(state["arrays"]["journal_bags"])
+        receipt_bags=first_byte(0)(state["arrays"]["receipt_bags"])
     ),
-    "a bag less": lambda state: state["arrays"].update(journal_bags=state["arrays"]["journal_bags"][:-1]),
+    "a bag less": lambda state: state["arrays"].update(receipt_bags=state["arrays"]["receipt_bags"][:-1]),
     "tokens": lambda state: state["store"].update(tokens="a"),
     "an array of the learner": lambda state: state["arrays"].pop(
         next(name for name in state["arrays"] if name.startswith("learner_"))

@@ -1,0 +1,144 @@
+"""Scorers: the protocol behind SpamFilter, and the weight of a message by its length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.mail.filter._evidence import UNIT
+from stream_bayes.mail.filter.explanation import TokenContribution
+from stream_bayes.mail.filter.messages import Labels
+from stream_bayes.mail.filter.receipts import Receipt, Receipts
+
+__all__ = ["MessageScore", "MessageWeights", "Scorer"]
+
+# A message much longer than usual counts little: otherwise a mail stuffed with a dictionary would spoil the counts of
+# every word. The full length is so many times the mean of a prior and of the messages learned, each cut.
+FULL_LENGTHS: Final = 3
+MIN_FULL: Final = 100  # tokens that any message may have at full weight
+PRIOR_LENGTH, PRIOR_MESSAGES = 300, 50  # the prior's mean, and its weight in messages
+POWER: Final = 6  # of the length, by which the weight falls beyond
+
+
+class MessageScore(NamedTuple):
+    """A message's score before it is learned."""
+
+    codes: NDArray[np.int32]  # of its tokens in order, below 0 for a new one
+    score: float  # above 0 for label 1
+    probability: float  # of label 1, by the margin alone
+    version: int  # of the scorer
+
+
+class MessageWeights:
+    """The weight of a message by its length: one much longer than usual counts little.
+
+    Parameters
+    ----------
+    influence
+        The most tokens that a message may have at full weight, however long others are.
+
+    Attributes
+    ----------
+    clock
+        The messages counted, each once.
+    lengths
+        The sum of their lengths, each cut to `influence`.
+    """
+
+    def __init__(self, influence: int) -> None:
+        self.influence = influence
+        self.clock = 0
+        self.lengths = 0
+
+    def units(self, tokens: int) -> int:
+        """Return the weight of a message with so many tokens; full weight is `UNIT`."""
+        mean = (self.lengths + PRIOR_LENGTH * PRIOR_MESSAGES) / (self.clock + PRIOR_MESSAGES)
+        full = min(max(FULL_LENGTHS * mean, MIN_FULL), self.influence)
+        return max(round(UNIT * min(1.0, full / max(tokens, 1)) ** POWER), 1)
+
+    def count(self, tokens: int) -> None:
+        """Count a message with so many tokens."""
+        self.clock += 1
+        self.lengths += min(tokens, self.influence)
+
+    def merge(self, other: MessageWeights) -> None:
+        """Add the messages that another one counted."""
+        self.clock += other.clock
+        self.lengths += other.lengths
+
+
+class Scorer(Protocol):
+    """Scores messages and learns from them; exact in any order of learning and unlearning.
+
+    Attributes
+    ----------
+    weights
+        The weights of messages, and the clock.
+    version
+        Changes whenever a score may have changed.
+    """
+
+    weights: MessageWeights
+    version: int
+
+    @property
+    def is_trained(self) -> bool:
+        """True if anything was learned or imported."""
+        ...
+
+    def score(self, bag: dict[str, int]) -> MessageScore:
+        """Score a message."""
+        ...
+
+    def learn(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
+        """Learn a message as label 0 or 1. `score` must be its score now."""
+        ...
+
+    def skip(self, bag: dict[str, int], score: MessageScore, label: int) -> Receipt:
+        """Count a message without learning it. Its receipt allows to correct it later."""
+        ...
+
+    def unlearn(self, receipt: Receipt) -> None:
+        """Take back what a message added: exactly, whatever was learned since."""
+        ...
+
+    def relearn(self, receipt: Receipt, label: int) -> Receipt:
+        """Learn an unlearned message again, from its receipt, with this label."""
+        ...
+
+    def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
+        """Return the contribution of each token to the score."""
+        ...
+
+    def evict_tokens(self, limit: int, receipts: Receipts) -> None:
+        """Evict the tokens longest unseen, if there are more than `limit`."""
+        ...
+
+    def drop_unused_tokens(self, receipts: Receipts) -> None:
+        """Drop the tokens that neither counts nor receipts hold."""
+        ...
+
+    def export_counts(self, labels: Labels) -> dict[str, Any]:
+        """Return the messages by label, and by token and label."""
+        ...
+
+    def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
+        """Add exported counts: all of them, or none."""
+        ...
+
+    def merge(self, other: Any, receipts: Receipts, others: Mapping[str, Receipt]) -> None:
+        """Add what another scorer of the same settings has learned, and its receipts to `receipts`."""
+        ...
+
+    @property
+    def messages(self) -> tuple[float, float]:
+        """The messages of each label; long ones count in part."""
+        ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes held, without the texts of tokens."""
+        ...

@@ -1,0 +1,50 @@
+"""The choice of messages to learn."""
+
+from __future__ import annotations
+
+from stream_bayes.learners.classifier.arguments import check_choice
+from stream_bayes.mail.filter.calibration import Calibration
+
+__all__ = ["TRAINING", "Training"]
+
+TRAINING = ("everything", "near-errors", "errors")
+
+# The margin of log-odds within which "near-errors" learns: each error widens it, and each other message narrows it.
+MARGIN, MIN_MARGIN, MAX_MARGIN = 3.0, 1.0, 10.0
+WIDENING, NARROWING = 1.15, 0.999
+
+
+class Training:
+    """Selects the messages to learn: all, those classified wrong, or also those nearly wrong.
+
+    Parameters
+    ----------
+    kind
+        One of `TRAINING`.
+    """
+
+    def __init__(self, kind: str) -> None:
+        check_choice("train", kind, TRAINING)
+        self.kind = kind
+        self.margin = MARGIN
+
+    def select(self, score: float, label: int, calibration: Calibration) -> tuple[bool, float]:
+        """Return True if a message is to be learned, and the margin after it.
+
+        Parameters
+        ----------
+        score
+            The message's score before learning.
+        label
+            Its label, 0 or 1.
+        calibration
+            Turns the score into log-odds.
+        """
+        if self.kind == "everything":
+            return True, self.margin
+        log_odds = calibration.log_odds(score)
+        right = log_odds if label else -log_odds
+        if self.kind == "errors":
+            return right <= 0.0, self.margin
+        adapted = self.margin * (WIDENING if right <= 0.0 else NARROWING)
+        return right <= self.margin, min(max(adapted, MIN_MARGIN), MAX_MARGIN)
