@@ -18,7 +18,7 @@ from benchmarks.checks import Check, show
 from benchmarks.harness import Learner
 from stream_bayes import A2DE, AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes
 from stream_bayes.learners.live_choice import ALL_READINGS
-from stream_bayes.streams.evaluation import Evaluation, compare
+from stream_bayes.streams import Comparison, compare
 
 __all__ = [
     "CANDIDATES",
@@ -102,7 +102,7 @@ THEIRS: Mapping[str, Make] = {
 MOST_BEHIND = 0.5  # percentage points by which the best of several readings may be missed
 
 
-def run(stream: Stream, progress: Callable[[int], None] | None = None) -> Evaluation:
+def run(stream: Stream, progress: Callable[[int], None] | None = None) -> Comparison:
     """Let every learner predict and learn one stream.
 
     Parameters
@@ -116,7 +116,7 @@ def run(stream: Stream, progress: Callable[[int], None] | None = None) -> Evalua
     return compare(learners, stream.make(), every=10**9, progress=progress)
 
 
-def checks_of(stream: Stream, found: Evaluation) -> list[Check]:
+def checks_of(stream: Stream, found: Comparison) -> list[Check]:
     """What should hold on a stream, and whether it does."""
     right = {name: 100.0 * found.interval(name).value for name in found}
     loss = {name: found.interval(name, "log_loss").value for name in found}

@@ -25,7 +25,7 @@ import stream_bayes
 from benchmarks.harness import Learner
 from stream_bayes import A2DE, AODE, KDB, SPODE, TAN, LiveChoice
 from stream_bayes.learners.live_choice import ALL_READINGS
-from stream_bayes.streams.evaluation import compare
+from stream_bayes.streams import compare
 
 __all__ = ["SETTINGS", "STREAMS", "differences", "main"]
 

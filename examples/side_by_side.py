@@ -7,7 +7,7 @@ from river import metrics, tree
 from river.datasets import synth
 
 from stream_bayes import AODE, TAN, NaiveBayes
-from stream_bayes.streams.evaluation import compare
+from stream_bayes.streams import compare
 
 before, after = (synth.Agrawal(classification_function=function, seed=7) for function in (1, 3))
 stream = chain(islice(before, 2000), islice(after, 2000))

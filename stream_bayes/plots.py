@@ -22,7 +22,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage, NotDrawn
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint
-from stream_bayes.streams.evaluation.result import Evaluation
+from stream_bayes.streams.evaluation.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ SECONDS = 60.0  # what `dot` may take
 
 
 def evaluation(
-    result: Evaluation | Iterable[Checkpoint],
+    result: Comparison | Iterable[Checkpoint],
     path: str | PathLike[str] | None = None,
     *,
     marks: Sequence[tuple[int, str]] = (),
@@ -110,14 +110,14 @@ def evaluation(
     Examples
     --------
     >>> from stream_bayes import AODE, NaiveBayes
-    >>> from stream_bayes.streams.evaluation import compare
+    >>> from stream_bayes.streams import compare
     >>> weather = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 500
     >>> result = compare({"NB": NaiveBayes(), "AODE": AODE()}, weather, every=100)
     >>> figure = evaluation(result, marks=[(400, "drift")])
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['right, %', 'log-loss']
     """
-    checkpoints = list(result.checkpoints if isinstance(result, Evaluation) else result)
+    checkpoints = list(result.checkpoints if isinstance(result, Comparison) else result)
     _check_evaluation(checkpoints, measures, view)
     metadata = {} if path is None else check_can_draw(path)
     rc_context, new_figure = _matplotlib()

@@ -17,13 +17,13 @@ pytest.importorskip("matplotlib")
 from stream_bayes import AODE, BayesNet, NaiveBayes, plots
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadFormat, BadValue, MissingPackage, NotDrawn
-from stream_bayes.streams.evaluation import Evaluation, compare, read_checkpoints
+from stream_bayes.streams import Comparison, compare, read_checkpoints
 
 BEFORE = Structure({"größe": [], "rain": ["größe"], "wet": ["rain"], "sky": []})
 AFTER = Structure({"größe": ["rain"], "rain": [], "wet": ["sky"], "sky": []})
 
 
-def compared(every: int = 50) -> Evaluation:
+def compared(every: int = 50) -> Comparison:
     rng = np.random.default_rng(2)
     stream = [({"a": float(rng.normal(label))}, "xy"[label]) for label in rng.integers(0, 2, 400)]
     learners = {"naive Bayes": NaiveBayes(), "größe": AODE(), "no change": dummy.NoChangeClassifier()}
@@ -83,7 +83,7 @@ def test_a_picture_is_the_same_bytes_in_another_process(tmp_path: Path, suffix: 
     here, there = tmp_path / f"here.{suffix}", tmp_path / f"there.{suffix}"
     plots.evaluation(result, here, marks=[(120, "drift")])
     code = (
-        "import sys; from stream_bayes import plots; from stream_bayes.streams.evaluation import read_checkpoints; "
+        "import sys; from stream_bayes import plots; from stream_bayes.streams import read_checkpoints; "
         "plots.evaluation(read_checkpoints(sys.argv[1]), sys.argv[2], marks=[(120, 'drift')])"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "1"}

@@ -19,7 +19,7 @@ from benchmarks.accuracy import BEST, CANDIDATES, MIXTURE, OURS, READINGS, STREA
 from stream_bayes import KDB, LiveChoice, NaiveBayes
 from stream_bayes.learners.live_choice import ALL_READINGS
 from stream_bayes.learners.live_choice import READINGS as CHOSEN_AMONG
-from stream_bayes.streams.evaluation import compare
+from stream_bayes.streams import compare
 from tests.streams.recording_learners import Listening
 
 

@@ -27,8 +27,8 @@ from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.evaluation.comparison import Comparison
 from stream_bayes.streams.evaluation.comparison import compare as compare_learners
-from stream_bayes.streams.evaluation.result import Evaluation
 from stream_bayes.streams.sources.iterable import IterableSource
 
 __all__ = ["DATASETS", "compare"]
@@ -221,7 +221,7 @@ def _is_own(learner: object) -> bool:
     return isinstance(learner, BayesClassifier)
 
 
-def _save(path: Path, learners: Mapping[str, Any], result: Evaluation) -> None:
+def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     """Save the most accurate learner of this package."""
     own = [name for name, learner in learners.items() if _is_own(learner)]
     best = max(own, key=lambda name: result[name].cumulative.accuracy or 0.0)  # the first of equals

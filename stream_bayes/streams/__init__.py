@@ -1,1 +1,147 @@
-"""Where a stream meets the world: files, sockets, clocks and threads."""
+"""Streams in one call each.
+
+evaluate       predict, score and learn a stream with one learner; the result holds its measures and answers
+compare        the same for several learners side by side
+run            run a stream through a model, with predictions written and state kept in snapshots
+pipeline       the engine of a pipeline file (TOML)
+from_csv, from_jsonl, from_kafka, from_iterable
+               sources, with all their options
+
+>>> from stream_bayes import NaiveBayes, streams
+>>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+>>> streams.evaluate(days, NaiveBayes()).accuracy
+0.98
+
+The parts behind them are here too: `Engine` and `Step`, sources, sinks, `SnapshotStore`, decoders. A name is imported
+when it is first used, so importing this package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
+    from stream_bayes.core.events.pending import Pending
+    from stream_bayes.core.events.time import EventCount, StreamTime
+    from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, Output, Sink
+    from stream_bayes.streams.contracts.source import Source
+    from stream_bayes.streams.engine.engine import Engine
+    from stream_bayes.streams.engine.progress import Progress
+    from stream_bayes.streams.engine.saving import Schedule
+    from stream_bayes.streams.engine.step import Step
+    from stream_bayes.streams.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
+    from stream_bayes.streams.evaluation.comparison import Comparison, compare
+    from stream_bayes.streams.evaluation.evaluation import Answer, Evaluation, evaluate
+    from stream_bayes.streams.files.csv_sink import CSVSink
+    from stream_bayes.streams.files.csv_source import CSVSource
+    from stream_bayes.streams.files.csv_types import inferred_schema
+    from stream_bayes.streams.files.json_lines import JSONLinesSource
+    from stream_bayes.streams.files.json_sink import JSONLinesSink
+    from stream_bayes.streams.files.snapshot_store import SnapshotStore
+    from stream_bayes.streams.models.served import Served, served
+    from stream_bayes.streams.records.decoder import Decoder
+    from stream_bayes.streams.records.decoders import make_decoder, register_decoder
+    from stream_bayes.streams.records.fields import Fields
+    from stream_bayes.streams.runs import RunResult, pipeline, run
+    from stream_bayes.streams.service.ops import serving
+    from stream_bayes.streams.sinks import CallableSink, NoSink
+    from stream_bayes.streams.sources.constructors import from_csv, from_iterable, from_jsonl, from_kafka
+    from stream_bayes.streams.sources.iterable import IterableSource
+    from stream_bayes.streams.sources.paced import Paced
+
+# The module of each name.
+_MODULES = {
+    "core.events.event": ("BadRecord", "Event", "Kind", "Partition"),
+    "core.events.pending": ("Pending",),
+    "core.events.time": ("EventCount", "StreamTime"),
+    "streams.contracts.sink": ("DeadLetter", "DriftEntry", "Output", "Sink"),
+    "streams.contracts.source": ("Source",),
+    "streams.engine.engine": ("Engine",),
+    "streams.engine.progress": ("Progress",),
+    "streams.engine.saving": ("Schedule",),
+    "streams.engine.step": ("Step",),
+    "streams.evaluation.checkpoints": ("Checkpoint", "read_checkpoints", "write_checkpoints"),
+    "streams.evaluation.comparison": ("Comparison", "compare"),
+    "streams.evaluation.evaluation": ("Answer", "Evaluation", "evaluate"),
+    "streams.files.csv_sink": ("CSVSink",),
+    "streams.files.csv_source": ("CSVSource",),
+    "streams.files.csv_types": ("inferred_schema",),
+    "streams.files.json_lines": ("JSONLinesSource",),
+    "streams.files.json_sink": ("JSONLinesSink",),
+    "streams.files.snapshot_store": ("SnapshotStore",),
+    "streams.models.served": ("Served", "served"),
+    "streams.records.decoder": ("Decoder",),
+    "streams.records.decoders": ("make_decoder", "register_decoder"),
+    "streams.records.fields": ("Fields",),
+    "streams.runs": ("RunResult", "pipeline", "run"),
+    "streams.service.ops": ("serving",),
+    "streams.sinks": ("CallableSink", "NoSink"),
+    "streams.sources.constructors": ("from_csv", "from_iterable", "from_jsonl", "from_kafka"),
+    "streams.sources.iterable": ("IterableSource",),
+    "streams.sources.paced": ("Paced",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Answer",
+    "BadRecord",
+    "CSVSink",
+    "CSVSource",
+    "CallableSink",
+    "Checkpoint",
+    "Comparison",
+    "DeadLetter",
+    "Decoder",
+    "DriftEntry",
+    "Engine",
+    "Evaluation",
+    "Event",
+    "EventCount",
+    "Fields",
+    "IterableSource",
+    "JSONLinesSink",
+    "JSONLinesSource",
+    "Kind",
+    "NoSink",
+    "Output",
+    "Paced",
+    "Partition",
+    "Pending",
+    "Progress",
+    "RunResult",
+    "Schedule",
+    "Served",
+    "Sink",
+    "SnapshotStore",
+    "Source",
+    "Step",
+    "StreamTime",
+    "compare",
+    "evaluate",
+    "from_csv",
+    "from_iterable",
+    "from_jsonl",
+    "from_kafka",
+    "inferred_schema",
+    "make_decoder",
+    "pipeline",
+    "read_checkpoints",
+    "register_decoder",
+    "run",
+    "served",
+    "serving",
+    "write_checkpoints",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the front when it is first used."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"stream_bayes.{_MODULE_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,16 +1,8 @@
-"""Prequential evaluation: several learners side by side on one stream, each event predicted, scored, then learned.
+"""Prequential evaluation: each event is predicted, scored, then learned.
 
->>> from river import tree
->>> from stream_bayes import NaiveBayes
->>> from stream_bayes.streams.evaluation import compare
->>> weather = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
->>> result = compare({"ours": NaiveBayes(), "tree": tree.HoeffdingTreeClassifier()}, weather)
->>> result["ours"].cumulative.accuracy, result["tree"].events
-(0.98, 100)
+evaluation     evaluate one learner, and keep its answers
+comparison     compare several learners on one stream
+contestants    one learner of a comparison: its calls, its scores, its time and memory
+steps          a stream as steps: predict, learn, both, forget; delayed labels
+checkpoints    the measures of a learner at one moment, and their file
 """
-
-from stream_bayes.streams.evaluation.checkpoints import Checkpoint, read_checkpoints, write_checkpoints
-from stream_bayes.streams.evaluation.comparison import compare
-from stream_bayes.streams.evaluation.result import Evaluation
-
-__all__ = ["Checkpoint", "Evaluation", "compare", "read_checkpoints", "write_checkpoints"]

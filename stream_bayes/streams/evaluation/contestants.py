@@ -33,13 +33,15 @@ from stream_bayes.streams.evaluation.steps import FORGET, LEARN, PREDICT, Step
 if TYPE_CHECKING:  # it loads scipy's statistics
     from river.metrics.base import ClassificationMetric
 
-__all__ = ["Clock", "Contestant", "Learner", "Metric", "contestant"]
+__all__ = ["Clock", "Contestant", "Learner", "Metric", "OnAnswer", "contestant"]
 
 Learner: TypeAlias = Any  # ours, or River's classifiers and pipelines; what matters is which verbs it has
 Clock: TypeAlias = Callable[[], float]
 Metric: TypeAlias = "ClassificationMetric"
 # Probabilities and the label; `...` for the most probable one.
 Answer: TypeAlias = tuple[Mapping[Any, float], Any]
+
+OnAnswer: TypeAlias = Callable[[Step, Mapping[Any, float], Any], None]
 
 OF_PROBABILITIES = ("log_loss", "brier", "roc_auc", "calibration_error")
 NO_PROBABILITIES = base.Classifier.predict_proba_one
@@ -62,12 +64,20 @@ class Contestant(ABC):
         River's metrics to be kept beside them; each contestant has its own.
     clock
         Seconds.
+    on_answer
+        Called with each scored step, its probabilities, and its label or `...` for the most probable one.
     """
 
     probabilistic = True
 
     def __init__(
-        self, name: str, learner: Learner, losses: Losses, metrics: Sequence[Metric], clock: Clock
+        self,
+        name: str,
+        learner: Learner,
+        losses: Losses,
+        metrics: Sequence[Metric],
+        clock: Clock,
+        on_answer: OnAnswer | None = None,
     ) -> None:
         self.name = name
         self.learner = learner
@@ -77,6 +87,7 @@ class Contestant(ABC):
         self.seconds = 0.0
         self.ram_hours = 0.0
         self._clock = clock
+        self._on_answer = on_answer
         self._weighed = 0.0  # its seconds when its memory was last measured
         self._held: dict[int, Answer] = {}  # answers to samples that wait for their labels
 
@@ -123,6 +134,8 @@ class Contestant(ABC):
         probabilities, predicted = answer
         self.losses.update(step.y, probabilities, predicted, step.weight)
         self.events += 1
+        if self._on_answer is not None:
+            self._on_answer(step, probabilities, predicted)
         if self.metrics:
             self._update_metrics(step, probabilities, predicted)
 
@@ -228,7 +241,12 @@ class _Labelling(Contestant):
 
 
 def contestant(
-    name: str, learner: Learner, losses: Losses, metrics: Sequence[Metric], clock: Clock
+    name: str,
+    learner: Learner,
+    losses: Losses,
+    metrics: Sequence[Metric],
+    clock: Clock,
+    on_answer: OnAnswer | None = None,
 ) -> Contestant:
     """The learner as a contestant of the kind that its verbs make it."""
     kind = _kind_of(name, learner)
@@ -239,7 +257,7 @@ def contestant(
         if not kind.probabilistic and not metric.requires_labels:
             raise BadValue(f"the metric {measure} needs probabilities, and {name!r} answers labels alone")
     # Not by `clone`, which of a rolling metric makes one that does not roll.
-    return kind(name, learner, losses, copy.deepcopy(list(metrics)), clock)
+    return kind(name, learner, losses, copy.deepcopy(list(metrics)), clock, on_answer)
 
 
 def _kind_of(name: str, learner: Learner) -> type[Contestant]:

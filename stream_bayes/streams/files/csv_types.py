@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from contextlib import closing
+from pathlib import Path, PurePath
 
 from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import shown
@@ -15,7 +16,7 @@ from stream_bayes.streams.files.csv_cells import number
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["FIRST_ROWS", "delimiter_of", "first_rows", "inferred_features", "inferred_schema"]
+__all__ = ["FIRST_ROWS", "delimiter_of", "first_rows", "has_rows", "inferred_features", "inferred_schema"]
 
 FIRST_ROWS = 1000
 
@@ -146,3 +147,16 @@ def first_rows(source: CSVSource, count: int) -> Iterable[Event]:
             return
         count -= len(records)
         yield from (record for record in records if isinstance(record, Event))
+
+
+def has_rows(
+    path: str | os.PathLike[str],
+    fields: Fields | None = None,
+    columns: Sequence[str] | None = None,
+    delimiter: str = ",",
+) -> bool:
+    """Return True if a file holds at least one row that can be read."""
+    if Path(path).exists() and not Path(path).stat().st_size:
+        return False
+    with closing(CSVSource(path, fields, columns=columns, delimiter=delimiter)) as source:
+        return any(True for _ in first_rows(source, 1))

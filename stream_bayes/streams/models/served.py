@@ -43,10 +43,13 @@ class Served(Protocol):
     Attributes
     ----------
     name
-        The name of its class, for snapshots.
+        Name of its class, for snapshots.
+    model
+        The model itself. `load` may replace it by another object.
     """
 
     name: str
+    model: Any
 
     def answer(self, x: Any, /) -> Answer:
         """The probability of each label; nothing is learned."""
@@ -140,7 +143,7 @@ class ServedLearner:
         self._serve(learner)
 
     def _serve(self, learner: BayesClassifier) -> None:
-        self.learner = learner
+        self.model = learner
         # As attributes of their own: looking a method up through two objects costs a tenth of predicting.
         self.answer: Callable[..., Answer] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
@@ -149,12 +152,12 @@ class ServedLearner:
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        answers, refused = take_samples(self.learner, xs, ys, ws)
-        return AnswerColumns(answers, self.learner._store.encoder.labels.values), refused
+        answers, refused = take_samples(self.model, xs, ys, ws)
+        return AnswerColumns(answers, self.model._store.encoder.labels.values), refused
 
     @property
     def clock(self) -> int | None:
-        return self.learner.clock
+        return self.model.clock
 
     drifts = None
     generation = 0
@@ -163,22 +166,22 @@ class ServedLearner:
         return plain(x)
 
     def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
-        relabel(self.learner, content, was, y, w, clock)
+        relabel(self.model, content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        take_back(self.learner, content, y, w, clock)
+        take_back(self.model, content, y, w, clock)
 
     def settings(self) -> dict[str, Any]:
         return self._settings
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
-        return self.learner.content().state
+        return self.model.content().state
 
     def load(self, state: Mapping[str, Any]) -> None:
-        loaded = type(self.learner).from_state(state)
+        loaded = type(self.model).from_state(state)
         saved, own = settings_of(loaded)["parameters"], self._settings["parameters"]
         others = [
-            f"{name}={getattr(loaded, name)!r}, not {getattr(self.learner, name)!r}"
+            f"{name}={getattr(loaded, name)!r}, not {getattr(self.model, name)!r}"
             for name in own
             if saved[name] != own[name]
         ]

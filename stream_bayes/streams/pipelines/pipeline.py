@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from river import compose
 
-from stream_bayes.core.events.event import Event
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadConfig, BadState, Exhausted, SchemaError
+from stream_bayes.errors import BadConfig, BadState, SchemaError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -27,7 +25,7 @@ from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import inferred_schema
+from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.sink import FileSink
@@ -125,7 +123,7 @@ def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Sc
         kept = found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
         return None if kept is None else Schema.from_json(kept)
     path = directory / own.path
-    if own.follow and not _has_rows(path, own):
+    if own.follow and not has_rows(path, own.fields(), delimiter=own.between):
         raise SchemaError(
             f"{path} holds no row yet that would show which of its columns hold numbers: say so in [schema.features], "
             'as in wind = "numeric", or start once there are some'
@@ -134,16 +132,6 @@ def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Sc
     numbers = [name for name, spec in schema.features.items() if isinstance(spec, Numeric)]
     logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
     return schema
-
-
-def _has_rows(path: Path, own: CSVConfig) -> bool:
-    if path.exists() and not path.stat().st_size:
-        return False
-    with closing(CSVSource(path, own.fields(), delimiter=own.between)) as source:
-        try:
-            return any(isinstance(record, Event) for record in source.poll(1))
-        except Exhausted:
-            return False
 
 
 def _model(config: PipelineConfig, schema: Schema | None) -> Any:

@@ -188,10 +188,10 @@ def test_a_correction_of_a_window_changes_the_sample_that_was_meant_and_no_other
     step = Step(served(SlidingWindow(NaiveBayes(), 3)), pending=Pending())
     step.process([record for event in stream for record in (held(event), label(event))])
     model: Any = step.model
-    before = state_bytes(model.learner)
+    before = state_bytes(model.model)
     step.process([label(stream[0], "rain", Kind.CORRECTION)])  # it has left the window
     assert [letter.reason for letter in step.letters] == ["refused"]
-    assert state_bytes(model.learner) == before
+    assert state_bytes(model.model) == before
     step.process([label(stream[1], "rain", Kind.CORRECTION)])  # the older of two that are alike
     other = SlidingWindow(NaiveBayes(), 3)
     for sky, y in (("grey", "sun"), ("blue", "sun"), ("blue", "rain")):

@@ -26,7 +26,7 @@ from river import (
 
 from stream_bayes import AODE, BernoulliNB, Costs, DecidingClassifier, GaussianNB, NaiveBayes
 from stream_bayes.errors import BadFormat, BadValue, BadWeight
-from stream_bayes.streams.evaluation import Checkpoint, Evaluation, compare, read_checkpoints
+from stream_bayes.streams import Checkpoint, Comparison, compare, read_checkpoints
 from tests.oracles import losses as oracle
 from tests.streams.recording_learners import AtOnce, Listening, Slow
 
@@ -297,12 +297,12 @@ def test_an_interval_is_drawn_by_the_generator_that_was_given() -> None:
 
 def test_the_table_tells_all_learners_apart() -> None:
     found = compare({"ours": NaiveBayes(), "no change": dummy.NoChangeClassifier()}, weather(700))
-    assert isinstance(found, Evaluation) and found.most_accurate == "ours"
+    assert isinstance(found, Comparison) and found.most_accurate == "ours"
     text = str(found)
     assert "700 events" in text and "against ours, on the same events" in text
     row = next(line for line in text.splitlines() if line.strip().startswith("ours"))
     assert f"{100 * found.interval('ours').value:.2f}" in row
-    assert repr(found) == "<Evaluation of ours, no change over 700 events>"
+    assert repr(found) == "<Comparison of ours, no change over 700 events>"
 
 
 def test_what_a_learner_refuses_is_passed_on_with_its_name_and_place() -> None:

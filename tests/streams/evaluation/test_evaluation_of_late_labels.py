@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stream_bayes import NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event, Kind
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.evaluation import compare
+from stream_bayes.streams import compare
 from stream_bayes.streams.evaluation.steps import FORGET, LEARN, PREDICT, Arrivals, Step, delayed, portions
 from tests.streams.recording_learners import AtOnce, Listening, Polled
 

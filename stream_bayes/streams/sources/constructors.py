@@ -1,0 +1,332 @@
+"""Sources in one call: `from_csv`, `from_jsonl`, `from_kafka`, `from_iterable`; and `open_stream` for any of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from stream_bayes.core.events.event import Kind
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue, SchemaError
+from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.files.csv_source import CSVSource
+from stream_bayes.streams.files.csv_types import delimiter_of, has_rows, inferred_schema
+from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
+from stream_bayes.streams.records.decoders import make_decoder
+from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.sources.iterable import Item, IterableSource
+
+__all__ = ["Streamable", "format_of", "from_csv", "from_iterable", "from_jsonl", "from_kafka", "open_stream"]
+
+# A path to a file of records, a source, or an iterable of (x, y), (x, y, weight), dicts or events.
+Streamable: TypeAlias = "str | os.PathLike[str] | Source | Iterable[Any]"
+
+CSV, JSON_LINES = (".csv", ".tsv", ".txt", ".data"), (".jsonl", ".ndjson", ".json")
+
+
+def from_csv(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    key: str | None = None,
+    time: str | None = None,
+    time_unit: str = "s",
+    weight: str | None = None,
+    ignore: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    schema: Schema | None = None,
+    infer_types: bool = True,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    missing: Iterable[str] = ("",),
+    follow: bool = False,
+    name: str | None = None,
+) -> CSVSource:
+    r"""Return a CSV file as a source, plain or compressed by gzip.
+
+    Parameters
+    ----------
+    path
+        The file.
+    target, key, time, weight
+        Columns with the label, the key of a sample, its time and its weight. All others are features.
+    time_unit
+        Unit of a time that is a number, since 1970 UTC: `"s"`, `"ms"`, `"us"`, `"ns"`; `"iso"` if no number is a time.
+    ignore, only
+        Columns that are no features; the only columns that are.
+    schema
+        The declared features. If not given, the first 1,000 rows decide which columns are numeric.
+    infer_types
+        False to read every column as text where there is no schema.
+    columns
+        Names of the columns, for a file without a heading.
+    delimiter
+        Separator of cells; a tab for names that end in .tsv, otherwise a comma.
+    missing
+        Cells that stand for a missing value, such as `"?"` or `"NA"`.
+    follow
+        True to wait for more rows at the end, also after the file is rotated.
+    name
+        Name of the source in snapshots and outputs; by default the file's name.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, or is empty.
+    SchemaError
+        If a column is missing, or the types cannot be inferred.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes import streams
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.csv")
+    ...     _ = path.write_text("sky,wind,rain\ngrey,3.5,yes\nblue,1,no\n")
+    ...     source = streams.from_csv(path, target="rain")
+    ...     events = source.poll(10)
+    ...     source.close()
+    >>> [(event.x, event.y) for event in events]
+    [({'sky': 'grey', 'wind': 3.5}, 'yes'), ({'sky': 'blue', 'wind': 1.0}, 'no')]
+    """
+    fields = _fields(target, key, time, time_unit, weight, ignore, only)
+    between, missing = delimiter_of(path, delimiter), tuple(missing)
+    if schema is None and infer_types:
+        if follow and not has_rows(path, fields, columns, between):
+            raise SchemaError(
+                f"{path} holds no row yet that shows which of its columns hold numbers: give a schema, or "
+                "infer_types=False, or start once there are some"
+            )
+        schema = inferred_schema(path, fields, columns=columns, delimiter=between, missing=missing)
+    return CSVSource(
+        path, fields, schema, columns=columns, delimiter=between, missing=missing, name=name, follow=follow
+    )
+
+
+def from_jsonl(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    key: str | None = None,
+    time: str | None = None,
+    time_unit: str = "s",
+    weight: str | None = None,
+    kind: str | None = None,
+    ignore: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    schema: Schema | None = None,
+    follow: bool = False,
+    name: str | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+) -> JSONLinesSource:
+    r"""Return a file with a JSON object a line as a source, plain or compressed by gzip.
+
+    Parameters
+    ----------
+    path, target, key, time, time_unit, weight, ignore, only, schema, follow, name
+        As of `from_csv`, with fields in place of columns. Types are those of JSON.
+    kind
+        The field that says sample, label, correction or tombstone; without it each record is a sample.
+    max_record_bytes
+        Longer lines become dead letters.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes import streams
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.jsonl")
+    ...     _ = path.write_text('{"sky": "grey", "rain": true}\n')
+    ...     source = streams.from_jsonl(path, target="rain")
+    ...     (event,) = source.poll(10)
+    ...     source.close()
+    >>> event.x, event.y
+    ({'sky': 'grey'}, True)
+    """
+    fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
+    decoder = JSONDecoder(fields, schema, max_record_bytes=max_record_bytes)
+    return JSONLinesSource(path, decoder, name=name, follow=follow)
+
+
+def from_kafka(
+    servers: str | Sequence[str],
+    topic: str,
+    *,
+    target: str | None = None,
+    key: str | None = None,
+    time: str | None = None,
+    time_unit: str = "s",
+    weight: str | None = None,
+    kind: str | None = None,
+    ignore: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    schema: Schema | None = None,
+    decoder: str = "json",
+    start: str | float = "earliest",
+    labels: str | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    **connection: Any,
+) -> KafkaSource:
+    """Return a topic of Kafka as a source. No broker is contacted before the first read.
+
+    Parameters
+    ----------
+    servers
+        `host:port` of one or more brokers.
+    topic
+        The topic of the samples.
+    target, key, time, time_unit, weight, kind, ignore, only, schema, max_record_bytes
+        As of `from_jsonl`. Without `key` and `time` those of the record count.
+    decoder
+        Format of the records: `"json"`, `"raw"`, ... or one registered by `register_decoder`.
+    start
+        Where a first run begins: `"earliest"`, `"latest"`, or seconds since 1970.
+    labels
+        A second topic, with the labels and corrections of the samples; its records have the samples' keys.
+    **connection
+        Further arguments of `Connection`: `client`, `tls`, `ca_file`, `mechanism`, `user`, `password`, ...
+
+    Raises
+    ------
+    BadValue
+        If arguments contradict each other.
+
+    Examples
+    --------
+    >>> from stream_bayes import streams
+    >>> source = streams.from_kafka("localhost:9092", "orders", target="late", start="latest")
+    >>> source.name, source.medium
+    ('orders', 'kafka')
+    """
+    fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
+    own = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
+    samples = make_decoder(decoder, fields, schema, max_record_bytes)
+    of_labels = None
+    if labels is not None:
+        own_fields = Fields(target=samples.fields.target, default_kind=Kind.LABEL)
+        of_labels = Labels(labels, make_decoder(decoder, own_fields, None, max_record_bytes))
+    return KafkaSource(own, topic, samples, labels=of_labels, start=start, tombstones=of_labels is not None)
+
+
+def from_iterable(
+    items: Iterable[Item] | Callable[[], Iterator[Item]],
+    *,
+    target: str | None = None,
+    key: str | None = None,
+    time: str | None = None,
+    time_unit: str = "s",
+    weight: str | None = None,
+    kind: str | None = None,
+    ignore: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+    limit: int | None = None,
+    name: str = "items",
+) -> IterableSource:
+    """Return an iterable as a source: a list, a data set of River, a function that returns an iterator.
+
+    Parameters
+    ----------
+    items
+        Pairs (x, y), dicts, or events. To resume from a snapshot it must yield the same items again.
+    target, key, time, time_unit, weight, kind, ignore, only
+        As of `from_jsonl`: the fields of dicts. Pairs and events need none.
+    limit
+        Maximum number of items to read.
+    name
+        Name of the source in snapshots and outputs.
+
+    Raises
+    ------
+    BadValue
+        If this is not iterable.
+
+    Examples
+    --------
+    >>> from stream_bayes import streams
+    >>> source = streams.from_iterable([{"sky": "grey", "rain": True}], target="rain")
+    >>> source.poll(1)[0].y
+    True
+    """
+    fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
+    return IterableSource(items, name, limit, fields)
+
+
+@contextmanager
+def open_stream(
+    stream: Streamable, target: str | None = None, ignore: Sequence[str] = ()
+) -> Iterator[Source | Iterable[Any]]:
+    """Yield a stream that learners can be evaluated on: a path is opened by its suffix, and closed afterwards.
+
+    With a `target`, an iterable becomes a source, so that it may hold dicts. Anything else is yielded as it is.
+
+    Raises
+    ------
+    BadValue
+        If a path has an unknown suffix, or no target is given for it.
+    """
+    if isinstance(stream, (str, os.PathLike)):
+        if target is None:
+            raise BadValue(f"target: expected the name of the field of {stream} that holds the labels")
+        make = from_csv if format_of(stream) == "csv" else from_jsonl
+        with closing(make(stream, target=target, ignore=ignore)) as source:
+            yield source
+    elif target is None or hasattr(stream, "poll"):
+        yield stream
+    else:
+        yield from_iterable(cast("Iterable[Item]", stream), target=target, ignore=ignore)
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format of a file by its suffix, `"csv"` or `"jsonl"`; a trailing .gz is ignored.
+
+    Examples
+    --------
+    >>> format_of("orders.tsv.gz"), format_of("orders.ndjson")
+    ('csv', 'jsonl')
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    last = suffixes[-1] if suffixes else ""
+    if last in CSV:
+        return "csv"
+    if last in JSON_LINES:
+        return "jsonl"
+    raise BadValue(
+        f"{path}: expected a name that ends in {', '.join((*CSV, *JSON_LINES))}, optionally with .gz; for other "
+        "names use streams.from_csv or streams.from_jsonl"
+    )
+
+
+def _fields(
+    target: str | None,
+    key: str | None,
+    time: str | None,
+    time_unit: str,
+    weight: str | None,
+    ignore: Sequence[str],
+    only: Sequence[str] | None,
+    kind: str | None = None,
+) -> Fields:
+    return Fields(
+        target=target,
+        key=key,
+        time=time,
+        time_unit=time_unit,
+        weight=weight,
+        kind=kind,
+        ignore=tuple(ignore),
+        only=None if only is None else tuple(only),
+    )
