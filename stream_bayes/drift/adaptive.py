@@ -1,14 +1,13 @@
-r"""Notice that the world has changed, try other models beside the present one, and swap once one is better.
+r"""A learner that follows drift: it detects a change, tries candidates in the background, and adopts the best.
 
     stable --warning--> warning --drift--> searching --found--> trial --judged--> stable, with the best model of all
        \________________drift_______________/
 
-While stable, a detector is fed how wrong each answer was. A detector that warns says when the change began; of others
-the signals kept say so, by the change of their mean that explains most. On a drift, if answers have become worse,
-candidates are made from the events since then, and models that answered before are tried again. From there on all
-predict and learn each event. After `judge_after` events the best candidate takes over if it lost less on these beyond
-doubt; if not, the trial is as long again, twice, and so on, until all are refused. The detector listens meanwhile, too:
-where answers become worse once more, there are other candidates.
+While stable, a detector is fed a signal of each answer. A detector that warns dates the change; for others the change
+is dated from the recent signals, by the step of their mean that explains most. On a drift, if answers became worse, a
+candidate is made from the events since then, and retired models are tried again. From then on all predict and learn
+each event. After `judge_after` events the best candidate is adopted if it lost less on them beyond doubt; if not, the
+trial doubles, until all are refused. If answers become worse once more meanwhile, new candidates follow.
 """
 
 from __future__ import annotations
@@ -17,31 +16,22 @@ from collections.abc import Iterator
 from math import log
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from river import base
 
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native
-from stream_bayes.drift.candidates import POLICIES, share_names
-from stream_bayes.drift.detectors import (
-    BINARY,
-    FEWEST,
-    MOST_LOSS,
-    SIGNALS,
-    detector_of,
-    mean_of,
-    natural_signal,
-    numbers_of,
-    since_change,
-)
-from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
-from stream_bayes.drift.log import edge_name
-from stream_bayes.drift.succession import Succession
+from stream_bayes.drift.candidates import POLICIES, Executor, share_names
+from stream_bayes.drift.detectors import FEWEST, MOST_LOSS, SIGNALS, since_change
+from stream_bayes.drift.families import FamilyWatch
+from stream_bayes.drift.log import DriftLog
+from stream_bayes.drift.succession import Succession, SuccessionSettings
 from stream_bayes.drift.trial import Trial
+from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
+from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY, most_probable
 from stream_bayes.learners.classifier.samples import samples_of
 from stream_bayes.learners.naive_bayes import NaiveBayes
@@ -50,53 +40,51 @@ from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifi
 __all__ = ["DriftAdaptive"]
 
 
-class DriftAdaptive(Succession):
+class DriftAdaptive(base.MiniBatchClassifier):
     """A learner that is replaced by a better one when the world changes.
 
     Parameters
     ----------
     learner
-        A learner of this package over named features, as it is to be made; it learns nothing itself.
+        A learner of this package over named features. It is the template of every model and learns nothing itself.
     detector
         `"adwin"`, `"page-hinkley"`, `"kswin"`, or of errors `"ddm"`, `"eddm"`, `"hddm-a"`, `"hddm-w"`; or one of
         River's drift detectors, which is cloned.
     signal
-        What the detector is fed: `"log-loss"` of each answer, as a share of 5 nats; `"error"`, 1 for a wrong answer
-        and 0 for a right one; or `"family"`, how well each feature is foretold by the class and its parents, with a
-        detector for each; numbers that go into no bins, as those of `NaiveBayes`, have none. Of a network, then, only
-        what drifted is searched anew. Detectors of binary signals take errors only. None: errors for these, log-loss
-        for others.
+        The signal that the detector is fed: `"log-loss"` of each answer, as a share of 5 nats; `"error"`, 1 for a wrong
+        answer and 0 for a right one; or `"family"`, minus the log-probability of each feature given the class and its
+        parents, with a detector per feature (numbers without bins, as those of `NaiveBayes`, have none). Of a network,
+        `"family"` has only the families searched that drifted. Detectors of binary signals take errors only. None:
+        errors for these, log-loss for others.
     policy
-        What the candidates are. `"both"`: a new learner of the events since the change alone, counts and structure.
-        `"refit"`: of these events, with the present structure. `"search"`: the present counts, and a structure derived
-        anew; of a network, one searched over all events kept, which are counted. `"ladder"`: first `"refit"`, and if
-        that is no better, `"both"`, and the same with a parent more and a parent less, where the learner knows such a
-        number.
+        The candidate after a drift. `"both"`: a new learner of the events since the change, counts and structure.
+        `"refit"`: a learner of these events with the present structure. `"search"`: the present counts with a structure
+        derived anew; of a network, one searched over all recent events, which are counted.
     search
-        How the structure of a `BayesNetClassifier` is searched, and with `max_families` its budget; None:
-        `HillClimbing()`. Others derive theirs from the counts.
+        The search for the structure of a `BayesNetClassifier`, with its budget `max_families`; None: `HillClimbing()`.
+        Other learners derive theirs from the counts.
     search_delay
-        After how many events what a search found is tried. 0: it runs at once, and the stream waits. More: beside the
-        stream, if `search_on` says where.
+        The number of events after which a search's result is tried. 0: the search runs at once, and the stream waits.
+        More: it runs in the background, on the executor that `search_on` sets.
     window
-        How many of the newest events are kept, so that a candidate can learn those since the change.
+        The number of newest events that are kept, so that a candidate can learn those since the change.
     judge_after
-        After how many events the candidates are judged.
+        The number of events after which the candidates are judged.
     trials
-        How many trials they have, each twice as long as the one before, until they are refused. The first is short,
-        as after a real change every event that the present model answers is dear.
+        The number of trials, each twice as long as the one before, after which the candidates are refused. The first is
+        short: after a real change every event that the present model answers costs.
     margin
-        By how much a candidate's log-loss is to be less, in nats an event, beyond two standard errors.
+        The amount by which a candidate's log-loss must be less, in nats per event, beyond two standard errors.
     retired
-        How many of the models that answered before are kept, with all their counts, to be candidates at the next drift.
+        The number of replaced models that are kept, with all their counts, as candidates at the next drift.
 
     Notes
     -----
     Promises: the same events from the same state give the same answers, wherever a search runs and however long it
-    takes, and all of it is part of a snapshot, the input of a search that runs included. A signal that falls is no
-    drift: answers have become better. An event costs what the learner costs, the detector's update and a copy of its
-    codes; as much again for each candidate of a trial. Memory: 4 bytes for each event kept and nominal feature, 8 for
-    each and numeric one, 28 for each; and the retired models.
+    takes. Everything is part of a snapshot, the input of a running search included. A falling signal is no drift:
+    answers became better. An event costs what the learner costs, the detector's update and a copy of its codes; as much
+    again for each candidate of a trial. Memory: 4 bytes for each kept event and nominal feature, 8 for each and numeric
+    one, 28 for each event; and the retired models.
 
     Examples
     --------
@@ -137,15 +125,21 @@ class DriftAdaptive(Succession):
         self.margin = margin
         self.retired = retired
         self._check()
-        self._begin()
-        self._detector = detector_of(detector, signal)
-        self._signal = signal or natural_signal(self._detector)
-        self._binary = isinstance(self._detector, BINARY)
-        self._can_warn = hasattr(self._detector, "warning_detected")
-        self._families = FamilyWatch(self._detector) if self._signal == "family" else None
-        self._fed = 0  # events that the detector was fed
-        self._warned: int | None = None  # the first event after the change, by a detector that warns
-        self._shadow: BayesClassifier | None = None  # learns since the warning
+        settings = SuccessionSettings(
+            learner,
+            policy,
+            HillClimbing() if search is None else search,
+            search_delay,
+            window,
+            judge_after,
+            trials,
+            margin,
+            retired,
+        )
+        self._watch = DriftWatch(detector, signal)
+        self._succession = Succession(settings, self._watch)
+        self._warned: int | None = None  # the first event after the change, from a detector that warns
+        self._shadow: BayesClassifier | None = None  # learns the events since the warning
 
     def _check(self) -> None:
         learner = self.learner
@@ -161,7 +155,7 @@ class DriftAdaptive(Succession):
                 f"signal='family' watches features that have values, or numbers in bins, and a "
                 f"{type(learner).__name__} has neither; use another signal"
             )
-        check_choice("policy", self.policy, tuple(POLICIES))
+        check_choice("policy", self.policy, POLICIES)
         for name in ("window", "judge_after", "trials"):
             check_count(name, getattr(self, name))
         for name in ("search_delay", "retired"):
@@ -186,193 +180,222 @@ class DriftAdaptive(Succession):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
-        """Learn a sample: all of it, or, where anything is refused, nothing."""
+        """Learn a sample: all of it, or nothing if any part is refused."""
         self.predict_learn_one(x, y, w)
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order.
 
-        Where one is refused none is learned. Whether a learner's memory budget is enough is found out on the way.
+        If one is refused, none is learned. A memory budget that is too small shows only on the way.
 
         Parameters
         ----------
         X, y, w
             As in `BayesClassifier.learn_many`.
         """
-        for sample in samples_of(self._model, X, y, w):
+        for sample in samples_of(self.model_, X, y, w):
             self.learn_one(*sample)
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
-        """The probabilities of a sample before it is learned; then learn it."""
-        model = self._model
+        """Return the probabilities of a sample, then learn it."""
+        succession, watch = self._succession, self._watch
         if y is None:
             return self._learn_unlabelled(x, w)
+        model = succession.model
         row = model._store.encode(x, y, w)
         answer: dict[Any, float] = model._reading.predict_learn(row)
-        self._clock += 1
+        succession.clock += 1
         if row.weight == 0.0:
             return answer
         share = answer.get(y, 0.0)
         loss = -log(share if share > LEAST_PROBABILITY else LEAST_PROBABILITY)
-        if self._signal == "error":
+        if watch.signal == "error":
             signal = float(most_probable(answer) != y)
         else:
             signal = loss / MOST_LOSS if loss < MOST_LOSS else 1.0
-        self._recent.push(row, self._clock, signal)
-        if self._trial is not None:
-            if answer and self._worsens_again(signal, self._trial.begun):
-                self._give_up(self._trial)
+        succession.recent.push(row, succession.clock, signal)
+        if succession.trial is not None:
+            if answer and self._worsens_again(signal, succession.trial.begun):
+                succession.give_up(succession.trial)
             else:
-                self._try(x, y, w, loss, self._trial)
-        elif self._task is not None:
+                succession.try_candidates(x, y, w, loss, succession.trial)
+        elif succession.task is not None:
             if answer:
-                self._worsens_again(signal, self._task.begun)
-            self._start(self._task)
-            if self._clock >= self._task.begun + self.search_delay:
-                self._join(self._task)
-        elif self._families is not None:
-            self._watch_families(self._families)
+                self._worsens_again(signal, succession.task.begun)
+            succession.continue_search(succession.task)
+        elif watch.families is not None:
+            self._watch_families(watch.families)
         elif answer:
-            if self._hears(signal):
-                self._notice()
-            elif self._can_warn and self._detector.warning_detected:
+            if watch.detects(signal):
+                self._respond()
+            elif watch.can_warn and watch.detector.warning_detected:
                 self._warn(x, y, w)
             elif self._warned is not None:
                 self._warned, self._shadow = None, None
         return answer
 
     def _learn_unlabelled(self, x: X, w: float) -> dict[Any, float]:
-        """An event without a label teaches whoever learns from such, and says nothing of how good answers are."""
-        answer = self._model.predict_proba_one(x)
-        self._model.learn_one(x, None, w)
-        self._clock += 1
+        """Learn an event without a label, which gives no signal."""
+        answer = self.model_.predict_proba_one(x)
+        self._succession.learn_unlabelled(x, w)
         if self._shadow is not None:
             self._shadow.learn_one(x, None, w)
-        if self._trial is not None and self._trial.gains:
-            for _, candidate in self._candidates:
-                candidate.learn_one(x, None, w)
         return answer
 
+    # -- drift --------------------------------------------------------------------------------------------------------
+
+    def search_on(self, executor: Executor | None) -> None:
+        """Run searches with a `search_delay` in the background, on an executor; None: in the loop.
+
+        Parameters
+        ----------
+        executor
+            A `concurrent.futures.Executor`, or any object whose `submit(work)` returns one with a `result()`. It is no
+            part of the model's state: set it again after a restart.
+        """
+        self._succession.search_on(executor)
+
     def _warn(self, x: X, y: Any, w: float) -> None:
+        """Respond to a warning of the detector: a shadow model learns from then on."""
         if self._warned is None:
-            self._warned = self._clock
-            self._note("warning", since=self._clock)
+            self._warned = self.clock
+            self._succession.record("warning", since=self.clock)
             if self.policy == "both" and not isinstance(self.learner, BayesNetClassifier):
                 self._shadow = self.learner.clone()
-                share_names(self._shadow, self._model)
+                share_names(self._shadow, self.model_)
         if self._shadow is not None:
             self._shadow.learn_one(x, y, w)
 
-    def _hears(self, signal: float) -> bool:
-        """Tell the detector of an event; whether it sees a drift."""
-        self._fed += 1
-        self._detector.update(bool(signal) if self._binary else signal)
-        noticed: bool = self._detector.drift_detected
-        return noticed
-
-    def _hears_families(self, families: FamilyWatch) -> list[int]:
-        """Tell the detectors of some events together; the slots of the families that are foretold worse."""
-        self._fed += 1
-        if self._fed % TOGETHER:
-            return []
-        return families.feed(family_signals(self._model, self._recent.newest_codes(TOGETHER)))
-
-    def _notice(self) -> None:
-        """Judge a drift: if answers became worse, look for candidates."""
-        signals = self._recent.signals()[-self._fed :]
+    def _respond(self) -> None:
+        """Respond to a drift that the detector detected: if answers became worse, search or try a candidate."""
+        succession, clock = self._succession, self.clock
+        signals = succession.recent.signals()[-self._watch.fed :]
         if self._warned is None:
             newest = since_change(signals)
         else:
-            newest = min(self._clock - self._warned + 1, len(signals))
-        since, shadow = self._clock - newest + 1, self._shadow
+            newest = min(clock - self._warned + 1, len(signals))
+        since, shadow = clock - newest + 1, self._shadow
         self._warned, self._shadow = None, None
-        if not self._is_worse(signals, newest):
-            return  # better answers: it goes on learning
+        if not self._watch.is_worse(signals, newest, clock):
+            return  # answers became better
         if shadow is None:
-            self._look(since, 0)
+            succession.search(since)
         else:
             shadow.rederive()
-            self._candidates = [("both", shadow)]
-            self._catch_up(
-                Trial(self._clock, since, 0, self._clock - 1, self.judge_after)
-            )  # it lacks this event
+            succession.candidates = [("both", shadow)]
+            succession.catch_up(Trial(clock, since, clock - 1, self.judge_after))  # it lacks this event
 
     def _watch_families(self, families: FamilyWatch) -> None:
-        """Where families are foretold worse, look for candidates."""
-        drifted = self._hears_families(families)
-        if not drifted:
-            return
-        newest = families.since(drifted, self._fed) or since_change(self._recent.signals()[-self._fed :])
-        since = self._clock - (newest or FEWEST) + 1
-        names = families.names(self._model, drifted)
-        self._note(
-            "drift", since=since, score=families.score(drifted), families=[edge_name(name) for name in names]
-        )
-        self._look(since, 0, names)
+        """Search a candidate if families became worse."""
+        succession, watch = self._succession, self._watch
+        drifted = watch.drifted_families(families, succession.model, succession.recent)
+        if drifted:
+            since, names = watch.start_of_drift(families, drifted, succession.recent, succession.model)
+            succession.search(since, names)
 
     def _worsens_again(self, signal: float, begun: int) -> bool:
-        """Whether answers became worse once more since a search or a trial began; when they did is kept.
+        """Return True if answers became worse once more since a search or a trial began, and keep the time of it.
 
-        What a detector sees then is mostly the change that is known; only a rise among the answers after it counts.
+        The detector still responds to the change that is known, so only a rise among the answers after it counts.
         """
-        families = self._families
-        if not (self._hears(signal) if families is None else self._hears_families(families)):
+        succession, watch = self._succession, self._watch
+        if watch.families is None:
+            has_drifted = watch.detects(signal)
+        else:
+            has_drifted = bool(watch.drifted_families(watch.families, succession.model, succession.recent))
+        if not has_drifted:
             return False
-        signals = self._recent.signals(after=max(self._again or 0, begun))
+        signals = succession.recent.signals(after=max(succession.changed_again or 0, begun))
         newest = since_change(signals) if len(signals) >= 2 * FEWEST else 0
-        if not self._is_worse(signals, newest):
+        if not watch.is_worse(signals, newest, self.clock):
             return False
-        self._again = self._clock - newest + 1
+        succession.changed_again = self.clock - newest + 1
         return True
 
-    def _is_worse(self, signals: NDArray[np.float64], newest: int) -> bool:
-        """Whether so many of the newest signals are above those before, which is noted then."""
-        change = len(signals) - newest
-        before, after = mean_of(signals[:change]), mean_of(signals[change:])
-        if newest == 0 or after <= before:
-            return False
-        scale = 1.0 if self._signal == "error" else MOST_LOSS
-        score = {"before": scale * before, "after": scale * after}
-        self._note("drift", since=self._clock - newest + 1, score=score)
+    # -- predicting: the present model's answers ----------------------------------------------------------------------
+
+    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
+        """Return P(y | x) of each class; empty before any learning."""
+        return self.model_.predict_proba_one(x)
+
+    def predict_one(self, x: X, **kwargs: Any) -> Any:
+        """Return the most probable class; of equal ones the first by name; None before any learning."""
+        return self.model_.predict_one(x)
+
+    def predict_proba_many(self, X: Native) -> Any:
+        """Return the probabilities of many rows, as `BayesClassifier.predict_proba_many` does."""
+        return self.model_.predict_proba_many(X)
+
+    def predict_many(self, X: Native) -> Any:
+        """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
+        return self.model_.predict_many(X)
+
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each feature for each class, as `BayesClassifier.explain_one` does."""
+        return self.model_.explain_one(x)
+
+    @property
+    def _multiclass(self) -> bool:
         return True
 
-    def _settle(self) -> None:
-        self._detector, self._fed = detector_of(self.detector, self._signal), 0
-        if self._families is not None:
-            self._families = FamilyWatch(self._detector)
+    # -- reading the state --------------------------------------------------------------------------------------------
 
-    def _note(self, what: str, families: list[str] | None = None, **told: Any) -> None:
-        detector = {
-            "name": type(self._detector).__name__,
-            "events": self._fed,
-            "numbers": numbers_of(self._detector) if self._families is None else {},
-        }
-        if families is not None:
-            detector["families"] = families
-        self.log.add(what, self._clock, signal=self._signal, detector=detector, **told)
-
-    # -- reading the model --------------------------------------------------------------------------------------------
+    @property
+    def model_(self) -> BayesClassifier:
+        """The present model."""
+        return self._succession.model
 
     @property
     def state_(self) -> str:
         """`"stable"`, `"warning"`, `"searching"` or `"trial"`."""
-        if self._trial is not None:
+        if self._succession.trial is not None:
             return "trial"
-        if self._task is not None:
+        if self._succession.task is not None:
             return "searching"
         return "stable" if self._warned is None else "warning"
 
     @property
     def signal_(self) -> str:
-        """What the detector is fed."""
-        return self._signal
+        """The signal that the detector is fed."""
+        return self._watch.signal
+
+    @property
+    def log(self) -> DriftLog:
+        """The log of drifts."""
+        return self._watch.log
+
+    @property
+    def generation(self) -> int:
+        """The number of models that were adopted."""
+        return self._succession.generation
+
+    @property
+    def trial_(self) -> Trial | None:
+        """The trial of the candidates; None without one."""
+        return self._succession.trial
+
+    @property
+    def candidates_(self) -> tuple[str, ...]:
+        """The names of the candidates on trial."""
+        return tuple([name for name, _ in self._succession.candidates])
+
+    @property
+    def retired_(self) -> tuple[str, ...]:
+        """The names of the retired models: the generation of each."""
+        return tuple([name for name, _ in self._succession.retired])
+
+    @property
+    def clock(self) -> int:
+        """The number of events that were learned."""
+        return self._succession.clock
 
     @property
     def memory_bytes(self) -> int:
         """The bytes of the tables of all models, and of the events kept."""
-        others = [model for _, model in (*self._candidates, *self._retired)]
-        models = [self._model, *others, *([] if self._shadow is None else [self._shadow])]
-        return sum(model.memory_bytes for model in models) + self._recent.memory_bytes
+        held = self._succession
+        models = [held.model, *(model for _, model in (*held.candidates, *held.retired))]
+        models += [] if self._shadow is None else [self._shadow]
+        return sum(model.memory_bytes for model in models) + held.recent.memory_bytes
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -1,19 +1,14 @@
-"""What may take the place of a model once the world has changed: how each candidate begins, and what it learns.
+"""Candidates for the place of a model after a drift: where each begins, and the events it learns.
 
-    name       structure                     counts
-    "refit"    the present one               the events since the change
-    "both"     found anew                    the events since the change
-    "search"   found anew                    the present ones; of a network, the events kept
-    "more"     found anew, one parent more   the events since the change
-    "fewer"    found anew, one parent less   the events since the change
-
-A policy is a ladder of such names: what stands on one rung is tried together, and the next rung only if none of it was
-better. Parameters first, then dependences: Castillo and Gama (2009), AdPreqFr4SL.
+policy     structure           counts
+"refit"    the present one     the events since the change
+"both"     derived anew        the events since the change
+"search"   derived anew        the present ones; of a network, the recent events
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -24,18 +19,22 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.recent_events import Events, teach
+from stream_bayes.drift.recent_events import Events, learn_events
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
-__all__ = ["POLICIES", "Basis", "Beside", "Found", "Running", "SearchTask", "basis_of", "share_names"]
+__all__ = [
+    "POLICIES",
+    "Basis",
+    "Executor",
+    "RunningSearch",
+    "SearchOutcome",
+    "SearchTask",
+    "basis_of",
+    "share_names",
+]
 
-POLICIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "search": (("search",),),
-    "refit": (("refit",),),
-    "both": (("both",),),
-    "ladder": (("refit",), ("both", "more", "fewer")),
-}
+POLICIES = ("both", "refit", "search")
 
 
 class Basis(NamedTuple):
@@ -44,27 +43,26 @@ class Basis(NamedTuple):
     Parameters
     ----------
     name
-        What it is called.
+        Its policy.
     kind
         The class of its learner.
     state
-        That of the learner: the names of the present model under the same codes, and its structure if it keeps it.
-    max_parents
-        How many parents a network's variables may have, if its structure is to be searched; -1: as many as the search
-        allows; None: there is nothing to search.
-    whole
-        Whether it learns all events kept, and not those since the change alone.
+        The learner's state: the names of the present model under the same codes, and its structure if it keeps it.
+    is_searched
+        True if it is a network whose structure is searched.
+    is_whole
+        True if it learns all recent events; otherwise it learns those since the change.
     """
 
     name: str
     kind: type[BayesClassifier]
     state: dict[str, Any]
-    max_parents: int | None
-    whole: bool
+    is_searched: bool
+    is_whole: bool
 
 
-class Found(NamedTuple):
-    """What came of a search: a model that has learned, or why there is none."""
+class SearchOutcome(NamedTuple):
+    """The outcome of a search: a model that has learned, or the reason why there is none."""
 
     name: str
     model: BayesClassifier | None
@@ -72,76 +70,58 @@ class Found(NamedTuple):
     events: int
 
 
-class Running(Protocol):
-    """A search that was begun."""
+class RunningSearch(Protocol):
+    """A search that was submitted to an executor."""
 
-    def result(self) -> list[Found]:
-        """What it has found, once it has."""
+    def result(self) -> SearchOutcome:
+        """Wait for the search and return its outcome."""
         ...
 
 
-class Beside(Protocol):
-    """Where searches run."""
+class Executor(Protocol):
+    """A place where searches run in the background, such as a `concurrent.futures.Executor`."""
 
-    def submit(self, work: Callable[[], list[Found]], /) -> Running:
-        """Begin a search."""
+    def submit(self, work: Callable[[], SearchOutcome], /) -> RunningSearch:
+        """Start a search."""
         ...
 
 
 def share_names(model: BayesClassifier, present: BayesClassifier) -> None:
-    """Let a model name whatever the present one names, with the same codes."""
+    """Give a model the names of the present one, under the same codes."""
     know_names(model._store.encoder, present._store.encoder)
     model._store.make_room()
 
 
 def basis_of(
-    name: str, learner: BayesClassifier, present: BayesClassifier, only: tuple[Value, ...] = ()
+    policy: str, learner: BayesClassifier, present: BayesClassifier, only: tuple[Value, ...] = ()
 ) -> Basis | None:
-    """How a candidate begins; None where the learner has nothing of the kind.
+    """Return a candidate before it has learned anything; None if it needs no events: it has the present counts.
 
     Parameters
     ----------
-    name
-        Which one.
+    policy
+        One of `POLICIES`.
     learner
-        As the user made it.
+        The learner as the user made it.
     present
-        The model that answers now.
+        The present model.
     only
         Of a network, the variables whose parents may change; the others keep theirs. Empty: all.
     """
-    network = isinstance(present, BayesNetClassifier)
-    if name == "search" and not network:
-        return None  # it has the present counts, by then, and needs no events
-    more = {"more": 1, "fewer": -1}.get(name, 0)
-    max_parents = -1 if network and name != "refit" else None
-    if more:
-        if network:
-            most = _most_parents(present) + more
-            if most < 1:
-                return None
-            made, max_parents = learner.clone(), most
-        elif not hasattr(present, "k") or present.k + more < 0:
-            return None
-        else:
-            made = learner.clone({"k": present.k + more})
-    else:
-        made = present.clone() if name == "refit" else learner.clone()
+    is_network = isinstance(present, BayesNetClassifier)
+    if policy == "search" and not is_network:
+        return None
+    made = present.clone() if policy == "refit" else learner.clone()
     if only and isinstance(made, BayesNetClassifier) and isinstance(present, BayesNetClassifier):
         made.structure = present.structure
     share_names(made, present)
-    if name == "refit":
+    if policy == "refit":
         _keep_structure(made, present)
-    return Basis(name, type(made), made.state(), max_parents, name == "search")
-
-
-def _most_parents(model: Any) -> int:
-    structure = model.structure
-    return 1 if structure is None else max(len(structure.parents(name)) for name in structure.variables)
+    return Basis(policy, type(made), made.state(), is_network and policy != "refit", policy == "search")
 
 
 def _keep_structure(made: Any, present: Any) -> None:
-    """Let a model that has learned nothing have the structure of another of its kind."""
+    """Give a model that has learned nothing the structure of another of its class."""
     families = present._store.tables.families
     if families is not None and made._store.tables.families is None:
         made._store.tables.families = made._store.choose(families.families)
@@ -149,7 +129,7 @@ def _keep_structure(made: Any, present: Any) -> None:
 
 
 class SearchTask:
-    """The work behind some candidates: a function of what it was made with alone, wherever and whenever it is run.
+    """The work behind a candidate: a pure function of its arguments, wherever and whenever it runs.
 
     Parameters
     ----------
@@ -157,12 +137,12 @@ class SearchTask:
         The event after which it was made.
     since
         The first event after the change.
-    bases
-        How the candidates begin.
+    basis
+        The candidate before it has learned anything.
     events
-        The events that they learn.
+        The events that it learns.
     search
-        How structures of networks are searched.
+        The search of a network's structure.
     only
         Of a network that has a structure, the variables whose parents may change; empty: all.
     """
@@ -171,42 +151,36 @@ class SearchTask:
         self,
         begun: int,
         since: int,
-        bases: tuple[Basis, ...],
+        basis: Basis,
         events: Events,
         search: HillClimbing,
         only: tuple[Value, ...] = (),
     ) -> None:
         self.begun = begun
         self.since = since
-        self.bases = bases
+        self.basis = basis
         self.events = events
         self.search = search
         self.only = only
 
-    def run(self, should_stop: Callable[[], bool] = lambda: False) -> list[Found]:
-        """The candidates."""
-        return [self._found(basis, should_stop) for basis in self.bases]
-
-    def _found(self, basis: Basis, should_stop: Callable[[], bool]) -> Found:
+    def run(self, should_stop: Callable[[], bool] = lambda: False) -> SearchOutcome:
+        """Return the candidate, which has learned the events."""
+        basis, events = self.basis, self.events
         model = basis.kind.from_state(basis.state)
-        events = self.events
-        if not basis.whole:
+        if not basis.is_whole:
             first = int(np.searchsorted(events["window_clocks"], self.since))
             events = {name: np.ascontiguousarray(array[..., first:]) for name, array in events.items()}
         number = len(events["window_labels"])
-        if basis.max_parents is not None and isinstance(model, BayesNetClassifier):
-            search = self.search
-            if basis.max_parents >= 0:
-                search = replace(search, max_parents=basis.max_parents)
-            structure = _searched(model, events, search, self.only, should_stop)
+        if basis.is_searched and isinstance(model, BayesNetClassifier):
+            structure = _searched(model, events, self.search, self.only, should_stop)
             if structure is None:
-                why = f"the search spent its budget of {search.max_families} families"
-                return Found(basis.name, None, why, number)
+                why = f"the search spent its budget of {self.search.max_families} families"
+                return SearchOutcome(basis.name, None, why, number)
             model.structure = structure
-        teach(model, events)
+        learn_events(model, events)
         if basis.name != "refit":
             model.rederive()
-        return Found(basis.name, model, None, number)
+        return SearchOutcome(basis.name, model, None, number)
 
 
 def _searched(
@@ -216,12 +190,12 @@ def _searched(
     only: tuple[Value, ...],
     should_stop: Callable[[], bool],
 ) -> Structure | None:
-    """The structure that events speak for; None where the search was not finished."""
-    taught = model.clone({"structure": None})
-    share_names(taught, model)
+    """Return the structure that a search finds for some events; None if it was not finished."""
+    trained = model.clone({"structure": None})
+    share_names(trained, model)
     if len(events["window_numbers"]):
-        teach(taught, events)  # so that numbers have cuts
-    encoder: Any = taught._store.encoder
+        learn_events(trained, events)  # numbers need cuts
+    encoder: Any = trained._store.encoder
     columns, sizes = {}, {}
     codes, numbers = iter(events["window_codes"]), iter(events["window_numbers"])
     for feature in encoder.nominal:

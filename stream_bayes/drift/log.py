@@ -17,8 +17,7 @@ An entry is a dict; every one has all of these keys, None where there is nothing
                many events it had been fed, the numbers it goes by, and with the signal "family" those whose detectors
                noticed something, by name
     since      the first event after the change
-    candidate  what it is about: "refit", "search", "both", "more", "fewer", or "retired 3", the model that answered
-               as generation 3
+    candidate  what it is about: "refit", "search", "both", or "retired 3", the model that answered as generation 3
     structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not,
                and the other way; of a LiveChoice what any of its readings has, and "members": {"tan": {"added": ...,
                "removed": ...}, ...}, the same of each reading that has a structure

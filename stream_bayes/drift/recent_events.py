@@ -16,7 +16,7 @@ from stream_bayes.drift.families import Coded
 from stream_bayes.errors import BadState, NotLearned
 from stream_bayes.learners.classifier.base import BayesClassifier
 
-__all__ = ["Events", "RecentEvents", "teach"]
+__all__ = ["Events", "RecentEvents", "learn_events"]
 
 MOST_FORGOTTEN = 500  # events, some microseconds each
 Events = Mapping[str, NDArray[Any]]  # the arrays of a window, which nobody changes
@@ -163,7 +163,7 @@ class RecentEvents:
         self._make_room()
 
 
-def teach(model: BayesClassifier, events: Events) -> None:
+def learn_events(model: BayesClassifier, events: Events) -> None:
     """Let a model that knows the names of some events learn them in their order."""
     clocks = events["window_clocks"]
     if len(clocks):

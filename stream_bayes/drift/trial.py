@@ -1,4 +1,4 @@
-"""Whether a candidate is better than the present model: both predict the same events, and their losses decide."""
+"""Trials: a candidate and the present model predict the same events, and their losses decide."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 __all__ = ["Trial"]
 
-DOUBT = 2.0  # standard errors by which a candidate is to be better
+DOUBT = 2.0  # standard errors by which a candidate must be better
 
 
 class Trial(NamedTuple):
-    """How candidates do. A first trial is short; each one more is as long again as all before it.
+    """The losses of candidates so far. The first trial is short; each further one is as long as all before it.
 
     Parameters
     ----------
@@ -20,25 +20,22 @@ class Trial(NamedTuple):
         The event after which the drift was noticed.
     since
         The first event after the change.
-    rung
-        Which rung of the ladder the candidates stand on.
     caught
-        The last event that all candidates have learned from those kept, before they are judged.
+        The last of the recent events that all candidates have learned, before they are judged.
     length
-        Events until they are judged.
+        The number of events until they are judged.
     events
-        Of these, how many there were.
+        The number of these events so far.
     lost
         The present model's log-loss, summed.
     gains
-        Of each candidate the present model's log-loss minus its own, summed.
+        For each candidate, the sum of the present model's log-loss minus its own.
     squares
-        Of each the sum of the squares of these differences.
+        For each candidate, the sum of the squares of these differences.
     """
 
     begun: int
     since: int
-    rung: int
     caught: int
     length: int
     events: int = 0
@@ -47,11 +44,11 @@ class Trial(NamedTuple):
     squares: tuple[float, ...] = ()
 
     def with_losses(self, present: float, candidates: Sequence[float]) -> Trial:
-        """After one more event.
+        """Return the trial after one more event.
 
         Examples
         --------
-        >>> trial = Trial(100, 80, 0, 100, length=25, gains=(0.0, 0.0), squares=(0.0, 0.0))
+        >>> trial = Trial(100, 80, 100, length=25, gains=(0.0, 0.0), squares=(0.0, 0.0))
         >>> trial = trial.with_losses(1.0, [0.5, 2.0])
         >>> trial.gains, trial.best
         ((0.5, -1.0), 0)
@@ -65,29 +62,29 @@ class Trial(NamedTuple):
         )
 
     def without(self, candidate: int) -> Trial:
-        """After a candidate has gone."""
+        """Return the trial without a candidate."""
         return self._replace(
             gains=self.gains[:candidate] + self.gains[candidate + 1 :],
             squares=self.squares[:candidate] + self.squares[candidate + 1 :],
         )
 
-    def again(self) -> Trial:
-        """A new one, as long again."""
+    def doubled(self) -> Trial:
+        """Return a new trial, twice as long."""
         nothing = (0.0,) * len(self.gains)
         return self._replace(length=2 * self.length, events=0, lost=0.0, gains=nothing, squares=nothing)
 
     @property
     def best(self) -> int:
-        """The candidate that has gained most; of equal ones the first."""
+        """The candidate with the greatest gain; of equal ones the first."""
         return max(range(len(self.gains)), key=self.gains.__getitem__)
 
     def is_better(self, candidate: int, margin: float) -> bool:
-        """Whether a candidate's mean gain is above a margin, and not by chance."""
+        """Return True if a candidate's mean gain is above a margin by `DOUBT` standard errors."""
         mean = self.gains[candidate] / self.events
         variance = max(self.squares[candidate] / self.events - mean * mean, 0.0)
         return mean - margin > DOUBT * math.sqrt(variance / self.events)
 
     def score(self, candidate: int) -> dict[str, float]:
-        """The mean log-loss of the present model and of a candidate."""
+        """Return the mean log-loss of the present model and of a candidate."""
         events = max(self.events, 1)
         return {"before": self.lost / events, "after": (self.lost - self.gains[candidate]) / events}

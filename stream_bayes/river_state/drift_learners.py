@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.drift.candidates import POLICIES, Basis, SearchTask
+from stream_bayes.drift.candidates import Basis, SearchTask
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import RecentEvents
@@ -39,7 +38,7 @@ register(
 
 # -- trials -----------------------------------------------------------------------------------------------------------
 
-SEARCHED = ("k", "structure")  # arguments of learners that a search may have changed
+SEARCHED = ("structure",)  # arguments of learners that a search may have changed
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class _Named(ValueCodec):
 
 
 class _Trial(ValueCodec):
-    """[begun, since, rung, caught, length, events, lost, gains, squares]."""
+    """[begun, since, caught, length, events, lost, gains, squares]."""
 
     def encode(self, held: Any, location: Location) -> JSONValue:
         *rest, gains, squares = held
@@ -91,15 +90,15 @@ class _Trial(ValueCodec):
 
 
 def _is_trial(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != 9:
+    if not isinstance(value, list) or len(value) != 8:
         return False
-    counts, lost, gains, squares = value[:6], value[6], value[7], value[8]
+    counts, lost, gains, squares = value[:5], value[5], value[6], value[7]
     if not isinstance(gains, list) or not isinstance(squares, list) or len(gains) != len(squares):
         return False
     return (
         all(type(count) is int and 0 <= count < 2**62 for count in counts)
         and all(type(number) is float and math.isfinite(number) for number in (lost, *gains, *squares))
-        and counts[5] < counts[4]
+        and counts[4] < counts[3]
         and 0 < counts[1] <= counts[0]
         and lost >= 0.0
         and all(square >= 0.0 for square in squares)
@@ -156,38 +155,35 @@ class _Task(ValueCodec):
     held: DriftAdaptive
 
     def encode(self, held: Any, location: Location) -> JSONValue:
-        bases = [
-            [basis.name, _saved_state(basis.state, location), basis.max_parents, basis.whole]
-            for basis in held.bases
-        ]
+        basis = held.basis
         return {
             "begun": held.begun,
             "since": held.since,
-            "bases": bases,
+            "basis": [basis.name, _saved_state(basis.state, location), basis.is_searched, basis.is_whole],
             "events": _saved_arrays(held.events, location),
             "only": PLAIN.encode(list(held.only), location),
         }
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        begun, since, bases, number, only = location.fields(
-            saved, "begun", "since", "bases", "events", "only"
+        begun, since, basis, number, only = location.fields(
+            saved, "begun", "since", "basis", "events", "only"
         )
         begun, since = COUNT.decode(begun, None, location), COUNT.decode(since, None, location)
         events = _loaded_arrays(number, COLUMNS, location)
-        search = HillClimbing() if self.held.search is None else self.held.search
-        known = [self._basis(location.items(basis), location) for basis in location.items(bases)]
-        return SearchTask(
-            begun, since, tuple(known), events, search, tuple(PLAIN.decode(only, None, location))
-        )
+        known = self._basis(location.items(basis), location)
+        search = self.held._succession.settings.search
+        return SearchTask(begun, since, known, events, search, tuple(PLAIN.decode(only, None, location)))
 
     def _basis(self, saved: list[Any], location: Location) -> Basis:
-        if len(saved) != 4 or not isinstance(saved[0], str) or type(saved[3]) is not bool:
-            raise location.altered("how a candidate begins", saved)
-        name, state, most, whole = saved
-        if most is not None and (type(most) is not int or not -1 <= most < 2**31):
-            raise location.altered("a number of parents", most)
+        if (
+            len(saved) != 4
+            or saved[0] != self.held.policy
+            or not all(type(part) is bool for part in saved[2:])
+        ):
+            raise location.altered("a candidate before it has learned", saved)
+        name, state, is_searched, is_whole = saved
         model = _Model(self.held).decode(state, None, location)
-        return Basis(name, type(model), model.state(), most, whole)
+        return Basis(name, type(model), model.state(), is_searched, is_whole)
 
 
 def _saved_state(state: Mapping[str, Any], location: Location) -> JSONValue:
@@ -264,45 +260,63 @@ class _Families(ValueCodec):
         return watch
 
 
+@dataclass(frozen=True)
+class _Part(ValueCodec):
+    """The attributes of a part that an object of the same configuration has, too.
+
+    They are decoded in order: later ones read earlier ones.
+    """
+
+    holds: Mapping[str, ValueCodec]
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        return {name: kind.encode(vars(held)[name], location.at(name)) for name, kind in self.holds.items()}
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        for (name, kind), value in zip(self.holds.items(), location.fields(saved, *self.holds), strict=True):
+            setattr(made, name, kind.decode(value, vars(made)[name], location.at(name)))
+        return made
+
+
 def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
     model = _Model(held)
+    succession = {
+        "model": model,
+        "recent": _Recent(held),
+        "clock": COUNT,
+        "generation": COUNT,
+        "task": OrNone(_Task(held)),
+        "candidates": _Named(held),
+        "trial": OrNone(_Trial()),
+        "retired": _Named(held),
+        "changed_again": OrNone(COUNT),
+    }
+    watch = {"detector": OBJECT, "families": OrNone(_Families()), "fed": COUNT, "log": _Log()}
     return {
-        "_model": model,
-        "_detector": OBJECT,
-        "_families": OrNone(_Families()),
-        "_fed": COUNT,
+        "_watch": _Part(watch),
+        "_succession": _Part(succession),
         "_warned": OrNone(COUNT),
         "_shadow": OrNone(model),
-        "_recent": _Recent(held),
-        "_task": OrNone(_Task(held)),
-        "_rung": COUNT,
-        "_candidates": _Named(held),
-        "_trial": OrNone(_Trial()),
-        "_again": OrNone(COUNT),
-        "_retired": _Named(held),
-        "_clock": COUNT,
-        "generation": COUNT,
-        "log": _Log(),
     }
 
 
 def _adaptive_fits(held: DriftAdaptive) -> bool:
-    """What is on trial has a trial, no search runs meanwhile, and nothing happened later than now."""
-    trial, rungs = held._trial, len(POLICIES[held.policy])
-    tried = len(held._candidates) if trial is None else len(trial.gains)
+    """Return True if candidates have a trial, no search runs meanwhile, and nothing happened later than now."""
+    succession, now = held._succession, held.clock
+    trial, task = succession.trial, succession.task
+    tried = len(succession.candidates) if trial is None else len(trial.gains)
     return (
-        (held.signal_ == "family") == (held._families is not None)
-        and (trial is None or not trial.gains or tried == len(held._candidates))
-        and (trial is not None or not held._candidates)
-        and (trial is None or held._task is None)
-        and (trial is None or (trial.begun <= held._clock and trial.rung < rungs))
-        and (held._task is None or 0 < held._task.since <= held._task.begun <= held._clock)
-        and (held._again is None or held._trial is not None or held._task is not None)
-        and (held._again or 0) <= held._clock
-        and held._rung < rungs
-        and len(held._retired) <= held.retired
-        and (held._warned or 0) <= held._clock
-        and held._recent.newest <= held._clock
+        (held.signal_ == "family") == (held._watch.families is not None)
+        and (trial is None or not trial.gains or tried == len(succession.candidates))
+        and (trial is not None or not succession.candidates)
+        and (trial is None or task is None)
+        and (trial is None or trial.begun <= now)
+        and (task is None or 0 < task.since <= task.begun <= now)
+        and (succession.changed_again is None or trial is not None or task is not None)
+        and (succession.changed_again or 0) <= now
+        and len(succession.retired) <= held.retired
+        and (held._warned or 0) <= now
+        and succession.recent.newest <= now
     )
 
 
@@ -313,7 +327,6 @@ def _search(held: DriftAdaptive) -> str | None:
 register(
     DriftAdaptive,
     _adaptive,
-    derived=["_beside", "_running", "_binary", "_can_warn", "_signal"],
     parameters={"search": _search, "signal": lambda held: held.signal_},
     fits=_adaptive_fits,
 )

@@ -31,7 +31,7 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     ([[]], [])
     """
     with refusing_bad_state():
-        return [_entries(held["log"]) for held in _adaptive(state.get("model"))]
+        return [_entries(held["_watch"]["log"]) for held in _adaptive(state.get("model"))]
 
 
 def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -54,7 +54,7 @@ def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
         model = state.get("model")
         if not isinstance(model, Mapping) or model.get("class") != DriftAdaptive.__name__:
             return None
-        held = model["holds"]["_model"]
+        held = model["holds"]["_succession"]["model"]
         own = f"{held['number']}-"
         arrays = {
             name.removeprefix(own): array for name, array in state["arrays"].items() if name.startswith(own)

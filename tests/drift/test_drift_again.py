@@ -78,7 +78,7 @@ def test_a_second_drift_during_a_search_has_its_candidates_once_the_first_ones_w
     assert (searched["event"], searched["since"]) == (first["event"] + delay, first["since"])
     assert tried["since"] == first["since"]
     assert states[tried["event"] - 1] == "searching"
-    assert model._task is not None and model._task.since == second["since"]
+    assert model._succession.task is not None and model._succession.task.since == second["since"]
 
 
 @pytest.mark.parametrize("delay", [0, GAP])
@@ -99,17 +99,17 @@ def test_stopped_around_a_second_drift_it_ends_the_same(delay: int) -> None:
     assert all(bytes_of(other) == bytes_of(whole) for other in others)
 
 
-def test_a_ladder_is_not_climbed_in_a_world_that_is_gone() -> None:
+def test_after_a_refusal_candidates_begin_with_the_newer_change() -> None:
     model = DriftAdaptive(
-        KDB(), policy="ladder", search_delay=GAP, trials=1, margin=20.0
-    )  # which nothing reaches
+        KDB(), policy="refit", search_delay=GAP, trials=1, margin=20.0
+    )  # an unreachable margin
     for x, y in twice(1, "v11"):
         model.learn_one(x, y)
         if "refused" in told(model):
             break
     assert told(model) == ["drift", "drift", "searched", "refused"]
-    assert model._task is not None and model._task.since == model.log.entries[1]["since"]
-    assert [basis.name for basis in model._task.bases] == ["refit"]
+    task = model._succession.task
+    assert task is not None and task.since == model.log.entries[1]["since"]
 
 
 def test_a_model_that_knows_the_world_of_now_ends_the_looking() -> None:

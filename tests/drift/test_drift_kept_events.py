@@ -29,7 +29,7 @@ def test_after_a_swap_events_of_the_new_world_alone_are_kept_and_the_structure_i
     model = DriftAdaptive(TAN(every=10_000))
     until_swapped(model, drifting(2, 700, 350))
     present: Any = model.model_
-    assert len(model._recent) == present.clock == model.clock - model.log.entries[-1]["since"] + 1
+    assert len(model._succession.recent) == present.clock == model.clock - model.log.entries[-1]["since"] + 1
     assert present._derived()["derived_at"] == present.clock
 
 
@@ -43,7 +43,7 @@ def test_what_fades_or_is_too_much_is_not_taken_back_from_a_model_that_leaves(
     until_swapped(model, stream)
     for x, y in stream[: model.clock]:
         alone.learn_one(x, y)
-    [(_, kept)] = model._retired
+    [(_, kept)] = model._succession.retired
     assert kept._store.by_name() == alone._store.by_name()
 
 
@@ -62,7 +62,7 @@ def test_numbers_that_came_during_a_search_are_counted_in_the_bins_of_the_candid
         model.learn_one(x, y)
         if model.trial_ is not None and model.trial_.gains:
             break
-    candidate: Any = model._candidates[0][1]
+    candidate: Any = model._succession.candidates[0][1]
     cuts = {name: Numeric(cuts=list(points)) for name, points in candidate.cuts_.items()}
     alone = TAN(schema=Schema(cuts))
     for x, y in stream[model.log.entries[0]["since"] - 1 : model.clock]:
@@ -84,7 +84,7 @@ def test_events_kept_may_lack_a_feature_that_is_known() -> None:
     losses(model, turning(50, 50))
     model.learn_one({"a": "0", "later": "x"}, None)  # without a label, it is not kept
     other = again(model, make)
-    assert len(other._recent) == 50
+    assert len(other._succession.recent) == 50
     for one in (model, other):
         losses(one, [({"a": "1", "later": "x"}, 1)])
     assert bytes_of(other) == bytes_of(model)
@@ -96,8 +96,8 @@ def test_a_copy_has_the_events_kept_and_no_place_to_search() -> None:
         model.search_on(beside)
         for x, y in drifting(2, 700, 350):
             model.learn_one(x, y)
-            if model._running is not None:
+            if model._succession.running is not None:
                 break
         copied = pickle.loads(pickle.dumps(model))
-    assert (copied.state_, len(copied._recent)) == ("searching", len(model._recent))
+    assert (copied.state_, len(copied._succession.recent)) == ("searching", len(model._succession.recent))
     assert bytes_of(copied) == bytes_of(model)

@@ -65,7 +65,7 @@ def test_events_without_weight_are_not_watched() -> None:
         model.learn_one(x, y, 0.0)
     assert (model.clock, model.log.entries) == (700, [])
     model.learn_one({"a": "0"}, 0)
-    assert len(model._recent) == 401
+    assert len(model._succession.recent) == 401
 
 
 def test_a_snapshot_counts_the_entries_that_have_gone_from_a_log() -> None:

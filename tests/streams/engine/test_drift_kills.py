@@ -62,7 +62,7 @@ def left(directory: Path) -> dict[str, Any]:
     assert found is not None
     snapshot = found.snapshot
     sections = {name: dict(section) for name, section in snapshot.sections.items()}
-    sections["model"]["model"]["holds"]["log"]["seconds"] = []
+    sections["model"]["model"]["holds"]["_watch"]["log"]["seconds"] = []
     timeless = Snapshot(
         learner=snapshot.learner,
         sections=sections,

@@ -135,7 +135,7 @@ def test_a_restart_in_the_middle_of_a_search_searches_again() -> None:
     second, _ = made(Background())
     second.load(kept.sections)
     assert isinstance(second.model, ServedAdaptive)
-    assert isinstance(second.model.adaptive._beside, Background)
+    assert isinstance(second.model.adaptive._succession.executor, Background)
     second.process(days[taken:])
     assert timeless(second, second.model.adaptive) == timeless(whole, model)
 

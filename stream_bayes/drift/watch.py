@@ -1,0 +1,108 @@
+"""The watch over a model: a detector of drift, the signal it is fed, and the log of what follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.values.values import Value
+from stream_bayes.drift.detectors import (
+    BINARY,
+    FEWEST,
+    MOST_LOSS,
+    detector_of,
+    mean_of,
+    natural_signal,
+    numbers_of,
+    since_change,
+)
+from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
+from stream_bayes.drift.log import DriftLog, edge_name
+from stream_bayes.drift.recent_events import RecentEvents
+from stream_bayes.learners.classifier.base import BayesClassifier
+
+__all__ = ["DriftWatch"]
+
+
+class DriftWatch:
+    """A detector that is fed a signal of each event, and a log of the drifts it detects.
+
+    Parameters
+    ----------
+    given
+        The name of a detector, or a detector to clone.
+    signal
+        The signal, one of `SIGNALS`; None: the detector's natural one.
+    """
+
+    def __init__(self, given: Any, signal: str | None) -> None:
+        self.given = given
+        self.detector = detector_of(given, signal)
+        self.signal = signal or natural_signal(self.detector)
+        self.is_binary = isinstance(self.detector, BINARY)
+        self.can_warn = hasattr(self.detector, "warning_detected")
+        self.families = FamilyWatch(self.detector) if self.signal == "family" else None
+        self.fed = 0  # events that the detector was fed
+        self.log = DriftLog()
+
+    def detects(self, signal: float) -> bool:
+        """Feed the detector the signal of an event; return True if it detects a drift."""
+        self.fed += 1
+        self.detector.update(bool(signal) if self.is_binary else signal)
+        detected: bool = self.detector.drift_detected
+        return detected
+
+    def drifted_families(
+        self, families: FamilyWatch, model: BayesClassifier, recent: RecentEvents
+    ) -> list[int]:
+        """Count an event; after every `TOGETHER` events return the slots of the families that became worse."""
+        self.fed += 1
+        if self.fed % TOGETHER:
+            return []
+        return families.feed(family_signals(model, recent.newest_codes(TOGETHER)))
+
+    def is_worse(self, signals: NDArray[np.float64], newest: int, event: int) -> bool:
+        """Return True, and record a drift, if the mean of the newest signals is above the mean of those before."""
+        change = len(signals) - newest
+        before, after = mean_of(signals[:change]), mean_of(signals[change:])
+        if newest == 0 or after <= before:
+            return False
+        scale = 1.0 if self.signal == "error" else MOST_LOSS
+        score = {"before": scale * before, "after": scale * after}
+        self.record("drift", event, since=event - newest + 1, score=score)
+        return True
+
+    def start_of_drift(
+        self, families: FamilyWatch, drifted: list[int], recent: RecentEvents, model: BayesClassifier
+    ) -> tuple[int, tuple[Value, ...]]:
+        """Record a drift of families; return the first event after the change, and the families' names."""
+        newest = families.since(drifted, self.fed) or since_change(recent.signals()[-self.fed :])
+        since = recent.newest - (newest or FEWEST) + 1
+        names = families.names(model, drifted)
+        self.record(
+            "drift",
+            recent.newest,
+            since=since,
+            score=families.score(drifted),
+            families=[edge_name(name) for name in names],
+        )
+        return since, names
+
+    def reset(self) -> None:
+        """Begin with a new detector, once a drift has been dealt with."""
+        self.detector, self.fed = detector_of(self.given, self.signal), 0
+        if self.families is not None:
+            self.families = FamilyWatch(self.detector)
+
+    def record(self, what: str, event: int, families: list[str] | None = None, **fields: Any) -> None:
+        """Add an entry to the log, with the detector as it is."""
+        detector = {
+            "name": type(self.detector).__name__,
+            "events": self.fed,
+            "numbers": numbers_of(self.detector) if self.families is None else {},
+        }
+        if families is not None:
+            detector["families"] = families
+        self.log.add(what, event, signal=self.signal, detector=detector, **fields)
