@@ -146,7 +146,7 @@ def test_produce_keeps_types_keys_and_pace(lab: Lab, tmp_path: Path) -> None:
         *["--key", "id", "--time", "at", "--speed", "20"],
     )
     assert result.exit_code == 0, result.output
-    assert "3 records, 1 left out" in result.stdout
+    assert "3 records sent, 1 skipped: not a record" in result.stdout
     records = sorted(lab.get(topic), key=lambda record: json.loads(record.value)["at"])
     assert [json.loads(record.value) for record in records] == [
         {"at": "1970-01-01T00:00:00", "id": "a", "sky": "grey", "wind": 3},
