@@ -16,13 +16,14 @@ Infer
     Posterior, MostProbable, Sampled    its answers
 
 Search for a structure
-    sample_of(rows)         a data frame, columns or dicts as a sample; `BayesNet.recent()` returns one, too
+    sample_of(rows)         a data frame, columns or dicts as a `Sample`; `BayesNet.recent()` returns one, too
     HillClimbing            by score, with tabu list and restarts
     K2Search                by score, with a known order of the variables
-    PC                      by tests of independence; `g_test` is its test
+    PC                      by tests of independence; its test is `g_test`, which returns a `GTest`
     chow_liu_tree, tan_structure        trees by mutual information
-    BIC, AIC, BDeu, K2, LogLikelihood   scores
+    BIC, AIC, BDeu, K2, LogLikelihood   scores, all of them a `Score`
     FamilyScorer            scores of families, cached between searches
+    SearchResult, Move, ConstraintResult    results
 
 Examples
 --------

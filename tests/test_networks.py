@@ -1,16 +1,18 @@
-"""Rows of every kind become the sample that structures are searched over."""
+"""The front of networks, and rows of every kind as the sample that structures are searched over."""
 
 from __future__ import annotations
 
 import math
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from stream_bayes import Numeric, Schema
-from stream_bayes import networks as structures
+from stream_bayes import Numeric, Schema, networks
 from stream_bayes.errors import BadValue, BadWeight, SchemaError
 from stream_bayes.networks import (
     PC,
@@ -86,5 +88,15 @@ def test_nothing_is_a_sample_too():
     assert sample_of({"rain": [None]}).sizes.tolist() == [1]
 
 
-def test_all_that_is_named_is_there():
-    assert all(hasattr(structures, name) for name in structures.__all__)
+def test_every_name_of_the_front_is_there_and_in_its_documentation():
+    documented = set(re.findall(r"\w+", networks.__doc__))
+    for name in networks.__all__:
+        assert hasattr(networks, name) and name in documented, name
+
+
+def test_the_front_loads_no_heavy_package():
+    code = "import sys, stream_bayes.networks; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pandas", "polars", "sklearn", "matplotlib", "networkx", "scipy.stats"} & set(
+        run.stdout.split()
+    )

@@ -15,7 +15,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.errors import BadFormat
 from stream_bayes.formats.bif import bif_text, parse_bif, read_bif, write_bif
-from tests.formats.lawn_text import EXPECTED, LAWN, ROWS, lawn_with, one_variable
+from tests.formats.lawn_bif import EXPECTED, LAWN, ROWS, lawn_with, one_variable
 
 # --- every form -------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What is wrong with a text in the Interchange Format is told with its source, line and column."""
+"""Errors in a text in the Interchange Format name source, line and column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stream_bayes.errors import BadFormat
 from stream_bayes.formats.bif import bif_text, parse_bif
-from tests.formats.lawn_text import EXPECTED, LAWN, lawn_with
+from tests.formats.lawn_bif import EXPECTED, LAWN, lawn_with
 
 # --- what is wrong, and where -----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What is written here opens in other tools with the same numbers, where they are installed."""
+"""Files written here open in other tools with the same numbers, if these are installed."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Event = tuple[Any, dict[Any, float], Any, float]
 
 
 def answered(event: Event) -> Any:
-    """What was predicted."""
+    """Return the predicted label."""
     _, probabilities, predicted, _ = event
     if predicted is not ...:
         return predicted
@@ -20,7 +20,7 @@ def answered(event: Event) -> Any:
 
 
 def baselines(events: Sequence[Event]) -> tuple[list[Any], list[Any]]:
-    """What the majority so far, and the last label, would have predicted."""
+    """Return the predictions of the majority so far and of the previous label."""
     majority, last = [], []
     counts: dict[Any, float] = {}
     before: Any = None

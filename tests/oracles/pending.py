@@ -9,7 +9,7 @@ Note = dict[str, Any]
 
 
 class Notes:
-    """What a pending store should answer; actions are tuples of a word and what matters."""
+    """An oracle of the pending store; actions are tuples of a word and the relevant fields."""
 
     def __init__(
         self,

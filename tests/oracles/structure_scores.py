@@ -14,7 +14,7 @@ Rows = Sequence[tuple[Mapping[Any, int | None], float]]
 
 
 def family_counts(rows: Rows, child: Any, parents: Sequence[Any]) -> dict[tuple[Any, ...], dict[int, float]]:
-    """What the rows weigh that have all of the family, by the parents' values and the child's."""
+    """Return the weight of rows with the whole family, by the parents' values and the child's."""
     counts: dict[tuple[Any, ...], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for row, weight in rows:
         above = tuple(row[parent] for parent in parents)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stream_bayes.core.inference._conditionals import Conditionals
 from stream_bayes.core.inference._findings import Findings
+from stream_bayes.core.networks.discrete_network import as_table
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, is_missing, shown
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
@@ -117,16 +118,8 @@ class CodedNetwork:
     ) -> npt.NDArray[np.float64]:
         variable = self.variables[place]
         family = [*self.parents[place], place]
-        try:
-            table = np.ascontiguousarray(given, np.float64)
-        except (TypeError, ValueError) as error:
-            raise BadStructure(f"the table of {shown(variable)}: expected numbers; {error}") from None
         shape = tuple([self.sizes[u] for u in family])
-        if table.shape != shape:
-            raise BadStructure(
-                f"the table of {shown(variable)}: expected the shape {shape}, an axis for each of "
-                f"{shown([self.variables[u] for u in family])}; got {table.shape}"
-            )
+        table = as_table(given, [self.variables[u] for u in family], shape)
         numbers = table.reshape(-1)
         bad = self.conditionals.bad_cell(place, numbers)
         if bad >= 0:

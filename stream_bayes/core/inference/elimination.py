@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-__all__ = ["CliqueTree", "clique_tree", "eliminated"]
+__all__ = ["CliqueTree", "clique_tree", "eliminated", "joint_size"]
 
 Bits: TypeAlias = int
 Rule: TypeAlias = Callable[[int, Sequence[Bits], Sequence[int]], tuple[int, int]]
@@ -45,7 +45,7 @@ class CliqueTree:
 
     def cells(self, sizes: Sequence[int]) -> int:
         """Return the number of cells of all cliques' tables."""
-        return sum(_cells(clique, sizes) for clique in self.cliques)
+        return sum(joint_size(clique, sizes) for clique in self.cliques)
 
 
 def clique_tree(
@@ -141,7 +141,7 @@ def _weighted_fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tu
 
 def _weight(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
     """Return the number of cells of the table."""
-    return sizes[v] * _cells(_members(adjacent[v]), sizes), 0
+    return sizes[v] * joint_size(_members(adjacent[v]), sizes), 0
 
 
 def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: Sequence[int]) -> CliqueTree:
@@ -174,7 +174,7 @@ def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: S
     cliques = {i: tuple(_members(members[i])) for i in kept}
     if together:
         fitting = [i for i in kept if set(together) <= set(cliques[i])]
-        root = min(fitting, key=lambda i: (_cells(cliques[i], sizes), cliques[i]))
+        root = min(fitting, key=lambda i: (joint_size(cliques[i], sizes), cliques[i]))
     else:
         root = _middle(joined)
     return _rooted(cliques, joined, root)
@@ -225,5 +225,6 @@ def _members(bits: Bits) -> Iterator[int]:
         bits ^= lowest
 
 
-def _cells(variables: Iterable[int], sizes: Sequence[int]) -> int:
+def joint_size(variables: Iterable[int], sizes: Sequence[int]) -> int:
+    """Return the number of joint values of some variables: the cells of their table."""
     return prod(sizes[v] for v in variables)

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.inference._propagation import FINE, IMPOSSIBLE, LOST, Propagation
 from stream_bayes.core.inference.coded_network import CodedNetwork
-from stream_bayes.core.inference.elimination import CliqueTree
+from stream_bayes.core.inference.elimination import CliqueTree, joint_size
 from stream_bayes.core.inference.junction_tree import Plan, Question, cells_needed, plan_for, tree_for
 from stream_bayes.errors import BudgetExceeded
 
@@ -217,7 +216,7 @@ class Exact:
     def _targets_of(self, targets: tuple[int, ...]) -> CachedTargets:
         if targets not in self._targets:
             clique = self._plan(self._everything).clique_of(targets) if self._fits(self._everything) else -1
-            cells = prod(self.network.sizes[v] for v in targets)
+            cells = joint_size(targets, self.network.sizes)
             if clique < 0 and CELL_BYTES * cells > self.memory_budget:
                 raise self._too_large(cells)
             if len(self._targets) >= CACHED_TREES + len(self.network.sizes):

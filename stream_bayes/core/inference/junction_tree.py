@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.inference.elimination import CliqueTree, clique_tree
+from stream_bayes.core.inference.elimination import CliqueTree, clique_tree, joint_size
 
 __all__ = ["Plan", "Question", "cells_needed", "plan_for", "tree_for"]
 
@@ -122,8 +121,8 @@ def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequen
 
 def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> int:
     """Return the number of cells that the passes over a tree need: cliques, messages, and two messages more."""
-    cliques = [_cells(clique, sizes) for clique in tree.cliques]
-    messages = [_cells(separator, sizes) for separator in _separators(question, tree)]
+    cliques = [joint_size(clique, sizes) for clique in tree.cliques]
+    messages = [joint_size(separator, sizes) for separator in _separators(question, tree)]
     return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + 2 * max(messages)
 
 
@@ -149,7 +148,7 @@ def plan_for(
     families: list[list[int]] = [[] for _ in cliques]
     soft: list[list[int]] = [[] for _ in cliques]
     children: list[list[int]] = [[] for _ in cliques]
-    room = [_cells(clique, sizes) for clique in tree.cliques]
+    room = [joint_size(clique, sizes) for clique in tree.cliques]
     holders: dict[int, list[int]] = {}
     for s in cliques:
         for v in tree.cliques[s]:
@@ -163,7 +162,7 @@ def plan_for(
         families[home].append(v)
     for v, several in holders.items():
         soft[min(several, key=lambda s: (room[s], s))].append(v)
-    messages = [_cells(separator, sizes) for separator in separators]
+    messages = [joint_size(separator, sizes) for separator in separators]
     place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
     first = sum(room) if question.both_ways else max(room)
     message_place = [first + start for start in _starts(messages)]
@@ -202,10 +201,6 @@ def plan_for(
 def _separators(question: Question, tree: CliqueTree) -> list[tuple[int, ...]]:
     """Return the variables of each clique's message; the root's message is the answer."""
     return [*(tree.separator(s) for s in range(len(tree.cliques) - 1)), question.targets]
-
-
-def _cells(variables: Iterable[int], sizes: Sequence[int]) -> int:
-    return prod(sizes[v] for v in variables)
 
 
 def _starts(lengths: Iterable[int]) -> list[int]:

@@ -6,7 +6,7 @@ It neither learns nor answers questions. File readers return it; learners start 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
 
-__all__ = ["TOLERANCE", "DiscreteNetwork", "Table", "first_bad_row"]
+__all__ = ["TOLERANCE", "DiscreteNetwork", "Table", "as_table", "first_bad_row"]
 
 Table: TypeAlias = npt.NDArray[np.float64]
 
@@ -201,6 +201,30 @@ class DiscreteNetwork:
 _SAVED = {"structure", "states", "tables", "name", "properties", "properties_of", "tolerance"}
 
 
+def as_table(given: npt.ArrayLike, family: Sequence[Value], shape: tuple[int, ...]) -> Table:
+    """Return an array of floats for a table; raise `BadStructure` if it has another shape.
+
+    Parameters
+    ----------
+    given
+        The numbers. They are copied only if needed.
+    family
+        The variables of the axes: the parents, then the variable itself.
+    shape
+        The number of values of each.
+    """
+    try:
+        table = np.asarray(given, np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise BadStructure(f"the table of {shown(family[-1])}: expected numbers; {error}") from None
+    if table.shape != shape:
+        raise BadStructure(
+            f"the table of {shown(family[-1])}: expected the shape {shape}, an axis for each of "
+            f"{shown(list(family))}; got {table.shape}"
+        )
+    return table
+
+
 def first_bad_row(rows: Table, tolerance: float) -> tuple[int, str] | None:
     """Return the number of the first row that is no distribution, with the complaint; None if all are.
 
@@ -274,16 +298,8 @@ def _table(
     tolerance: float,
 ) -> Table:
     parents = structure.parents(variable)
-    try:
-        table = np.array(given, np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise BadStructure(f"the table of {shown(variable)}: expected numbers; {error}") from None
     shape = tuple([len(states[v]) for v in (*parents, variable)])
-    if table.shape != shape:
-        raise BadStructure(
-            f"the table of {shown(variable)}: expected the shape {shape}, an axis for each of "
-            f"{shown([*parents, variable])}; got {table.shape}"
-        )
+    table = as_table(given, (*parents, variable), shape).copy()
     if found := first_bad_row(table.reshape(-1, shape[-1]), tolerance):
         row, complaint = found
         places = np.unravel_index(row, shape[:-1]) if parents else ()

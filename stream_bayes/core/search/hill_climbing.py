@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.networks.structure_input import read_edges
+from stream_bayes.core.search.constraints import ROUNDING, check_limit, edge_matrix, read_constraints
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
@@ -25,8 +25,6 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
-
-ROUNDING = 1e-9  # gains closer than this share of the score count as equal, so that rounding does not decide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,22 +75,16 @@ class HillClimbing:
     max_families: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("required", "forbidden"):
-            object.__setattr__(self, name, read_edges(getattr(self, name), name))
+        required, forbidden = read_constraints(self.required, self.forbidden)
+        object.__setattr__(self, "required", required)
+        object.__setattr__(self, "forbidden", forbidden)
         for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise BadValue(f"{name}: expected a whole number of at least {least}, got {value!r}")
         for name in ("max_parents", "max_families"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 0):
-                raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {value!r}")
+            check_limit(name, getattr(self, name))
         check_score(self.score)
-        both = [edge for edge in self.required if edge in self.forbidden]
-        if both:
-            raise BadStructure(
-                f"edges cannot be both required and forbidden: {shown(both)}; take them from one"
-            )
 
     def search(
         self,
@@ -166,12 +158,10 @@ class _Climb:
         self.should_stop, self.progress = should_stop, progress
         self.known_before = scorer.families
         size = len(sample.variables)
-        self.required = self._edges(settings.required)
-        self.allowed = ~self._edges(settings.forbidden) & ~np.eye(size, dtype=bool)
+        self.required = edge_matrix(settings.required, sample.variables)
+        self.allowed = ~edge_matrix(settings.forbidden, sample.variables) & ~np.eye(size, dtype=bool)
         self.start = self._checked_start(start)
-        self.has = np.zeros((size, size), bool)
-        for parent, child in self.start.edges:
-            self.has[sample.place(parent), sample.place(child)] = True
+        self.has = edge_matrix(self.start.edges, sample.variables)
         self.most = size if settings.max_parents is None else settings.max_parents
         self.gains = np.zeros((size, size))
         self.now = self._total()
@@ -183,13 +173,6 @@ class _Climb:
         self.tabu_until: dict[tuple[int, int], int] = {}
         self.ended = False
         self.counted = False
-
-    def _edges(self, edges: Iterable[Edge]) -> NDArray[np.bool_]:
-        size = len(self.sample.variables)
-        answer = np.zeros((size, size), bool)
-        for parent, child in edges:
-            answer[self.sample.place(parent), self.sample.place(child)] = True
-        return answer
 
     def _checked_start(self, start: Structure | None) -> Structure:
         alone = Structure.from_edges(self.settings.required, self.sample.variables)  # refuses a cycle

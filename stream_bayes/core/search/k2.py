@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.constraints import ROUNDING, check_limit
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import K2, Score, check_score
 from stream_bayes.core.search.search_result import Move, SearchResult
 from stream_bayes.core.values.values import Value, name_order, shown
-from stream_bayes.errors import BadStructure, BadValue
+from stream_bayes.errors import BadStructure
 
 __all__ = ["K2Search"]
 
@@ -55,9 +56,7 @@ class K2Search:
         if twice:
             raise BadStructure(f"order: expected each variable once, got {shown(twice)} again")
         for name in ("max_parents", "max_families"):
-            most = getattr(self, name)
-            if most is not None and (type(most) is not int or most < 0):
-                raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {most!r}")
+            check_limit(name, getattr(self, name))
 
     def search(
         self,
@@ -109,7 +108,7 @@ class K2Search:
                 gains = scorer.with_each(child, parents, others) - own if not ended else None
                 if gains is None:
                     break
-                rounding = 1e-9 * max(abs(own), 1.0)  # which must not decide
+                rounding = ROUNDING * max(abs(own), 1.0)
                 best = int((gains >= gains.max() - rounding).argmax())
                 if gains[best] <= rounding:
                     break

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.search import _counting
-from stream_bayes.core.search.family_scores import count_families
+from stream_bayes.core.search.family_scores import CELLS, count_families
 from stream_bayes.core.search.sample import MOST_SPARE, Numbers, Sample, numbered
 
 __all__ = ["PairTable", "pair_information", "pair_tables"]
 
-CELLS = 32_768  # of the tables counted in one pass: more do not fit the processor's first-level cache
 FEW = 4096  # group numbers up to this size are summed by directly, without renumbering
 
 Integers: TypeAlias = NDArray[np.int64]

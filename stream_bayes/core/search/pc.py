@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge, EquivalenceClass
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.networks.structure_input import read_edges
+from stream_bayes.core.search.constraints import check_limit, edge_matrix, read_constraints
 from stream_bayes.core.search.pair_tables import pair_tables
 from stream_bayes.core.search.pdag import PDAG
 from stream_bayes.core.search.sample import Sample, check_sample
-from stream_bayes.core.values.values import Value, name_order, shown
-from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+from stream_bayes.core.values.values import Value, name_order
+from stream_bayes.errors import BadValue
 
 __all__ = ["PC", "ConstraintResult", "GTest", "g_test"]
 
@@ -148,15 +148,10 @@ class PC:
     def __post_init__(self) -> None:
         if not 0.0 < self.significance < 1.0:
             raise BadValue(f"significance: expected a number between 0 and 1, got {self.significance!r}")
-        if self.max_given is not None and (type(self.max_given) is not int or self.max_given < 0):
-            raise BadValue(f"max_given: expected a whole number from 0 on, or None, got {self.max_given!r}")
-        for name in ("required", "forbidden"):
-            object.__setattr__(self, name, read_edges(getattr(self, name), name))
-        both = [edge for edge in self.required if edge in self.forbidden]
-        if both:
-            raise BadStructure(
-                f"edges cannot be both required and forbidden: {shown(both)}; take them from one"
-            )
+        check_limit("max_given", self.max_given)
+        required, forbidden = read_constraints(self.required, self.forbidden)
+        object.__setattr__(self, "required", required)
+        object.__setattr__(self, "forbidden", forbidden)
 
     def search(
         self,
@@ -209,7 +204,7 @@ class PC:
             As for `search`.
         """
         names = tuple(sorted(variables, key=name_order))
-        required, forbidden = self._edges(names, self.required), self._edges(names, self.forbidden)
+        required, forbidden = edge_matrix(self.required, names), edge_matrix(self.forbidden, names)
         Structure.from_edges(self.required, names)  # refuses a cycle
         allowed = ~forbidden & ~required.T & ~np.eye(len(names), dtype=bool)
         skeleton = _Skeleton(allowed | allowed.T, required | required.T, self, test, should_stop, progress)
@@ -228,16 +223,6 @@ class PC:
             skeleton.tests,
             not skeleton.ended,
         )
-
-    @staticmethod
-    def _edges(names: tuple[Value, ...], edges: Iterable[Edge]) -> NDArray[np.bool_]:
-        answer = np.zeros((len(names), len(names)), bool)
-        for edge in edges:
-            for name in edge:
-                if name not in names:
-                    raise UnknownFeature(f"there is no variable {shown(name)}; there are {shown(names)}")
-            answer[names.index(edge[0]), names.index(edge[1])] = True
-        return answer
 
     @staticmethod
     def _directed(skeleton: _Skeleton, required: NDArray[np.bool_], allowed: NDArray[np.bool_]) -> PDAG:

@@ -1,4 +1,4 @@
-"""An engine small enough to read, for tests of the pending store."""
+"""A minimal engine for tests of the pending store, and shorthands for its events."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from stream_bayes.core.events.pending import Pending
 PREDICTION = {"yes": 0.75, "no": 0.25}
 
 
-class Desk:
-    """The least that an engine does: predictions are made up, and what is learned is written on a list.
+class SmallEngine:
+    """An engine that executes actions with made-up predictions and records what it learned.
 
-    Its learner refuses the label "refused", as a real one may.
+    Its learner refuses the label "refused".
     """
 
     def __init__(self, **options: Any) -> None:
@@ -24,8 +24,8 @@ class Desk:
         self.refused: list[tuple[Any, str]] = []
         self.predicted: list[Any] = []
 
-    def sees(self, event: Event) -> list[Action]:
-        """Hand over one event and do all that is asked for; return that."""
+    def process(self, event: Event) -> list[Action]:
+        """Process one event; return the actions executed."""
         done: list[Action] = []
         for action in self.pending.advance(event):
             self.do(action, done)
@@ -52,31 +52,31 @@ class Desk:
             self.learned.append((was.encoded, action.label, was.weight))
             self.pending.learned(action, was.encoded, was.clock)
         else:
-            content = tuple(action.event.x.items())
-            self.learned.append((content, action.label, action.event.weight))
+            encoded = tuple(action.event.x.items())
+            self.learned.append((encoded, action.label, action.event.weight))
             self.scored.append((action.label, action.prediction["number"]))
-            self.pending.learned(action, content, len(self.learned))
+            self.pending.learned(action, encoded, len(self.learned))
 
-    # -- events, in short ---------------------------------------------------------------------------------------------
+    # -- shorthands for events ----------------------------------------------------------------------------------------
 
     def sample(self, key: Any, y: Any = None, at: float | None = None, **rest: Any) -> list[Action]:
-        return self.sees(Event({"of": str(key)}, y, key, at, **rest))
+        return self.process(Event({"of": str(key)}, y, key, at, **rest))
 
     def label(self, key: Any, y: Any, at: float | None = None, **rest: Any) -> list[Action]:
-        return self.sees(Event({}, y, key, at, kind=Kind.LABEL, **rest))
+        return self.process(Event({}, y, key, at, kind=Kind.LABEL, **rest))
 
     def correction(self, key: Any, y: Any, at: float | None = None) -> list[Action]:
-        return self.sees(Event({}, y, key, at, kind=Kind.CORRECTION))
+        return self.process(Event({}, y, key, at, kind=Kind.CORRECTION))
 
     def tombstone(self, key: Any, at: float | None = None) -> list[Action]:
-        return self.sees(Event({}, None, key, at, kind=Kind.TOMBSTONE))
+        return self.process(Event({}, None, key, at, kind=Kind.TOMBSTONE))
 
     @property
     def labels(self) -> dict[str, Any]:
-        """The label under which each key's sample is learned; each at most once."""
-        keys = [content[0][1] for content, _, _ in self.learned]
+        """The label with which each key's sample is learned; each at most once."""
+        keys = [encoded[0][1] for encoded, _, _ in self.learned]
         assert len(set(keys)) == len(keys)
-        return {content[0][1]: label for content, label, _ in self.learned}
+        return {encoded[0][1]: label for encoded, label, _ in self.learned}
 
     def counted(self) -> dict[str, int]:
         return {name: count for name, count in self.pending.counts.items() if count}

@@ -9,16 +9,16 @@ from stream_bayes import NaiveBayes
 from stream_bayes.core.events.actions import Action, Learn, Predict, Relearn, Unlearn
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
-from tests.core.events.small_engine import Desk
+from tests.core.events.small_engine import SmallEngine
 
 # --- corrections ----------------------------------------------------------------------------------------
 
 
 def test_a_correction_gives_back_exactly_what_was_learned():
-    desk = Desk()
-    desk.sample("a", weight=0.3)
-    desk.label("a", "yes")
-    (relearn,) = desk.correction("a", "no")
+    engine = SmallEngine()
+    engine.sample("a", weight=0.3)
+    engine.label("a", "yes")
+    (relearn,) = engine.correction("a", "no")
     assert isinstance(relearn, Relearn)
     assert (relearn.was.encoded, relearn.was.label, relearn.was.weight, relearn.was.clock) == (
         (("of", "a"),),
@@ -30,109 +30,113 @@ def test_a_correction_gives_back_exactly_what_was_learned():
 
 
 def test_a_correction_is_not_scored():
-    desk = Desk()
-    desk.sample("a", "yes")
-    desk.correction("a", "no")
-    assert desk.scored == [("yes", 1)]
+    engine = SmallEngine()
+    engine.sample("a", "yes")
+    engine.correction("a", "no")
+    assert engine.scored == [("yes", 1)]
 
 
 def test_a_correction_can_be_corrected():
-    desk = Desk()
-    desk.sample("a", "yes")
+    engine = SmallEngine()
+    engine.sample("a", "yes")
     for label in ("no", "maybe", "maybe", "yes"):
-        desk.correction("a", label)
-    assert desk.labels == {"a": "yes"} and desk.counted() == {"corrected": 3, "repeated": 1}
+        engine.correction("a", label)
+    assert engine.labels == {"a": "yes"} and engine.counted() == {"corrected": 3, "repeated": 1}
 
 
 def test_a_correction_of_a_sample_that_waits_is_its_label():
-    desk = Desk()
-    desk.sample("a")
-    desk.correction("a", "no")
-    assert desk.labels == {"a": "no"} and desk.counted() == {"late": 1}
+    engine = SmallEngine()
+    engine.sample("a")
+    engine.correction("a", "no")
+    assert engine.labels == {"a": "no"} and engine.counted() == {"late": 1}
 
 
 def test_a_correction_past_the_newest_ids_is_too_late():
-    desk = Desk(most_correctable=2)
+    engine = SmallEngine(most_correctable=2)
     for key in "abc":
-        desk.sample(key, "yes")
+        engine.sample(key, "yes")
     for key in "abc":
-        desk.correction(key, "no")
-    assert desk.labels == {"a": "yes", "b": "no", "c": "no"}
-    assert desk.refused == [("a", "correction_too_late")]
+        engine.correction(key, "no")
+    assert engine.labels == {"a": "yes", "b": "no", "c": "no"}
+    assert engine.refused == [("a", "correction_too_late")]
 
 
 def test_a_correction_past_the_time_for_it_is_too_late():
-    desk = Desk(correct_within=10)
-    desk.sample("a", "yes", at=0.0)
-    desk.sample("b", "yes", at=5.0)
-    desk.correction("b", "no", at=15.0)
-    desk.correction("a", "no", at=15.0)
-    assert desk.labels == {"a": "yes", "b": "no"} and desk.refused == [("a", "correction_too_late")]
+    engine = SmallEngine(correct_within=10)
+    engine.sample("a", "yes", at=0.0)
+    engine.sample("b", "yes", at=5.0)
+    engine.correction("b", "no", at=15.0)
+    engine.correction("a", "no", at=15.0)
+    assert engine.labels == {"a": "yes", "b": "no"} and engine.refused == [("a", "correction_too_late")]
 
 
 def test_a_correction_does_not_prolong_the_time_for_the_next():
-    desk = Desk(correct_within=10)
-    desk.sample("a", "yes", at=0.0)
-    desk.correction("a", "no", at=9.0)
-    desk.correction("a", "yes", at=11.0)
-    assert desk.labels == {"a": "no"} and desk.refused == [("a", "correction_too_late")]
+    engine = SmallEngine(correct_within=10)
+    engine.sample("a", "yes", at=0.0)
+    engine.correction("a", "no", at=9.0)
+    engine.correction("a", "yes", at=11.0)
+    assert engine.labels == {"a": "no"} and engine.refused == [("a", "correction_too_late")]
 
 
 def test_a_correction_of_what_never_was_is_never_guessed():
-    desk = Desk()
-    desk.correction("a", "no")
-    desk.sample("a")
-    assert desk.refused == [("a", "correction_too_late")] and desk.labels == {} and desk.pending.waiting == 1
+    engine = SmallEngine()
+    engine.correction("a", "no")
+    engine.sample("a")
+    assert (
+        engine.refused == [("a", "correction_too_late")]
+        and engine.labels == {}
+        and engine.pending.waiting == 1
+    )
 
 
 def test_a_label_of_what_is_not_remembered_any_more_is_held_like_one_that_came_early():
-    desk = Desk(most_correctable=1, wait_for=10)
-    desk.sample("a", "yes", at=0.0)
-    desk.sample("b", "yes", at=0.0)
-    desk.label("a", "no", at=0.0)
-    assert desk.pending.early == 1
-    desk.sample("c", "yes", at=20.0)
-    assert desk.labels["a"] == "yes" and desk.refused == [("a", "label_without_sample")]
+    engine = SmallEngine(most_correctable=1, wait_for=10)
+    engine.sample("a", "yes", at=0.0)
+    engine.sample("b", "yes", at=0.0)
+    engine.label("a", "no", at=0.0)
+    assert engine.pending.early == 1
+    engine.sample("c", "yes", at=20.0)
+    assert engine.labels["a"] == "yes" and engine.refused == [("a", "label_without_sample")]
 
 
 def test_a_correction_of_what_was_given_up_is_too_late():
-    desk = Desk(wait_for=10)
-    desk.sample("a", at=0.0)
-    desk.correction("a", "no", at=20.0)
-    assert desk.refused == [("a", "correction_too_late")]
+    engine = SmallEngine(wait_for=10)
+    engine.sample("a", at=0.0)
+    engine.correction("a", "no", at=20.0)
+    assert engine.refused == [("a", "correction_too_late")]
 
 
 def test_without_room_for_corrections_nothing_is_remembered():
-    desk = Desk(most_correctable=0, wait_for=10)
-    desk.sample("a", "yes", at=0.0)
-    desk.sample("b", at=0.0)
-    desk.correction("a", "no", at=20.0)
-    assert desk.pending.resolved == 0 and desk.refused == [("a", "correction_too_late")]
+    engine = SmallEngine(most_correctable=0, wait_for=10)
+    engine.sample("a", "yes", at=0.0)
+    engine.sample("b", at=0.0)
+    engine.correction("a", "no", at=20.0)
+    assert engine.pending.resolved == 0 and engine.refused == [("a", "correction_too_late")]
 
 
 def test_a_correction_that_the_learner_refuses_leaves_what_was_learned():
-    desk = Desk()
-    desk.sample("a", "yes")
-    desk.correction("a", "refused")
-    assert desk.labels == {"a": "yes"}
-    assert desk.correction("a", "yes") == []
-    desk.correction("a", "no")
-    assert desk.labels == {"a": "no"}
+    engine = SmallEngine()
+    engine.sample("a", "yes")
+    engine.correction("a", "refused")
+    assert engine.labels == {"a": "yes"}
+    assert engine.correction("a", "yes") == []
+    engine.correction("a", "no")
+    assert engine.labels == {"a": "no"}
 
 
 def test_a_label_that_the_learner_refuses_leaves_its_sample_waiting():
-    desk = Desk()
-    desk.sample("a")
-    desk.label("a", "refused")
-    assert desk.labels == {} and desk.scored == [] and desk.pending.waiting == 1
-    desk.label("a", "yes")
-    assert desk.labels == {"a": "yes"} and desk.scored == [("yes", 1)]
+    engine = SmallEngine()
+    engine.sample("a")
+    engine.label("a", "refused")
+    assert engine.labels == {} and engine.scored == [] and engine.pending.waiting == 1
+    engine.label("a", "yes")
+    assert engine.labels == {"a": "yes"} and engine.scored == [("yes", 1)]
 
 
 def test_a_sample_that_the_learner_refuses_with_its_own_label_is_not_kept():
-    desk = Desk()
-    desk.sample("a", "refused")
-    assert desk.pending.waiting == desk.pending.resolved == 0
+    engine = SmallEngine()
+    engine.sample("a", "refused")
+    assert engine.pending.waiting == engine.pending.resolved == 0
 
 
 @pytest.mark.parametrize("half_life", [None, 5])
@@ -186,60 +190,62 @@ def test_late_labels_and_corrections_end_where_the_right_labels_would_have(half_
 
 
 def test_a_tombstone_is_skipped_unless_it_shall_unlearn():
-    desk = Desk()
-    desk.sample("a", "yes")
-    assert desk.tombstone("a") == [] and desk.labels == {"a": "yes"} and desk.counted() == {"skipped": 1}
+    engine = SmallEngine()
+    engine.sample("a", "yes")
+    assert (
+        engine.tombstone("a") == [] and engine.labels == {"a": "yes"} and engine.counted() == {"skipped": 1}
+    )
 
 
 def test_a_tombstone_takes_back_exactly_what_was_learned():
-    desk = Desk(on_tombstone="unlearn")
-    desk.sample("a", "yes", weight=0.3)
-    desk.correction("a", "no")
-    (unlearn,) = desk.tombstone("a")
+    engine = SmallEngine(on_tombstone="unlearn")
+    engine.sample("a", "yes", weight=0.3)
+    engine.correction("a", "no")
+    (unlearn,) = engine.tombstone("a")
     assert isinstance(unlearn, Unlearn) and unlearn.was.label == "no" and unlearn.was.weight == 0.3
-    assert desk.labels == {} and desk.counted() == {"corrected": 1, "withdrawn": 1}
+    assert engine.labels == {} and engine.counted() == {"corrected": 1, "withdrawn": 1}
 
 
 def test_what_was_withdrawn_stays_withdrawn():
-    desk = Desk(on_tombstone="unlearn")
-    desk.sample("a", "yes")
-    desk.sample("b")
+    engine = SmallEngine(on_tombstone="unlearn")
+    engine.sample("a", "yes")
+    engine.sample("b")
     for key in "aab":
-        desk.tombstone(key)
-    desk.label("a", "no")
-    desk.correction("b", "no")
-    assert desk.labels == {} and desk.counted()["withdrawn"] == 2
-    assert desk.refused == [("a", "label_too_late"), ("b", "correction_too_late")]
+        engine.tombstone(key)
+    engine.label("a", "no")
+    engine.correction("b", "no")
+    assert engine.labels == {} and engine.counted()["withdrawn"] == 2
+    assert engine.refused == [("a", "label_too_late"), ("b", "correction_too_late")]
 
 
 def test_a_tombstone_does_not_prolong_the_time_for_corrections():
-    desk = Desk(on_tombstone="unlearn", correct_within=10)
-    desk.sample("a", "yes", at=0.0)
-    desk.tombstone("a", at=9.0)
-    desk.label("a", "yes", at=11.0)
-    assert desk.pending.resolved == 0 and desk.pending.early == 1 and desk.refused == []
+    engine = SmallEngine(on_tombstone="unlearn", correct_within=10)
+    engine.sample("a", "yes", at=0.0)
+    engine.tombstone("a", at=9.0)
+    engine.label("a", "yes", at=11.0)
+    assert engine.pending.resolved == 0 and engine.pending.early == 1 and engine.refused == []
 
 
 def test_a_tombstone_takes_a_label_away_that_waits_for_its_sample():
-    desk = Desk(on_tombstone="unlearn")
-    desk.label("a", "yes")
-    desk.tombstone("a")
-    desk.sample("a")
-    assert desk.labels == {} and desk.pending.waiting == 1
+    engine = SmallEngine(on_tombstone="unlearn")
+    engine.label("a", "yes")
+    engine.tombstone("a")
+    engine.sample("a")
+    assert engine.labels == {} and engine.pending.waiting == 1
 
 
 def test_a_tombstone_of_what_is_not_remembered_is_too_late():
-    desk = Desk(on_tombstone="unlearn", most_correctable=1)
-    desk.sample("a", "yes")
-    desk.sample("b", "yes")
-    desk.tombstone("a")
-    assert desk.labels == {"a": "yes", "b": "yes"} and desk.refused == [("a", "tombstone_too_late")]
+    engine = SmallEngine(on_tombstone="unlearn", most_correctable=1)
+    engine.sample("a", "yes")
+    engine.sample("b", "yes")
+    engine.tombstone("a")
+    assert engine.labels == {"a": "yes", "b": "yes"} and engine.refused == [("a", "tombstone_too_late")]
 
 
 def test_a_key_that_was_withdrawn_may_come_again():
-    desk = Desk(on_tombstone="unlearn")
-    desk.sample("a", "yes")
-    desk.tombstone("a")
-    desk.sample("a")
-    desk.label("a", "no")
-    assert desk.labels == {"a": "no"}
+    engine = SmallEngine(on_tombstone="unlearn")
+    engine.sample("a", "yes")
+    engine.tombstone("a")
+    engine.sample("a")
+    engine.label("a", "no")
+    assert engine.labels == {"a": "no"}

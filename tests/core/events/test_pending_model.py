@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from stream_bayes.core.events.actions import Action, Learn, Predict, Refuse, Unlearn
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
-from tests.core.events.small_engine import PREDICTION, Desk
+from tests.core.events.small_engine import PREDICTION, SmallEngine
 from tests.oracles.pending import Notes
 
 keys = st.one_of(st.sampled_from([0, 1, 2, "a", "b", "c"]), st.integers(0, 20))
@@ -36,15 +36,15 @@ class AgainstNotes(RuleBasedStateMachine):
         self.options = limits | {"on_expiry": on_expiry, "on_tombstone": on_tombstone}
         if on_expiry == "assume":
             self.options["assumed"] = assumed
-        self.desk, self.saved = Desk(**self.options), Desk(**self.options)
+        self.engine, self.saved = SmallEngine(**self.options), SmallEngine(**self.options)
         self.notes = Notes(assumed=assumed, unlearn=on_tombstone == "unlearn", **limits)
         self.now = 0.0
         self.predictions = 0
         self.step(Event({"start": 1}, "yes", time=0.0))
 
     def step(self, event: Event) -> None:
-        done = [summary(action) for action in self.desk.sees(event)]
-        assert [summary(action) for action in self.saved.sees(event)] == done
+        done = [summary(action) for action in self.engine.process(event)]
+        assert [summary(action) for action in self.saved.process(event)] == done
         assert self.expected(event) == done
 
     def expected(self, event: Event) -> list[tuple[Any, ...]]:
@@ -117,21 +117,21 @@ class AgainstNotes(RuleBasedStateMachine):
 
     @invariant()
     def the_same_is_held_and_counted(self) -> None:
-        pending, notes = self.desk.pending, self.notes
+        pending, notes = self.engine.pending, self.notes
         assert pending.waiting == len(notes.places("waiting"))
         assert pending.early == len(notes.places("early"))
         assert pending.resolved == len(notes.places("learned", "gone"))
-        assert self.desk.counted() == notes.counts
+        assert self.engine.counted() == notes.counts
 
     @invariant()
     def the_limits_hold(self) -> None:
-        pending = self.desk.pending
+        pending = self.engine.pending
         assert pending.waiting <= pending.most_waiting >= pending.early
         assert pending.resolved <= pending.most_correctable
 
     @invariant()
     def the_state_is_the_same_byte_for_byte(self) -> None:
-        assert json.dumps(self.desk.pending.state()) == json.dumps(self.saved.pending.state())
+        assert json.dumps(self.engine.pending.state()) == json.dumps(self.saved.pending.state())
 
 
 AgainstNotes.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

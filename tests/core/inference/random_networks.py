@@ -80,7 +80,7 @@ def networks(draw: Any, zeros: bool = True, most: int = 5) -> Drawn:
 
 @st.composite
 def evidence_on(draw: Any, network: DiscreteNetwork, zeros: bool = True) -> dict[Any, Any]:
-    """Some variables known, some by likelihoods, some said to be missing."""
+    """Evidence with some variables observed, some with likelihoods, some missing."""
     found: dict[Any, Any] = {}
     likelihood = st.integers(0 if zeros else 1, 4)
     for v in network.structure.variables:

@@ -1,4 +1,4 @@
-"""What is no question to a network is refused by name; what says nothing changes nothing."""
+"""Invalid queries are refused with the name of the variable; missing evidence changes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from stream_bayes.errors import (
     NotSupported,
     UnknownFeature,
 )
-from tests.core.networks.burglary import ALARM
+from tests.core.networks.burglary_network import ALARM
 
 
 @pytest.mark.parametrize(

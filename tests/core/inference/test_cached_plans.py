@@ -18,7 +18,7 @@ from stream_bayes.errors import (
     BadValue,
     UnknownFeature,
 )
-from tests.core.networks.burglary import ALARM
+from tests.core.networks.burglary_network import ALARM
 
 
 def test_the_plan_is_worked_out_once_and_depends_on_structure_and_sizes_alone(monkeypatch):

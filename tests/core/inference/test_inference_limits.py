@@ -1,4 +1,4 @@
-"""What exact inference does at its limits: little memory and tiny probabilities."""
+"""Exact inference at its limits: little memory and tiny probabilities."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_auto_samples_where_the_exact_answer_does_not_fit_and_says_why():
 
 
 def test_many_effects_of_one_cause_neither_underflow_nor_lose_the_weaker_half():
-    """What the first half of 700 effects says, 1e-1050, no float holds; the second half takes it back."""
+    """Half of 700 effects has the likelihood 1e-1050, which underflows; the other half compensates for it."""
     network = fan(700, likely=0.9)
     engine = Inference(network)
     seen = {v: "yes" for v in network.structure if v != "cause"}

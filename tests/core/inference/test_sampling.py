@@ -1,4 +1,4 @@
-"""Samples are right to within the errors they state, and say so when there are few that count. Seeds are fixed."""
+"""Sampled answers are within their stated errors, and report few effective samples. Seeds are fixed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_sampled_posteriors_are_within_four_of_their_own_errors(method, seed):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_stated_errors_are_the_spread_of_many_answers(method):
-    """Not far below it, which would boast, nor far above, which would say nothing."""
+    """The stated error is neither far below the true one nor far above it."""
     engine = Inference(chain(1, length=4, labels=2))
     evidence = {"v3": 1}
     rng = np.random.default_rng(7)
@@ -133,7 +133,7 @@ def test_chains_that_all_drift_the_same_way_have_a_large_r_hat():
 
 
 def test_sweeps_before_the_chains_forget_where_they_began_do_not_count():
-    """Rows are drawn as if nothing were known, and so begin far from what the evidence says."""
+    """Chains start from rows drawn without the evidence, and so far from its posterior."""
     network = DiscreteNetwork(
         Structure({"v0": [], **{f"v{k}": [f"v{k - 1}"] for k in range(1, 6)}}),
         {f"v{k}": [0, 1] for k in range(6)},

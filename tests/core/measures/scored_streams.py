@@ -1,4 +1,4 @@
-"""Streams of predictions, and what tests of the losses ask about them."""
+"""Streams of predictions for tests of the losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals by bootstrap over blocks hold the truth as often as they say."""
+"""Intervals by bootstrap over blocks have their nominal coverage."""
 
 from __future__ import annotations
 

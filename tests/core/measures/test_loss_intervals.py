@@ -1,4 +1,4 @@
-"""How sure a measured accuracy or loss is: intervals against their definitions, and against what they promise."""
+"""Intervals of accuracy and log-loss, against their definitions and their coverage."""
 
 from __future__ import annotations
 

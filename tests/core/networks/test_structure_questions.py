@@ -1,4 +1,4 @@
-"""What is read from a graph: separation, relatives, orders."""
+"""Properties read from a graph: separation, relatives, orders."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SCORES = [LogLikelihood(), BIC(), BDeu(2.0), K2()]
 
 
 def families(size: int, most: int = 4) -> list[tuple[int, tuple[int, ...]]]:
-    """Each variable beside the first few others, from none to all of them."""
+    """Each variable with the first few others as parents, from none to all."""
     found = []
     for child in range(size):
         others = [v for v in range(size) if v != child]

@@ -1,4 +1,4 @@
-"""Hill climbing: never down, within its limits, the same each time, and told step by step."""
+"""Hill climbing never lowers the score, keeps its limits, is deterministic, and reports each step."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_tabu_and_restarts_are_never_worse_than_climbing_once() -> None:
 
 
 def test_tabu_goes_down_before_it_goes_up_and_not_back() -> None:
-    """Of four variables whose sum is even, three tell nothing of one another: the first edges lead down."""
+    """Of four variables with an even sum, any three are independent: the first edges lower the score."""
     number = np.arange(160)
     a, b, c = number % 2, number // 2 % 2, number // 4 % 2
     sample = Sample({"a": a, "b": b, "c": c, "d": a ^ b ^ c}, dict.fromkeys("abcd", 2))

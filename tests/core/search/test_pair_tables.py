@@ -1,4 +1,4 @@
-"""Tables of two variables beside others: the cells, and what one variable tells of the other."""
+"""Tables of two variables given others: the cells, and the conditional mutual information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches leave the interpreter to other threads, so that a stream goes on being learned beside them."""
+"""Searches release the interpreter's lock, so that a stream is learned while they run in the background."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_pairs_are_weighed_over_the_rows_that_have_both(drawn: Drawn) -> None:
 
 
 def test_a_pair_that_few_rows_have_is_not_the_weaker_for_it() -> None:
-    """Together all rows say most of a and c, but each row says most of a and b, then of b and c."""
+    """Summed over rows a and c have the most information; per row a and b have, then b and c."""
     pairs = {
         ("a", "b"): (5, 0),
         ("b", "c"): (18, 2),

@@ -1,4 +1,4 @@
-"""What a learned network answers is what all its rows add up to, and its tables say how sure they are."""
+"""Answers of a learned network equal sums over all its rows, and its tables have credible intervals."""
 
 from __future__ import annotations
 

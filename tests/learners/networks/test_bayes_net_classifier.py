@@ -1,4 +1,4 @@
-"""The class of a network is what summing all its rows says, whatever is missing, met late or counted in bins."""
+"""The class of a network equals the sum over all its rows, with missing values, late features and bins."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def together(events: Any) -> list[Any]:
 
 
 def what_bears_on_the_class(parents: Any, known: set[str]) -> dict[str, list[str]]:
-    """The families that do, once so much is known; their parents beside them stand alone."""
+    """The families that P(class | known) depends on; their other parents become roots."""
     names = sorted(parents)
     above = [[names.index(parent) for parent in parents[name]] for name in names]
     needed = needed_families(above, names.index("class"), {names.index(name) for name in known})
@@ -153,7 +153,7 @@ def test_numbers_are_counted_as_if_the_cuts_had_been_known():
 def test_answers_between_events_are_those_of_a_model_asked_for_the_first_time(
     named, events, probes, strength
 ):
-    """Where values are missing, tables and plans are kept between the answers."""
+    """With missing values, tables and plans are cached between predictions."""
     model = BayesNetClassifier(STRUCTURES[named], strength=strength)
     for x, y, w in events[:6]:
         model.learn_one(x, y, w)

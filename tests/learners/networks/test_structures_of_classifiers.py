@@ -1,4 +1,4 @@
-"""What a classifier reads of its structure, what it takes of another one, and the network it hands over."""
+"""Structures of a classifier: what it reads, what it keeps when the structure changes, and the exported network."""
 
 from __future__ import annotations
 

@@ -1,0 +1,57 @@
+"""Arguments that searches share: required and forbidden edges, and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.networks.equivalence import Edge
+from stream_bayes.core.networks.structure_input import read_edges
+from stream_bayes.core.values.values import Value, shown
+from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
+
+__all__ = ["ROUNDING", "check_limit", "edge_matrix", "read_constraints"]
+
+ROUNDING = 1e-9  # gains closer than this share of the score count as equal, so that rounding does not decide
+
+
+def read_constraints(
+    required: Iterable[Edge], forbidden: Iterable[Edge]
+) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Return required and forbidden edges as tuples; raise `BadStructure` if an edge is both.
+
+    Examples
+    --------
+    >>> read_constraints([["rain", "wet"]], [])
+    ((('rain', 'wet'),), ())
+    """
+    needed, excluded = read_edges(required, "required"), read_edges(forbidden, "forbidden")
+    if both := [edge for edge in needed if edge in excluded]:
+        raise BadStructure(f"edges cannot be both required and forbidden: {shown(both)}; take them from one")
+    return needed, excluded
+
+
+def edge_matrix(edges: Iterable[Edge], names: Sequence[Value]) -> NDArray[np.bool_]:
+    """Return a matrix that is True at [parent, child] of each edge, by positions among the names.
+
+    Examples
+    --------
+    >>> edge_matrix([("rain", "wet")], ["rain", "wet"]).tolist()
+    [[False, True], [False, False]]
+    """
+    place = {name: k for k, name in enumerate(names)}
+    matrix = np.zeros((len(place), len(place)), bool)
+    for edge in edges:
+        for name in edge:
+            if name not in place:
+                raise UnknownFeature(f"there is no variable {shown(name)}; there are {shown(tuple(names))}")
+        matrix[place[edge[0]], place[edge[1]]] = True
+    return matrix
+
+
+def check_limit(name: str, value: object) -> None:
+    """Raise `BadValue` unless a limit is a whole number of at least 0, or None."""
+    if value is not None and (type(value) is not int or value < 0):
+        raise BadValue(f"{name}: expected a whole number from 0 on, or None, got {value!r}")
