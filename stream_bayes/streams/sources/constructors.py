@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from stream_bayes.core.events.event import Kind
 from stream_bayes.data.schema import Schema
@@ -15,13 +15,14 @@ from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import delimiter_of, has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.iterable import Item, IterableSource
+
+if TYPE_CHECKING:
+    from stream_bayes.streams.kafka.source import KafkaSource
 
 __all__ = ["Streamable", "format_of", "from_csv", "from_iterable", "from_jsonl", "from_kafka", "open_stream"]
 
@@ -212,6 +213,10 @@ def from_kafka(
     >>> source.name, source.medium
     ('orders', 'kafka')
     """
+    # Imported here: the client takes a tenth of a second to load.
+    from stream_bayes.streams.kafka.connection import Connection
+    from stream_bayes.streams.kafka.source import KafkaSource, Labels
+
     fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
     own = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
     samples = make_decoder(decoder, fields, schema, max_record_bytes)
