@@ -1,4 +1,4 @@
-"""Noticing a change: which detectors there are, what they are fed, and since when it is so."""
+"""Detectors of drift by name, the signals they are fed, and the time of a change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 SIGNALS = ("log-loss", "error", "family")
 MOST_LOSS = 5.0  # nats: a signal is a share of this, as detectors expect numbers between 0 and 1
 FEWEST = 20  # events before and after a change, at least
-SURE = 3.0  # standard errors that a rise is to be from none
+SURE = 3.0  # standard errors by which a rise must differ from none
 BINARY = (base.BinaryDriftDetector, base.BinaryDriftAndWarningDetector)
 
 DETECTORS = Imported(
@@ -46,7 +46,7 @@ DETECTORS = Imported(
 
 
 def detector_of(given: Any, signal: str | None) -> Any:
-    """A new detector, by its name or like the one that is given, that can be fed this signal; None: its natural one."""
+    """Return a new detector, by its name or cloned, that takes a signal; None: its natural signal."""
     detector = given
     if isinstance(given, str) and given in DETECTORS:
         made: Any = DETECTORS[given]
@@ -67,7 +67,7 @@ def detector_of(given: Any, signal: str | None) -> Any:
 
 
 def natural_signal(detector: Any) -> str:
-    """What a detector is fed if nothing else is said.
+    """Return the default signal of a detector.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def natural_signal(detector: Any) -> str:
 
 
 def numbers_of(detector: Any) -> dict[str, float]:
-    """The numbers that one of River's detectors goes by, by name, without its arguments; none of others.
+    """Return the numbers that one of River's detectors holds, by name, without its arguments; none for other detectors.
 
     Examples
     --------
@@ -104,10 +104,10 @@ def numbers_of(detector: Any) -> dict[str, float]:
 
 
 def since_change(signals: NDArray[np.float64]) -> int:
-    """How many of the newest signals come after the one rise of the mean that explains most of how they vary.
+    """Return the number of newest signals after the one rise of the mean that explains most of their variance.
 
-    Where a fall explains more, what was before it is left out: answers have become better, as while a model learns.
-    0 where nothing is left that has risen, or it may be by chance. Of too few signals to tell all are new.
+    If a fall explains more, the signals before it are left out: answers became better, as while a model learns. 0 if no
+    rise is left, or if it may be by chance. All, if there are too few signals to decide.
 
     Examples
     --------
@@ -135,5 +135,5 @@ def since_change(signals: NDArray[np.float64]) -> int:
 
 
 def mean_of(signals: NDArray[np.float64]) -> float:
-    """The mean; 0 of none, so that whatever comes first is no better than what was before."""
+    """Return the mean; 0 without signals, so that the first ones are no improvement."""
     return float(signals.mean()) if len(signals) else 0.0

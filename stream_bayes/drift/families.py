@@ -1,8 +1,8 @@
-"""How well each family, a feature beside its parents, is foretold, and a detector for each: where a drift has been.
+"""Detectors of drift by family, a feature with its parents: each is fed how well the family is predicted.
 
-A family's signal is minus log P(value | class, parents), as a share of 5 nats, smoothed with one fresh sample; the
-event itself does not count. The parents are those of the structure; of AODE, whose features all depend on one
-another, the class alone. Some events are looked at together, which takes a fifth of the time.
+A family's signal is minus log P(value | class, parents), as a share of 5 nats, smoothed with one fresh sample, without
+the event itself. The parents are those of the structure; for AODE, whose features all depend on one another, the class
+alone. Events are processed `TOGETHER` at a time, which takes a fifth of the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifi
 __all__ = ["TOGETHER", "Coded", "FamilyWatch", "family_signals"]
 
 TOGETHER = 32  # events
-RECENT = 1 / 2  # what so many events count in the recent mean
+RECENT = 1 / 2  # the share of the newest events in the recent mean
 
 
 class Coded(NamedTuple):
@@ -43,8 +43,9 @@ class Coded(NamedTuple):
 
 
 def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]:
-    """The signal of each feature, a row a slot and a column an event, by a model that has learned these events; NaN
-    where it is missing.
+    """Return the signal of each feature, a row per slot and a column per event; NaN if the value is missing.
+
+    The model has learned these events.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     own = weight_of[places * stride + labels]
     total = np.asarray(values.present)[np.arange(features)[:, None] * stride + labels]
     if isinstance(model, BayesNetClassifier):
-        _beside_several(model, events, own, total)
+        _read_families(model, events, own, total)
     elif tables.pairs is not None:
         parents = model._reading.parent_slots(features)
         if parents is not None:
@@ -85,10 +86,10 @@ def family_signals(model: BayesClassifier, events: Coded) -> NDArray[np.float64]
     return np.where(there, np.minimum(signals, 1.0), np.nan)
 
 
-def _beside_several(
+def _read_families(
     model: BayesNetClassifier, events: Coded, own: NDArray[np.float64], total: NDArray[np.float64]
 ) -> None:
-    """Read the families of a network that have features for parents."""
+    """Read the counts of a network's families whose parents are features."""
     store = model._store
     families = store.tables.families
     if families is None or store.structure is None:
@@ -122,7 +123,7 @@ class FamilyWatch:
         self.recent: NDArray[np.float64] = np.zeros(0)
 
     def reserve(self, features: int) -> None:
-        """Have a detector for so many features."""
+        """Make room for a number of features."""
         more = features - len(self.detectors)
         if more > 0:
             self.detectors += [self.detector.clone() for _ in range(more)]
@@ -131,12 +132,12 @@ class FamilyWatch:
             self.recent = np.concatenate([self.recent, np.zeros(more)])
 
     def feed(self, signals: NDArray[np.float64]) -> list[int]:
-        """Tell the detectors of events together; the slots of the families that are foretold worse than they were."""
+        """Feed the detectors some events; return the slots of the families that are predicted worse than before."""
         from river.drift import (
-            ADWIN,  # here, as it loads for a second, and a detector that is told has loaded it
+            ADWIN,  # here: it loads for a second, and by now a detector has loaded it
         )
 
-        notices = _narrows if isinstance(self.detector, ADWIN) else _notices
+        notices = _drops_signals if isinstance(self.detector, ADWIN) else _detects
         self.reserve(len(signals))
         there = ~np.isnan(signals)
         number, sums = there.sum(axis=1), np.where(there, signals, 0.0).sum(axis=1)
@@ -155,16 +156,16 @@ class FamilyWatch:
         return drifted
 
     def is_worse(self, slot: int) -> bool:
-        """Whether a family's recent signals are above the mean of all since it was first watched."""
+        """Return True if a family's recent signals are above the mean of all its signals."""
         return bool(self.recent[slot] > self.sums[slot] / self.events[slot])
 
     def since(self, slots: list[int], most: int) -> int:
-        """How many of the newest events come after the change, at most so many; 0 where no detector tells."""
+        """Return the number of newest events after the change, at most `most`; 0 if no detector dates it."""
         widest = max(int(getattr(self.detectors[slot], "width", 0)) for slot in slots)
-        return min(widest, most) if widest >= TOGETHER else 0  # one that began anew has forgotten
+        return min(widest, most) if widest >= TOGETHER else 0  # one that was reset has forgotten
 
     def score(self, slots: list[int]) -> dict[str, float]:
-        """Minus log P of the family that has become worst, in nats: its mean, and its recent mean."""
+        """Return minus log P of the family that became worst, in nats: its mean, and its recent mean."""
         slot = max(slots, key=lambda slot: float(self.recent[slot] - self.sums[slot] / self.events[slot]))
         return {
             "before": float(MOST_LOSS * self.sums[slot] / self.events[slot]),
@@ -173,13 +174,13 @@ class FamilyWatch:
 
     @staticmethod
     def names(model: BayesClassifier, slots: list[int]) -> tuple[Value, ...]:
-        """What the features are called."""
+        """Return the names of the features."""
         encoder: Any = model._store.encoder
         return tuple([encoder.nominal[slot].name for slot in slots])
 
 
-def _notices(detector: Any, signals: list[float]) -> bool:
-    """Whether a detector sees a drift in some more signals."""
+def _detects(detector: Any, signals: list[float]) -> bool:
+    """Feed a detector some signals; return True if it detects a drift."""
     update, noticed = detector.update, False
     for signal in signals:
         update(signal)
@@ -187,8 +188,8 @@ def _notices(detector: Any, signals: list[float]) -> bool:
     return noticed
 
 
-def _narrows(detector: Any, signals: list[float]) -> bool:
-    """The same of ADWIN: what it drops at a drift its width tells, in half of the time."""
+def _drops_signals(detector: Any, signals: list[float]) -> bool:
+    """Feed ADWIN some signals; return True if it drops some, in half the time of reading its flag each time."""
     update, width = detector.update, detector.width + len(signals)
     for signal in signals:
         update(signal)

@@ -1,6 +1,6 @@
-"""What became of each drift: when it was noticed, what it was, what was tried and what came of it.
+"""The log of drifts: for each, the time, the signal, the candidates and their outcome.
 
-An entry is a dict; every one has all of these keys, None where there is nothing to say:
+An entry is a dict; every one has all of these keys, None if it does not apply:
 
     what       "warning"     a detector warns; a shadow model begins to learn
                "drift"       answers have become worse; candidates are made
@@ -28,7 +28,7 @@ An entry is a dict; every one has all of these keys, None where there is nothing
     why        of what was refused or unfinished
 
 All of this follows from the events alone. How long something took by the clock on the wall does not, and stands apart:
-`DriftLog.seconds`, by number of entry, for those who give the log a `timer`. In JSON lines it is an entry's last key.
+`DriftLog.seconds`, by number of entry, if the log has a `timer`. In JSON lines it is an entry's last key.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ class DriftLog:
     Parameters
     ----------
     entries
-        Those it begins with.
+        The first entries.
     counts
-        How many of each kind there have been, with those that went; None: there were no others.
+        The number of entries of each kind that were ever added; None: only these.
     seconds
-        How long the work behind an entry took, by its number.
+        The seconds that the work behind an entry took, by its number.
 
     Attributes
     ----------
     timer
-        A clock in seconds, as `time.perf_counter`, for whoever wants to know `seconds`; None: nothing is timed.
+        A clock in seconds, as `time.perf_counter`, that fills `seconds`; None: nothing is timed.
 
     Examples
     --------
@@ -104,13 +104,13 @@ class DriftLog:
 
     @property
     def added(self) -> int:
-        """How many entries there have been."""
+        """The number of entries that were ever added."""
         return sum(self.counts.values())
 
-    def add(self, what: str, event: int, *, seconds: float | None = None, **told: Any) -> None:
-        """Note what happened, and after which event."""
+    def add(self, what: str, event: int, *, seconds: float | None = None, **fields: Any) -> None:
+        """Add an entry, and the event after which it happened."""
         number = self.added
-        self.entries.append(dict.fromkeys(KEYS) | {"what": what, "number": number, "event": event, **told})
+        self.entries.append(dict.fromkeys(KEYS) | {"what": what, "number": number, "event": event, **fields})
         self.counts[what] = self.counts.get(what, 0) + 1
         if seconds is not None:
             self.seconds[number] = seconds
@@ -119,7 +119,7 @@ class DriftLog:
         del self.entries[:-MOST_ENTRIES]
 
     def newest(self, number: int) -> list[dict[str, Any]]:
-        """The last so many entries, to be read or told more of.
+        """Return the last entries, which may be read and completed.
 
         Examples
         --------
@@ -133,7 +133,7 @@ class DriftLog:
         return self.entries[len(self.entries) - min(number, len(self.entries)) :]
 
     def json_lines(self) -> str:
-        """An object a line."""
+        """Return the entries as JSON lines."""
         return "\n".join(json.dumps(self._with_seconds(entry)) for entry in self.entries)
 
     def _with_seconds(self, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,8 +142,7 @@ class DriftLog:
 
 
 def edges_of(model: Any) -> list[list[str]]:
-    """The edges of a learner's structure, as [parent, child] by name: those between features that it has derived or was
-    given; none if it has no such thing.
+    """Return the edges of a learner's structure between features, derived or given, as [parent, child] by name.
 
     Examples
     --------
@@ -170,7 +169,7 @@ def edges_of(model: Any) -> list[list[str]]:
 
 
 def _edges(parents: Mapping[Any, Any]) -> list[list[str]]:
-    """The edges that each child's parents, or its only one, make."""
+    """Return the edges from each child's parents, or its only one."""
     edges = []
     for child in sorted(parents, key=name_order):
         above = parents[child]
@@ -182,7 +181,7 @@ def _edges(parents: Mapping[Any, Any]) -> list[list[str]]:
 
 
 def change_between(before: Any, after: Any) -> dict[str, Any]:
-    """What an entry says of the structures of two learners of a kind.
+    """Return the differences between the structures of two learners of a class, as an entry holds them.
 
     Examples
     --------
@@ -203,12 +202,12 @@ def change_between(before: Any, after: Any) -> dict[str, Any]:
 
 
 def _within(model: Any) -> Any:
-    """The learner within a window, or the one that has none."""
+    """Return the learner of a window, or the learner itself."""
     return getattr(model, "learner", model)
 
 
 def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:
-    """Edges that one structure has and the other has not.
+    """Return the edges that were added and those that were removed.
 
     Examples
     --------
@@ -222,5 +221,5 @@ def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, lis
 
 
 def edge_name(name: Any) -> str:
-    """What a feature is called in a log."""
+    """Return the name of a feature as a log holds it."""
     return name if isinstance(name, str) else repr(name)

@@ -1,4 +1,4 @@
-"""The newest events that a model has learned, as codes, with how it did: what candidates are taught from."""
+"""The newest events that a model has learned, as codes, with the signal of each: candidates learn from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 __all__ = ["Events", "RecentEvents", "learn_events"]
 
 MOST_FORGOTTEN = 500  # events, some microseconds each
-Events = Mapping[str, NDArray[Any]]  # the arrays of a window, which nobody changes
+Events = Mapping[str, NDArray[Any]]  # the arrays of a window, read only
 
 
 class RecentEvents:
@@ -28,9 +28,9 @@ class RecentEvents:
     Parameters
     ----------
     model
-        Whose codes they are.
+        The model that learned them, by whose codes they are held.
     size
-        How many events are kept.
+        The number of events that are kept.
     """
 
     def __init__(self, model: BayesClassifier, size: int) -> None:
@@ -41,7 +41,7 @@ class RecentEvents:
         self._encoder: Any = model._store.encoder
         self._window = Window(self._encoder, size)
         self._signals: deque[float] = deque(maxlen=size)
-        # Looked up once: these are called for every event.
+        # Bound once: they are called for every event.
         self._push, self._append = self._window.ring.push, self._signals.append
         self._features = -1
         self._make_room()
@@ -55,7 +55,7 @@ class RecentEvents:
 
     @property
     def newest(self) -> int:
-        """When the newest event was learned; 0 where there is none."""
+        """The clock of the newest event; 0 without any."""
         return self._window.clock_of(len(self) - 1) if len(self) else 0
 
     @property
@@ -64,19 +64,19 @@ class RecentEvents:
         return self._window.memory_bytes + 8 * self._window.size
 
     def push(self, row: Row, clock: int, signal: float) -> None:
-        """Keep an event that was just learned."""
+        """Add an event that was just learned."""
         if len(self._encoder.features) != self._features:
             self._make_room()
         self._push(row, clock)
         self._append(signal)
 
     def signals(self, after: int = 0) -> NDArray[np.float64]:
-        """The signal of each event after a time, the oldest first."""
+        """Return the signal of each event after a clock, the oldest first."""
         first = bisect_right(range(len(self)), after, key=self._window.clock_of) if after else 0
         return np.array(self._signals)[first:]
 
     def newest_codes(self, number: int) -> Coded:
-        """The newest events, numbers as the bins of now."""
+        """Return the newest events, numbers by the present bins."""
         ring, bins = self._window.ring, self._encoder.bins
         number = min(number, len(self))
         places = (int(ring.next) - number + np.arange(number)) % self._window.size
@@ -93,13 +93,16 @@ class RecentEvents:
         return Coded(codes, labels, np.asarray(ring.weight)[places])
 
     def since(self, clock: int) -> Events:
-        """A copy of the events from a time on."""
+        """Return a copy of the events from a clock on."""
         arrays = self._window.arrays()
         first = int(np.searchsorted(arrays["window_clocks"], clock))
         return {name: np.ascontiguousarray(array[..., first:]) for name, array in arrays.items()}
 
     def catch_up(self, models: Sequence[BayesClassifier], after: int, most: int) -> int:
-        """Let models that know all names learn the first so many events after a time; the time of the last of them."""
+        """Let models learn the first events after a clock, at most `most`; return the clock of the last.
+
+        The models have all names of the events.
+        """
         window, row = self._window, Row()
         first = bisect_right(range(len(window)), after, key=window.clock_of)
         for index in range(first, min(first + most, len(window))):
@@ -109,10 +112,10 @@ class RecentEvents:
         return after
 
     def model_before(self, since: int) -> BayesClassifier:
-        """The model without the events kept that it learned from a time on; as it is where these cannot be taken back,
-        or are so many that the stream would have to wait.
+        """Return the model without the recent events that it learned from a clock on.
 
-        What fades is left to fade: it has forgotten a share of what was before, too.
+        The model itself is returned if these cannot be unlearned, if they are so many that the stream would have to
+        wait, or if it fades: then it has forgotten a share of the earlier events, too.
         """
         window, row = self._window, Row()
         if self._model.half_life is not None or self.newest - since >= MOST_FORGOTTEN:
@@ -129,7 +132,7 @@ class RecentEvents:
         return twin
 
     def move(self, model: BayesClassifier, since: int) -> None:
-        """Go on with another model's codes, which are the same, and without what is older than a time."""
+        """Continue with another model, which has the same codes, and drop the events older than a clock."""
         self._model = model
         self._encoder = self._window.encoder = model._store.encoder
         while len(self) and self._window.clock_of(0) < since:
@@ -147,11 +150,11 @@ class RecentEvents:
     # -- state --------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything kept."""
+        """Return the events and signals as arrays."""
         return self._window.arrays() | {"signals": self.signals()}
 
     def load(self, events: Events, signals: Any) -> None:
-        """Fill with events; what does not fit is refused."""
+        """Fill with events; raise `BadState` if they do not fit."""
         clocks = events["window_clocks"]
         self._window.load(padded(events, self._window), int(clocks[-1]) if len(clocks) else 0)
         known = np.asarray(signals, np.float64)
@@ -164,7 +167,7 @@ class RecentEvents:
 
 
 def learn_events(model: BayesClassifier, events: Events) -> None:
-    """Let a model that knows the names of some events learn them in their order."""
+    """Let a model that has the names of some events learn them in their order."""
     clocks = events["window_clocks"]
     if len(clocks):
         window = Window(model._store.encoder, len(clocks))
@@ -173,7 +176,7 @@ def learn_events(model: BayesClassifier, events: Events) -> None:
 
 
 def learn_rows(model: BayesClassifier, rows: Iterable[Row]) -> None:
-    """Learn rows, whose codes the model's store knows."""
+    """Learn rows in the codes of the model's store."""
     store, reading = model._store, model._reading
     bounded = store.memory_budget is not None
     for row in rows:
@@ -183,7 +186,7 @@ def learn_rows(model: BayesClassifier, rows: Iterable[Row]) -> None:
 
 
 def _as_of(window: Window, index: int, row: Row, model: BayesClassifier) -> Row:
-    """An event with its numbers in a model's own bins."""
+    """Return an event with its numbers in a model's own bins."""
     window.row(index, row)
     bins: Any = model._store.encoder.bins
     if row.numbers and bins is not None:
@@ -193,7 +196,7 @@ def _as_of(window: Window, index: int, row: Row, model: BayesClassifier) -> Row:
 
 
 def padded(events: Events, window: Window) -> Events:
-    """Events with a column for every feature of a window: they lack what was met after them."""
+    """Return events with a column for every feature of a window, also for those added after the events."""
     window.make_room()
     wide = {
         "window_codes": int(np.max(window.ring.code_column, initial=-1)) + 1,

@@ -1,6 +1,6 @@
-"""The learners by the short names that configuration files and the command line know them by.
+"""The learners by the short names of configuration files and the command line.
 
-A name here is all that such a file can say: it never holds a path to import.
+Such a file holds a name from this table, never a path to import.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ for _made in LEARNERS.values():
 def make_learner(
     name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
 ) -> BayesClassifier:
-    """The learner of a name, with arguments by name.
+    """Make the learner of a name, with arguments by name.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def make_learner(
     Raises
     ------
     BadValue
-        If the name or an argument is none; it says which there are.
+        If there is no such name or argument; the message lists those there are.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def make_learner(
 
 
 def arguments_of(learner: type[BayesClassifier]) -> list[str]:
-    """The arguments a learner takes, but for the schema, which belongs to the stream.
+    """Return the arguments of a learner, except the schema, which belongs to the stream.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def arguments_of(learner: type[BayesClassifier]) -> list[str]:
 
 
 def summary_of(learner: type[BayesClassifier]) -> str:
-    """The first sentence of a learner's documentation.
+    """Return the first sentence of a learner's documentation.
 
     Examples
     --------

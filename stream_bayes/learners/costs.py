@@ -32,16 +32,16 @@ SLACK = 1e-9
 
 
 class Rule(Protocol):
-    """What turns the probabilities of the labels into a decision."""
+    """A rule that turns the probabilities of the labels into a decision."""
 
     def decide(self, probabilities: Mapping[Any, float]) -> Hashable | None:
-        """The decision; None where nothing is known, that is where no label has any probability."""
+        """Return the decision; None if no label has any probability: nothing is learned yet."""
         ...
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Costs:
-    """What each decision costs under each label; the decision is the one with the least risk.
+    """The cost of each decision under each label; the decision is the one with the least risk.
 
     Immutable, and equal to any other `Costs` with the same cells in the same order. Deciding takes
     time proportional to the cells of the matrix.
@@ -106,7 +106,7 @@ class Costs:
         *,
         unsure_as: Hashable = "unsure",
     ) -> Costs:
-        """Every mistake costs 1: the decision is the most probable label.
+        """Return costs of 1 for every mistake: the decision is the most probable label.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Costs:
         *,
         unsure_as: Hashable = "unsure",
     ) -> Costs:
-        """A false positive costs `times` what a false negative costs, which is 1.
+        """Return costs under which a false positive costs `times` as much as a false negative, which costs 1.
 
         The decision is `positive` when its probability is times / (1 + times) or more.
 
@@ -172,11 +172,11 @@ class Costs:
         return cls(_with_unsure(matrix, (positive, negative), unsure, unsure_as))
 
     def cost(self, decision: Hashable, label: Hashable) -> float:
-        """The cost of a decision when the truth is `label`."""
+        """Return the cost of a decision when the truth is `label`."""
         return self.rows[_place(decision, self.decisions, "decision")][_place(label, self.labels, "label")]
 
     def risk(self, probabilities: Mapping[Any, float]) -> dict[Any, float]:
-        """The expected cost of each decision, R(d | x); a label that is absent has probability 0.
+        """Return the expected cost of each decision, R(d | x); an absent label has probability 0.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Costs:
         }
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:  # a decision is what the matrix holds
-        """The decision with the least risk; None if no label has any probability: nothing is learned yet."""
+        """Return the decision with the least risk; None if no label has any probability: nothing is learned yet."""
         risks = self.risk(probabilities)
         if not any(probabilities.values()):
             return None
@@ -208,7 +208,7 @@ class Costs:
         return next(decision for decision, risk in risks.items() if math.isclose(risk, least, rel_tol=TIE))
 
     def band(self, decision: Hashable, label: Hashable) -> tuple[float, float] | None:
-        """Between which probabilities of `label` the decision is this one, where there are two labels.
+        """Return the probabilities of `label` between which the decision is this one, for two labels.
 
         With two labels every risk is a straight line over the probability of one of them, so the place where
         a line is the lowest is one interval. At its ends two decisions tie, and the first of them is taken.
@@ -313,7 +313,7 @@ class Thresholds:
         object.__setattr__(self, "otherwise", otherwise)
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:  # a label, or whatever `otherwise` is
-        """The label or `otherwise`; None if no label has any probability: nothing is learned yet.
+        """Return the label or `otherwise`; None if no label has any probability: nothing is learned yet.
 
         Raises
         ------
@@ -338,7 +338,7 @@ def _with_unsure(
     unsure: float | Mapping[Any, float] | None,
     unsure_as: Hashable,
 ) -> dict[Any, dict[Any, float]]:
-    """The matrix with a last decision, not to choose, if that has a cost."""
+    """Return the matrix with a last decision, not to choose, if that has a cost."""
     if unsure is None:
         return matrix
     if unsure_as in labels:
@@ -367,7 +367,7 @@ def _threshold(value: object, of: str) -> float:
 
 
 def _checked(probabilities: Mapping[Any, float]) -> dict[Any, float]:
-    """The same as floats, once each is known to be a probability."""
+    """Return the probabilities as floats; raise if one is no probability."""
     known = {label: _number(value) for label, value in probabilities.items()}
     for label, probability in known.items():
         if not 0 <= probability <= 1 + SLACK:
@@ -383,7 +383,7 @@ def _place(name: Hashable, names: tuple[Hashable, ...], kind: str) -> int:
 
 
 def _number(value: object) -> float:
-    """The value as a float; NaN if it is no number, so that each range refuses it."""
+    """Return the value as a float; NaN, which every range refuses, if it is no number."""
     if not isinstance(value, Real):
         return math.nan
     try:

@@ -69,14 +69,14 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
         self.classifier.learn_one(x, y, **kwargs)
 
     def unlearn_one(self, x: dict[Any, Any], y: base.typing.ClfTarget, **kwargs: Any) -> None:
-        """Take back a sample that was learned, if the classifier can.
+        """Unlearn a sample, if the classifier can.
 
         Parameters
         ----------
         x, y
             The sample.
         kwargs
-            What else the classifier takes: `w`, and with fading `at`, for one of this package.
+            Further arguments of the classifier: `w`, and with fading `at`, for one of this package.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
         self._verb("unlearn_one")(x, y, **kwargs)
 
     def learn_many(self, X: Native, y: Native = None, **kwargs: Any) -> None:
-        """Learn many rows, if the classifier can; otherwise `NotSupported`."""
+        """Learn many rows; raise `NotSupported` if the classifier cannot."""
         self._verb("learn_many")(X, y, **kwargs)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[base.typing.ClfTarget, float]:
@@ -97,11 +97,11 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
         return cast("base.typing.ClfTarget | None", self.rule.decide(self.predict_proba_one(x, **kwargs)))
 
     def predict_proba_many(self, X: Native, **kwargs: Any) -> Any:  # as the classifier answers
-        """The classifier's probabilities of many rows, if it can; otherwise `NotSupported`."""
+        """Return the classifier's probabilities of many rows; raise `NotSupported` if it has none."""
         return self._verb("predict_proba_many")(X, **kwargs)
 
     def predict_many(self, X: Native, **kwargs: Any) -> Any:  # a series of X's library, or a list
-        """The decision of each row: a series for a data frame, a list for anything else.
+        """Return the decision of each row: a series for a data frame, a list for anything else.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
         return like_series(X, decisions) if is_frame(X) else decisions
 
     def _rows(self, answer: Any) -> Iterable[Mapping[Any, float]]:
-        """Each row of what a classifier answered to many."""
+        """Return the rows of a classifier's answer to many rows."""
         if isinstance(answer, Probabilities):
             return (dict(zip(answer.labels, row, strict=True)) for row in answer.values.tolist())
         if not is_frame(answer):
@@ -128,7 +128,7 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
         return ({labels[name]: p for name, p in row.items()} for row in named)
 
     def _labels_of(self, columns: Sequence[str]) -> dict[str, Any]:
-        """What the columns of a frame mean, in a library that names them by strings only."""
+        """Return the labels of a frame's columns, in a library that names columns by strings only."""
         classifier = _last_of(self.classifier)
         labels = {str(label): label for label in getattr(classifier, "classes_", ())}
         if not labels.keys() >= set(columns):
@@ -139,8 +139,8 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
         return labels
 
     def _verb(self, name: str) -> Callable[..., Any]:
-        """What the classifier calls by this name, if it is there, and in a pipeline at its end too."""
-        # River's mini-batch classifiers inherit a predict_proba_many that only says it is not there.
+        """Return the classifier's method of this name; in a pipeline, its end must have it too."""
+        # River's mini-batch classifiers inherit a predict_proba_many that only raises.
         absent = (None, base.MiniBatchClassifier.predict_proba_many)
         for model in (self.classifier, _last_of(self.classifier)):
             if getattr(type(model), name, None) in absent:
@@ -165,8 +165,8 @@ class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier)
 
 
 def _check_classifier(model: Any) -> None:
-    """Refuse what does not say how probable the labels are."""
-    # River's classifiers inherit a predict_proba_one that only says it is not there; a pipeline has one in any case.
+    """Raise `BadValue` for a classifier without probabilities."""
+    # River's classifiers inherit a predict_proba_one that only raises; a pipeline has one in any case.
     absent = (None, base.Classifier.predict_proba_one)
     last = None if isinstance(model, type) else _last_of(model)
     if getattr(type(last), "predict_proba_one", None) in absent:
@@ -177,7 +177,7 @@ def _check_classifier(model: Any) -> None:
 
 
 def _last_of(model: Any) -> Any:
-    """The classifier at the end of pipelines and of deciders."""
+    """Return the classifier at the end of pipelines and of deciders."""
     while isinstance(model, (compose.Pipeline, DecidingClassifier)):
         model = model[-1] if isinstance(model, compose.Pipeline) else model.classifier
     return model

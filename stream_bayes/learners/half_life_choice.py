@@ -1,4 +1,4 @@
-"""The same learner with several half-lives: the one that has predicted best answers, or all of them by weight."""
+"""A choice of half-life: one learner with several, of which the best answers, or all of them by weight."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["HalfLifeChoice", "HalfLifeLeader"]
 
 
 class HalfLifeLeader(NamedTuple):
-    """The half-life that answers, and since which event."""
+    """The half-life that answers, and the event since which it does."""
 
     half_life: float | None
     since: int
@@ -35,7 +35,7 @@ class HalfLifeChoice(base.Classifier):
     Parameters
     ----------
     learner
-        A learner of this package, as it is to be made for each half-life; it learns nothing itself.
+        A learner of this package. It is the template of one for each half-life and learns nothing itself.
     half_lives
         The half-lives, in events; None forgets nothing. Of equal losses the first leads.
     combine
@@ -43,7 +43,7 @@ class HalfLifeChoice(base.Classifier):
     loss_half_life
         The number of learned events after which a loss counts half.
     rate
-        How fast a mixture turns to the one that loses least, as in `LiveChoice`.
+        The rate at which a mixture turns to the one with the least loss, as in `LiveChoice`.
 
     Notes
     -----
@@ -96,17 +96,17 @@ class HalfLifeChoice(base.Classifier):
         self._since = 0
 
     def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
-        """Learn a sample: all of it, or, where anything is refused, nothing."""
+        """Learn a sample: all of it, or nothing if any part is refused."""
         self.predict_learn_one(x, y, w)
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
-        """Learn many rows, as `learn_one` would in their order; where one is refused, none."""
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
         for sample in samples_of(self._members[0], X, y, w):
             self.learn_one(*sample)
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
-        """The probabilities of a sample before it is learned; then learn it."""
-        # What one refuses all refuse, the first before any has learned it.
+        """Return the probabilities of a sample, then learn it."""
+        # All refuse the same samples, and the first refuses before any has learned.
         answers = [member.predict_learn_one(x, y, w) for member in self._members]
         answer = self._combined(answers)
         left = 2.0 ** (-1.0 / self.loss_half_life)
@@ -119,13 +119,13 @@ class HalfLifeChoice(base.Classifier):
         return answer
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
-        """P(y | x) of each class, empty before any learning."""
+        """Return P(y | x) of each class; empty before any learning."""
         if self.combine == "best":
             return self._members[self._leader].predict_proba_one(x)
         return self._combined([member.predict_proba_one(x) for member in self._members])
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
-        """The most probable class, None before any learning; a tie goes to the first by name."""
+        """Return the most probable class; of equal ones the first by name; None before any learning."""
         return most_probable(self.predict_proba_one(x))
 
     def _combined(self, answers: Sequence[dict[Any, float]]) -> dict[Any, float]:
@@ -141,7 +141,7 @@ class HalfLifeChoice(base.Classifier):
 
     @property
     def clock(self) -> int:
-        """How many events have been learned."""
+        """The number of events that were learned."""
         return self._members[0].clock
 
     @property

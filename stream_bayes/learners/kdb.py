@@ -142,7 +142,7 @@ class KDB(PairClassifier):
         return dict(self._reading.parents_by_name())
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
-        """P(feature | class, ...) as the model has it now.
+        """Return P(feature | class, ...) as the model has it now.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Several readings of one store: the one that has predicted best answers, or all of them by weight."""
+"""A choice among readings of one store: the best predictor so far answers, or all of them by weight."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from stream_bayes.learners.one_dependence import check_average
 
 __all__ = ["READINGS", "Leader", "LiveChoice"]
 
-READINGS = ("nb", "spode", "tan", "kdb", "aode")  # what is chosen among unless told otherwise
+READINGS = ("nb", "spode", "tan", "kdb", "aode")  # the default choice
 ALL_READINGS = (*READINGS, "a2de")
 
 
 class Leader(NamedTuple):
-    """Which reading answers, and since which event."""
+    """The reading that answers, and the event since which it does."""
 
     reading: str
     since: int
@@ -53,8 +53,8 @@ class LiveChoice(PairClassifier):
     loss_half_life
         The number of learned events after which a loss counts half; None adds up all.
     rate
-        How fast the mixture turns to the reading that loses least. 1 takes each event for one piece of evidence, as
-        Bayes would; less keeps more of the others, which are wrong about other events.
+        The rate at which the mixture turns to the reading with the least loss. 1 counts each event as one piece of
+        evidence, as Bayes' rule does; less keeps more of the others, which are wrong about other events.
     min_count
         A value is a super-parent if it holds at least this weight, in fresh samples.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
@@ -116,7 +116,7 @@ class LiveChoice(PairClassifier):
         super().__init__(prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget)
 
     @property
-    def order(self) -> int:  # type: ignore[override]  # what is counted depends on who reads
+    def order(self) -> int:  # type: ignore[override]  # A2DE reads triples
         return 3 if "a2de" in self.readings else 2
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:

@@ -126,7 +126,7 @@ class NaiveBayes(_GaussianOrCounted):
     variance_floor
         No variance is below this share of the feature's variance over all classes.
     schema
-        What the features are, and the classes; without one they are met as they come.
+        The features and the classes; without one they are added as they come.
     max_values
         Past so many values of a feature, new ones share one code.
     memory_budget

@@ -77,7 +77,7 @@ class AODE(PairClassifier):
         Where none of an event's values does, naive Bayes answers.
     subsumption
         Leave a value out of a prediction where another one implies it and holds more than this weight (100 is usual);
-        None never does.
+        None: no value is left out.
     weights
         None: all super-parents weigh alike. `"mutual-information"`: each weighs its mutual information with the class,
         derived whenever the events have grown by a tenth, or by `rederive()`.
@@ -93,7 +93,7 @@ class AODE(PairClassifier):
         How numeric features get their cut points: `"quantile"`, `"equal-width"`, or `"mdl"`, which looks at the
         classes; or `Binning(...)` with further settings. None: numeric features are refused.
     schema
-        What the features are, and the classes; without one they are met as they come.
+        The features and the classes; without one they are added as they come.
     max_values
         Past so many values of a feature, new ones share one code.
     memory_budget
@@ -155,7 +155,7 @@ class AODE(PairClassifier):
 
     @property
     def weights_(self) -> dict[Any, float]:
-        """What each super-parent weighs."""
+        """The weight of each super-parent."""
         features = self._store.encoder.nominal
         importance = self._reading.importance
         if importance is None:
@@ -180,7 +180,7 @@ class A2DE(PairClassifier):
     prior, strength, class_prior, half_life, binning, schema, max_values
         As in `AODE`.
     memory_budget
-        The most bytes to take, 1 GiB unless told otherwise: the table grows with the cube of the features.
+        The most bytes to take, by default 1 GiB: the table grows with the cube of the features.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What the arguments of a class mean, read from its documentation, where each is explained once."""
+"""Explanations of the arguments of a class, read from its docstring, where each stands once."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Parameter(NamedTuple):
     name
         Its name.
     default
-        What it is where nothing is given, as Python writes it.
+        Its default, as Python writes it.
     meaning
-        What it says.
+        Its explanation.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(made: type[Any], others: Mapping[str, type[Any]]) -> list[Parameter]:
-    """The arguments of a class, in their order.
+    """Return the arguments of a class, in their order.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def parameters_of(made: type[Any], others: Mapping[str, type[Any]]) -> list[Para
 
 
 def _meanings(made: type[Any], others: Mapping[str, type[Any]]) -> dict[str, str]:
-    """What each argument means, as the section of parameters says, or that of the class it points to."""
+    """Return the explanation of each argument, from this class's docstring or the one it points to."""
     found: dict[str, list[str]] = {}
     names: list[str] = []
     section = inspect.cleandoc(made.__doc__ or "").partition("Parameters\n----------\n")[2]

@@ -1,4 +1,4 @@
-"""The newest events alone: what has become too old is taken back."""
+"""Sliding windows: a learner of the newest events, which unlearns each event that becomes too old."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners import catalogue  # noqa: F401  # it says which learners may be within another
+from stream_bayes.learners import catalogue  # noqa: F401  # it lists the learners that may be arguments of others
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.classifier.intervals import Cumulants
@@ -24,7 +24,7 @@ LARGEST_WINDOW = 100_000_000  # so that no forged state asks for a window beyond
 
 
 class SlidingWindow(BayesClassifier):
-    """A learner of the newest events alone: with each one that it learns, it takes back the one that is now too old.
+    """A learner of the newest events: with each event that it learns, it unlearns the one that is now too old.
 
     Parameters
     ----------
@@ -87,16 +87,16 @@ class SlidingWindow(BayesClassifier):
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         return SlidingReading(self.learner._reading)
 
-    # -- what the learner within says of itself -----------------------------------------------------------------------
+    # -- the learner's own attributes ---------------------------------------------------------------------------------
 
     @property
     def inputs(self) -> frozenset[str]:  # type: ignore[override]  # the learner's
-        """What it learns from."""
+        """The kinds of features that the learner takes."""
         return self.learner.inputs
 
     @property
     def additive(self) -> bool:  # type: ignore[override]  # the learner's
-        """Whether log P(y, x) is a sum over features."""
+        """True if log P(y, x) is a sum over features."""
         return self.learner.additive
 
     @property
@@ -121,7 +121,7 @@ class SlidingWindow(BayesClassifier):
 
     @property
     def memory_budget(self) -> int | None:  # type: ignore[override]  # the learner's
-        """The learner's; the window counts."""
+        """The learner's; it includes the window."""
         return self.learner.memory_budget
 
     @property
@@ -129,7 +129,7 @@ class SlidingWindow(BayesClassifier):
         return self.learner.traits._replace(is_mergeable=False)
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
-        """A new one with the same arguments, but for those that are given; what is not its own is its learner's.
+        """Return a new window with the same arguments, except the given ones; unknown ones are its learner's.
 
         Examples
         --------
@@ -147,7 +147,7 @@ class SlidingWindow(BayesClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"learner": NaiveBayes(), "size": 50}
 
-    # -- what the learner within knows --------------------------------------------------------------------------------
+    # -- the learner's own verbs --------------------------------------------------------------------------------------
 
     def rederive(self) -> None:
         self.learner.rederive()

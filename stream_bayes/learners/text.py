@@ -22,7 +22,7 @@ __all__ = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
 
 
 class _BagClassifier(BayesClassifier):
-    """What learners over bags of words share: a store with one run of values, the tokens."""
+    """A classifier over bags of words: its store has one run of values, the tokens."""
 
     inputs: ClassVar[frozenset[str]] = frozenset({"bag"})
     reading: ClassVar[type[Reading]]
@@ -71,7 +71,7 @@ class _BagClassifier(BayesClassifier):
         return None
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> Any:
-        """P(token | class) as the model has it now.
+        """Return P(token | class) as the model has it now.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class _BagClassifier(BayesClassifier):
         return float(tables.values.weight[place * tables.values.layout.classes + label] / tables.unit)
 
     def _parameters(self, place: int, label: int) -> tuple[float, float]:
-        """What a word weighs in a class after smoothing, and all words together."""
+        """Return the smoothed weight of a word in a class, and that of all words together."""
         tables = self._store.tables
         total = float(tables.values.present[label] / tables.unit)
         vocabulary = int(tables.values.distinct[0])

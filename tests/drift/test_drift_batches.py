@@ -14,7 +14,7 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from tests.drift.drifting_streams import Scripted, bytes_of
-from tests.learners.classifier.forms import FORMS, IN_EACH_FORM, NAMES, SCHEMA, named_rows
+from tests.learners.classifier.batch_inputs import FORMS, IN_EACH_FORM, NAMES, SCHEMA, named_rows
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "adaptive": lambda: DriftAdaptive(NaiveBayes(schema=SCHEMA), Scripted((650, 800))),

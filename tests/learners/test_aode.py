@@ -17,7 +17,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 
 # -- who is a super-parent --------------------------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ def test_min_count_is_in_fresh_samples_when_counts_fade():
 
 
 def test_a_value_that_was_wholly_unlearned_is_no_super_parent_and_no_child():
-    model = taught(AODE(min_count=1), biased_events(1, 30))
+    model = trained(AODE(min_count=1), biased_events(1, 30))
     before = model.predict_proba_one({"a": "x", "b": "y"})
     model.learn_one({"c": "odd"}, "u")
     model.unlearn_one({"c": "odd"}, "u")
@@ -109,7 +109,7 @@ def test_a_value_that_was_wholly_unlearned_is_no_super_parent_and_no_child():
 
 
 def test_an_event_without_features_gets_the_class_prior():
-    model = taught(AODE(min_count=1), biased_events(2, 30))
+    model = trained(AODE(min_count=1), biased_events(2, 30))
     model.learn_one({}, "u")
     assert model.predict_proba_one({}) == pytest.approx(model.class_prior_, abs=1e-15)
     assert model.predict_proba_one({"never": "met", "a": None}) == model.predict_proba_one({})
@@ -125,7 +125,7 @@ def test_events_without_features_can_be_all_there_is(kind):
 
 
 def test_an_event_of_one_feature_gets_its_share_of_the_joint_table():
-    model = taught(AODE(min_count=1), biased_events(3, 30))
+    model = trained(AODE(min_count=1), biased_events(3, 30))
     joint = model.joint("a")
     total = math.fsum(joint[y]["x"] for y in joint)
     assert model.predict_proba_one({"a": "x"}) == pytest.approx({y: joint[y]["x"] / total for y in joint})
@@ -208,7 +208,7 @@ def test_a_class_that_one_super_parent_allows_is_possible():
 
 def test_rederive_derives_weights_at_once():
     model = AODE(weights="mutual-information", min_count=1)
-    taught(model, biased_events(7, 38))
+    trained(model, biased_events(7, 38))
     last = model.weights_
     model.rederive()
     assert model.weights_ != last
@@ -225,7 +225,7 @@ def test_weights_are_derived_when_there_are_a_tenth_more_events():
 
 
 def test_without_weights_every_super_parent_weighs_1():
-    assert taught(AODE(min_count=1), biased_events(9, 30)).weights_ == {"a": 1.0, "b": 1.0, "c": 1.0}
+    assert trained(AODE(min_count=1), biased_events(9, 30)).weights_ == {"a": 1.0, "b": 1.0, "c": 1.0}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -246,7 +246,7 @@ def test_where_no_feature_tells_anything_all_super_parents_weigh_alike(seed):
 def test_weights_are_the_same_bits_whatever_the_order_of_events_and_features():
     stream = biased_events(10, 120, names="abcde")
     source = random.Random(11)
-    model = taught(AODE(weights="mutual-information", min_count=1), stream)
+    model = trained(AODE(weights="mutual-information", min_count=1), stream)
     shards = [AODE(weights="mutual-information", min_count=1) for _ in range(3)]
     for x, y in source.sample(stream, len(stream)):
         shards[source.randrange(3)].learn_one(dict(source.sample(list(x.items()), len(x))), y)
@@ -258,12 +258,12 @@ def test_weights_are_the_same_bits_whatever_the_order_of_events_and_features():
 
 
 def test_weights_come_back_with_state_and_pickle():
-    model = taught(AODE(weights="mutual-information", min_count=1), biased_events(12, 47))
+    model = trained(AODE(weights="mutual-information", min_count=1), biased_events(12, 47))
     for twin in (AODE.from_state(model.state()), pickle.loads(pickle.dumps(model))):
         assert twin.weights_ == model.weights_
         stream = biased_events(13, 30)
-        taught(twin, stream)
-        again = taught(AODE.from_state(model.state()), stream)
+        trained(twin, stream)
+        again = trained(AODE.from_state(model.state()), stream)
         same_bytes(twin, again, "going on")
 
 
@@ -284,7 +284,7 @@ def test_a_value_is_left_out_when_the_one_that_implies_it_weighs_more_than_the_l
     model, plain = AODE(min_count=1, subsumption=critical), AODE(min_count=1)
     x = {"sex": "f", "pregnant": "yes", "age": "young"}
     for one in (model, plain):
-        taught(one, PREGNANT)
+        trained(one, PREGNANT)
     # young (2) implies pregnant (3), which implies female (4): each leaves out what it implies.
     kept = {"age": "young"} if critical < 2 else {"pregnant": "yes", "age": "young"}
     assert model.predict_proba_one(x) == plain.predict_proba_one(kept)
@@ -295,7 +295,7 @@ def test_at_the_limit_nothing_is_left_out():
     model, plain = AODE(min_count=1, subsumption=3), AODE(min_count=1)
     x = {"sex": "f", "pregnant": "yes"}
     for one in (model, plain):
-        taught(one, PREGNANT)
+        trained(one, PREGNANT)
     assert model.predict_proba_one(x) == plain.predict_proba_one(x)
 
 

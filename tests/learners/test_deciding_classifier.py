@@ -17,7 +17,7 @@ from stream_bayes import (
     Thresholds,
 )
 from stream_bayes.errors import BadLabel, NotLearned, NotSupported
-from tests.learners.classifier.forms import FORMS, NAMES, answers, named_rows
+from tests.learners.classifier.batch_inputs import FORMS, NAMES, answers, named_rows
 from tests.learners.test_costs import RULES
 
 

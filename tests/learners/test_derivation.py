@@ -15,7 +15,7 @@ from stream_bayes.core.readings.parents import Dependences, SpanningTree
 from stream_bayes.errors import BadState
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import Event, biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.oracles.aode import OneDependenceOracle
 from tests.resealing import resealed
 
@@ -61,7 +61,7 @@ def checks(last: int, half_life: float | None = None) -> Times:
 @DERIVED
 @pytest.mark.parametrize("every", [1, 7, 64])
 def test_every_so_many_events_means_at_exactly_those(kind, every, times):
-    taught(kind(every=every), biased_events(12, 70))
+    trained(kind(every=every), biased_events(12, 70))
     assert times == list(range(every, 71, every))
 
 
@@ -86,7 +86,7 @@ def test_before_the_first_ten_events_nothing_is_derived_and_naive_bayes_answers_
 
 @pytest.mark.parametrize("half_life", [None, 5.0, 15.5, 100.0])
 def test_a_k_dependence_is_derived_whenever_there_are_a_tenth_more_events(half_life, times):
-    taught(KDB(half_life=half_life), biased_events(15, 400))
+    trained(KDB(half_life=half_life), biased_events(15, 400))
     assert times == checks(400, half_life)
 
 
@@ -133,13 +133,13 @@ def test_the_tree_is_looked_at_when_there_are_a_tenth_more_and_derived_when_its_
 
 def test_the_trees_edges_are_looked_at_once_a_half_life_when_counts_fade(times):
     # Every look derives, as no tree has an edge.
-    taught(TAN(half_life=20.0), [({"a": "x"}, y) for _, y in biased_events(16, 400)])
+    trained(TAN(half_life=20.0), [({"a": "x"}, y) for _, y in biased_events(16, 400)])
     assert times == checks(400, 20.0)
 
 
 def test_predicting_unlearning_time_and_merging_derive_nothing(times):
     stream = biased_events(17, 55)
-    model, other = taught(TAN(every=50), stream), taught(TAN(every=50), stream)
+    model, other = trained(TAN(every=50), stream), trained(TAN(every=50), stream)
     times.clear()
     parents = model.parents_
     model.predict_proba_one(stream[0][0])
@@ -156,7 +156,7 @@ def test_predicting_unlearning_time_and_merging_derive_nothing(times):
 @DERIVED
 def test_a_batch_derives_at_the_same_events(kind, times):
     stream = biased_events(18, 130, names="abcd")
-    one = taught(kind(), stream)
+    one = trained(kind(), stream)
     expected = times.copy()
     xs, ys = [x for x, _ in stream], [y for _, y in stream]
     for verb in ("learn_many", "predict_learn_many"):
@@ -174,15 +174,15 @@ def test_a_batch_derives_at_the_same_events(kind, times):
 @pytest.mark.parametrize("copy", ["state", "pickle"])
 def test_structure_and_schedule_come_back(kind, every, copy, times):
     stream, more = biased_events(19, 57, names="abcd"), biased_events(20, 150, names="abcde")
-    model = taught(kind(every=every), stream)
+    model = trained(kind(every=every), stream)
     twin = kind.from_state(model.state()) if copy == "state" else pickle.loads(pickle.dumps(model))
     assert twin.parents_ == model.parents_
     same_bytes(twin, model, copy)
     times.clear()
-    taught(model, more)
+    trained(model, more)
     expected = times.copy()
     times.clear()
-    taught(twin, more)
+    trained(twin, more)
     assert times == expected
     same_bytes(twin, model, f"{copy}, going on")
 
@@ -190,7 +190,7 @@ def test_structure_and_schedule_come_back(kind, every, copy, times):
 @DERIVED
 def test_a_feature_wholly_unlearned_leaves_the_structure_at_the_next_look(kind):
     stream = biased_events(21, 100, names="ab")
-    model = taught(kind(), stream)
+    model = trained(kind(), stream)
     model.learn_one({"a": "x", "b": "y", "gone": "z"}, "u")
     model.rederive()
     assert "gone" in model.parents_
@@ -204,7 +204,7 @@ def test_a_feature_wholly_unlearned_leaves_the_structure_at_the_next_look(kind):
 
 def test_without_features_or_with_one_there_is_nothing_to_derive():
     for x in ({}, {"a": "x"}):
-        model = taught(TAN(), [(x, "u"), (x, "v")] * 30)
+        model = trained(TAN(), [(x, "u"), (x, "v")] * 30)
         model.rederive()
         assert model.edges_ == ()
         assert model.parents_ == dict.fromkeys(x)
@@ -234,7 +234,7 @@ def test_without_features_or_with_one_there_is_nothing_to_derive():
     ids=repr,
 )
 def test_a_structure_that_fits_no_counts_is_bad_state(kind, change):
-    refuse(taught(kind(), biased_events(23, 30)), change)
+    refuse(trained(kind(), biased_events(23, 30)), change)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_structure_that_fits_no_counts_is_bad_state(kind, change):
     ids=repr,
 )
 def test_a_tree_that_fits_no_counts_is_bad_state(change):
-    refuse(taught(TAN(), biased_events(24, 30)), change)
+    refuse(trained(TAN(), biased_events(24, 30)), change)
 
 
 def refuse(model: Any, change: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stream_bayes import GaussianNB, NaiveBayes
 from stream_bayes.errors import BadValue
-from tests.learners.training import Row, taught
+from tests.learners.training import Row, trained
 
 LEARNERS = pytest.mark.parametrize("kind", [NaiveBayes, GaussianNB])
 MODES = pytest.mark.parametrize("variance", [None, "classes", "features", "both"])
@@ -84,7 +84,7 @@ def test_gaussians_are_numpys_in_each_way_of_sharing_variances(kind, variance, d
 
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_a_class_of_weight_1_or_less_uses_the_variance_pooled_over_classes(weight):
-    model = taught(
+    model = trained(
         GaussianNB(), [({"x": v}, y) for y, v in [("a", 1.0), ("a", 3.0), ("b", 10.0), ("b", 16.0)]]
     )
     model.learn_one({"x": 40.0}, "c", w=weight)
@@ -95,13 +95,13 @@ def test_a_class_of_weight_1_or_less_uses_the_variance_pooled_over_classes(weigh
 
 
 def test_with_one_sample_a_class_the_variance_is_that_of_all_classes():
-    model = taught(GaussianNB(), [({"x": 1.0}, "a"), ({"x": 5.0}, "b")])
+    model = trained(GaussianNB(), [({"x": 1.0}, "a"), ({"x": 5.0}, "b")])
     assert model.conditional("x")["a"] == pytest.approx({"mean": 1.0, "sd": math.sqrt(8.0)})
     assert model.predict_one({"x": 2.0}) == "a"
 
 
 def test_a_class_that_never_had_the_feature_has_the_moments_of_all_classes():
-    model = taught(
+    model = trained(
         GaussianNB(), [({"x": v}, y) for y, v in [("a", 1.0), ("a", 3.0), ("b", 10.0), ("b", 16.0)]]
     )
     model.learn_one({"z": 1.0}, "c")
@@ -113,14 +113,14 @@ def test_no_variance_is_below_its_share_of_the_features_variance():
     rows: list[Row] = [({"x": v}, y) for y, v in [("a", 5.0), ("a", 5.0), ("b", 0.0), ("b", 10.0)]]
     overall = np.array([5.0, 5.0, 0.0, 10.0]).var(ddof=1)
     for floor in (1e-9, 1e-3, 0.5):
-        table = taught(GaussianNB(variance_floor=floor), rows).conditional("x")
+        table = trained(GaussianNB(variance_floor=floor), rows).conditional("x")
         assert table["a"]["sd"] == pytest.approx(math.sqrt(floor * overall))
         assert table["b"]["sd"] == pytest.approx(math.sqrt(50.0))
 
 
 @pytest.mark.parametrize("numbers", [[1e200], [1e300, -1e300], [1e160, 1.0, 1e160], [-1.7e308, 1.7e308]])
 def test_a_number_of_any_size_is_refused_or_learned_so_that_the_state_comes_back(numbers):
-    model = taught(GaussianNB(), [({"x": 1.0}, "a"), ({"x": 2.0}, "a"), ({"x": 3.0}, "b")])
+    model = trained(GaussianNB(), [({"x": 1.0}, "a"), ({"x": 2.0}, "a"), ({"x": 3.0}, "b")])
     for number in numbers:
         before = model.state()["checksum"]
         try:

@@ -13,7 +13,7 @@ from stream_bayes import KDB, TAN, Binning
 from stream_bayes.errors import BadLabel, BadState, BadValue, CannotMerge, NotLearned, NotSupported
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.oracles.aode import OneDependenceOracle
 
 
@@ -52,7 +52,7 @@ def test_parents_are_those_that_tell_most_of_those_that_tell_more_of_the_class(k
     oracle = OneDependenceOracle()
     for x, y in stream:
         oracle.learn(x, y)
-    model = taught(KDB(k=k), stream)
+    model = trained(KDB(k=k), stream)
     model.rederive()
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}
     for name, parents in model.parents_.items():
@@ -63,7 +63,7 @@ def test_parents_are_those_that_tell_most_of_those_that_tell_more_of_the_class(k
 
 def test_k_0_1_and_2_have_the_same_first_parent():
     stream = biased_events(5, 90, names="abcde")
-    one, two = (taught(KDB(k=k), stream) for k in (1, 2))
+    one, two = (trained(KDB(k=k), stream) for k in (1, 2))
     for model in (one, two):
         model.rederive()
     assert {name: (above or (None,))[0] for name, above in two.parents_.items()} == one.parents_
@@ -104,10 +104,10 @@ def test_without_every_it_is_derived_again_only_when_its_order_no_longer_holds()
 
 
 def test_a_structure_found_too_early_changes_with_the_stream():
-    early = taught(KDB(k=2, every=50), biased_events(3, 100, names="abcd"))
-    model = taught(KDB.from_state(early.state()), switches(3, 900))
+    early = trained(KDB(k=2, every=50), biased_events(3, 100, names="abcd"))
+    model = trained(KDB.from_state(early.state()), switches(3, 900))
     assert model.parents_ != early.parents_
-    everything = taught(KDB(k=2, every=1000), [*biased_events(3, 100, names="abcd"), *switches(3, 900)])
+    everything = trained(KDB(k=2, every=1000), [*biased_events(3, 100, names="abcd"), *switches(3, 900)])
     assert model.parents_ == everything.parents_
 
 
@@ -129,15 +129,15 @@ def test_a_window_that_keeps_nothing_is_refused(window):
 def test_a_family_that_stays_counts_on_and_a_new_one_begins_with_the_window():
     model = KDB(k=2, window=30, every=10**6)
     stream = switches(4, 200)
-    taught(model, stream[:100])
+    trained(model, stream[:100])
     model.rederive()
     first = weight_of_families(model)
     assert first
     assert set(first.values()) == {30.0}
-    taught(model, stream[100:150])
+    trained(model, stream[100:150])
     assert set(weight_of_families(model).values()) == {80.0}
     before = set(first)
-    taught(model, biased_events(4, 300, names="abcd"))
+    trained(model, biased_events(4, 300, names="abcd"))
     model.rederive()
     now = weight_of_families(model)
     assert set(now) != before
@@ -148,13 +148,13 @@ def test_a_family_that_stays_counts_on_and_a_new_one_begins_with_the_window():
 def test_faded_events_are_counted_again_with_what_they_weigh_by_now():
     stream = switches(5, 40)
     model = KDB(k=2, half_life=7.0, every=10**6, window=100)
-    taught(model, stream)
+    trained(model, stream)
     model.advance(3)
     model.rederive()
     twin = KDB(k=2, half_life=7.0, every=10**6, window=100)
-    taught(twin, stream[:20])
+    trained(twin, stream[:20])
     twin.rederive()
-    taught(twin, stream[20:])
+    trained(twin, stream[20:])
     twin.advance(3)
     twin.rederive()
     for x, _ in stream:
@@ -215,7 +215,7 @@ def test_new_cuts_have_families_counted_anew_from_the_window(window):
 
 
 def test_what_is_learned_and_taken_back_at_once_was_never_counted():
-    model, twin = (taught(KDB(k=2, every=10**6), switches(7, 60)) for _ in range(2))
+    model, twin = (trained(KDB(k=2, every=10**6), switches(7, 60)) for _ in range(2))
     for one in (model, twin):
         one.rederive()
     before = weight_of_families(model)
@@ -232,13 +232,13 @@ def test_what_is_learned_and_taken_back_at_once_was_never_counted():
 def test_an_event_from_before_the_window_is_taken_back_at_its_time_from_what_counted_it():
     stream = switches(9, 50)
     model = KDB(k=2, window=20, every=10**6)
-    taught(model, stream)
+    trained(model, stream)
     model.rederive()
     before = weight_of_families(model)
     model.unlearn_one(*stream[3], at=4)  # the families begin with event 31
     assert weight_of_families(model) == before
-    assert model.class_prior_ != taught(KDB(k=2), stream).class_prior_
-    taught(model, switches(10, 30))  # now event 31 is no longer in the window, but in the families
+    assert model.class_prior_ != trained(KDB(k=2), stream).class_prior_
+    trained(model, switches(10, 30))  # now event 31 is no longer in the window, but in the families
     grown = weight_of_families(model)
     model.unlearn_one(*stream[30], at=31)
     assert weight_of_families(model) == {key: n - 1.0 for key, n in grown.items()}
@@ -252,14 +252,14 @@ def test_an_event_from_before_the_window_is_taken_back_at_its_time_from_what_cou
 
 def test_another_event_than_the_one_of_that_time_is_refused():
     stream = [({"a": "0", "b": "1"}, "u"), ({"a": "1", "b": "0"}, "v"), ({"a": "0", "b": "1"}, "v")]
-    model = taught(KDB(k=2), stream)
+    model = trained(KDB(k=2), stream)
     with changes_nothing(model, "unlearning another event"), pytest.raises(NotLearned, match="learned then"):
         model.unlearn_one(*stream[0], at=2)
 
 
 def test_what_was_taken_back_is_not_counted_when_families_are_new():
     stream = switches(11, 40)
-    model = taught(KDB(k=2, every=10**6), stream)
+    model = trained(KDB(k=2, every=10**6), stream)
     for number in (5, 17):
         model.unlearn_one(*stream[number], at=number + 1)
     model.rederive()
@@ -270,7 +270,7 @@ def test_what_was_taken_back_is_not_counted_when_families_are_new():
 
 
 def test_learners_with_two_parents_are_not_merged_and_say_which_are():
-    model = taught(KDB(k=2), switches(12, 30))
+    model = trained(KDB(k=2), switches(12, 30))
     for other in (model, KDB(k=2), KDB(k=1), TAN(), None):
         with (
             changes_nothing(model, "merging"),
@@ -284,7 +284,7 @@ def test_learners_with_two_parents_are_not_merged_and_say_which_are():
 
 
 def test_parents_that_do_not_fit_are_refused():
-    model = taught(KDB(k=2, every=10**6), switches(13, 40))
+    model = trained(KDB(k=2, every=10**6), switches(13, 40))
     model.rederive()
     good = model._reading.derived_state()
     assert KDB.from_state(model.state()).parents_ == model.parents_
@@ -309,9 +309,9 @@ def test_parents_that_do_not_fit_are_refused():
 
 def test_saved_before_any_structure_it_goes_on_alike():
     stream = switches(14, 60)
-    model = taught(KDB(k=2), stream[:5])
+    model = trained(KDB(k=2), stream[:5])
     twin = KDB.from_state(model.state())
-    same_bytes(taught(model, stream[5:]), taught(twin, stream[5:]), "saved before the first structure")
+    same_bytes(trained(model, stream[5:]), trained(twin, stream[5:]), "saved before the first structure")
 
 
 # -- budgets --------------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_saved_before_any_structure_it_goes_on_alike():
 
 def test_where_there_is_no_room_the_features_that_tell_least_get_fewer_parents():
     stream = biased_events(15, 300, names="abcdef", values="uvwxyz")
-    free = taught(KDB(k=3, window=50, every=10**6), stream)
+    free = trained(KDB(k=3, window=50, every=10**6), stream)
     bare = free.memory_bytes
     free.rederive()
     needed = free.memory_bytes - bare
@@ -344,7 +344,7 @@ def test_where_there_is_no_room_the_features_that_tell_least_get_fewer_parents()
 
 
 def test_conditionals_are_what_predictions_are_made_of():
-    model = taught(KDB(k=2), switches(16, 120))
+    model = trained(KDB(k=2), switches(16, 120))
     model.rederive()
     assert model.parents_["c"] == ("a", "b")
     table = model.conditional("c", {"class": "on", "a": "1", "b": "0"})
@@ -369,7 +369,7 @@ def test_conditionals_are_what_predictions_are_made_of():
 
 
 def test_explanations_and_intervals_are_those_of_the_answer():
-    model = taught(KDB(k=2), switches(17, 150))
+    model = trained(KDB(k=2), switches(17, 150))
     model.rederive()
     x = {"a": "1", "b": "1", "c": "0", "d": "x"}
     explanation = model.explain_one(x)

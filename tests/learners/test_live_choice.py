@@ -16,7 +16,7 @@ from stream_bayes import AODE, KDB, SPODE, TAN, LiveChoice, NaiveBayes, Nominal,
 from stream_bayes.errors import BadState, BadValue, CannotMerge
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.resealing import resealed
 
 ALL = ("nb", "spode", "tan", "kdb", "aode")
@@ -230,7 +230,7 @@ def test_the_leader_follows_a_stream_that_changes_and_says_since_when():
 
 
 def test_a_sample_without_weight_a_prediction_and_time_leave_losses_alone():
-    model = taught(LiveChoice(loss_half_life=5.0), biased_events(4, 30))
+    model = trained(LiveChoice(loss_half_life=5.0), biased_events(4, 30))
     losses, leader = model.losses_, model.leader_
     model.learn_one({"a": "x", "new": "y"}, "new class", 0.0)
     model.predict_learn_one({"a": "x"}, "u", 0.0)
@@ -289,8 +289,8 @@ def test_learning_and_predicting_many_is_as_one_by_one_to_the_bit(combine, names
 
 
 def test_merging_keeps_the_counts_and_starts_the_losses_anew():
-    one, other = taught(LiveChoice(), biased_events(8, 60)), taught(LiveChoice(), biased_events(9, 70))
-    counts = AODE() + taught(taught(AODE(), biased_events(8, 60)), biased_events(9, 70))
+    one, other = trained(LiveChoice(), biased_events(8, 60)), trained(LiveChoice(), biased_events(9, 70))
+    counts = AODE() + trained(trained(AODE(), biased_events(8, 60)), biased_events(9, 70))
     assert any(one.losses_.values())
     losses = other.losses_
     merged = one + other
@@ -313,7 +313,7 @@ def test_choices_among_other_readings_do_not_merge():
 @pytest.mark.parametrize("copy", ["state", "pickle"])
 def test_losses_leader_and_structures_come_back(combine, copy):
     stream, more = biased_events(11, 77, names="abcd"), biased_events(12, 90, names="abcde")
-    model = taught(LiveChoice(combine=combine, loss_half_life=20.0), stream)
+    model = trained(LiveChoice(combine=combine, loss_half_life=20.0), stream)
     twin = LiveChoice.from_state(model.state()) if copy == "state" else pickle.loads(pickle.dumps(model))
     assert twin.losses_ == model.losses_
     assert twin.leader_ == model.leader_
@@ -326,12 +326,12 @@ def test_losses_leader_and_structures_come_back(combine, copy):
 def test_rederive_lets_every_reading_derive_what_it_derives():
     model = LiveChoice(("tan", "kdb"))
     stream = biased_events(13, 9)
-    taught(model, stream)
+    trained(model, stream)
     x = {"a": "x", "b": "z", "c": "y"}
-    plain = taught(NaiveBayes(prior="m-estimate"), stream)
+    plain = trained(NaiveBayes(prior="m-estimate"), stream)
     assert model.predict_proba_one(x) == pytest.approx(plain.predict_proba_one(x), abs=1e-12)
     model.rederive()
-    tan, kdb = taught(TAN(), stream), taught(KDB(), stream)
+    tan, kdb = trained(TAN(), stream), trained(KDB(), stream)
     for one in (tan, kdb):
         one.rederive()
     both = tan.predict_proba_one(x), kdb.predict_proba_one(x)
@@ -370,7 +370,7 @@ def test_a_choice_that_is_none_is_refused(arguments, words):
 
 
 def test_readings_can_be_given_as_a_list_and_come_back():
-    model = taught(LiveChoice(["nb", "tan"]), biased_events(14, 20))  # type: ignore[arg-type]  # what a user may write
+    model = trained(LiveChoice(["nb", "tan"]), biased_events(14, 20))  # type: ignore[arg-type]  # what a user may write
     twin = LiveChoice.from_state(model.state())
     assert twin.losses_ == model.losses_
     assert pickle.loads(pickle.dumps(model)).leader_ == model.leader_
@@ -395,7 +395,7 @@ def test_readings_can_be_given_as_a_list_and_come_back():
     ids=repr,
 )
 def test_a_choice_that_fits_no_readings_is_bad_state(change):
-    state = taught(LiveChoice(("nb", "tan", "spode")), biased_events(15, 20)).state()
+    state = trained(LiveChoice(("nb", "tan", "spode")), biased_events(15, 20)).state()
     state["reading"] = state["reading"] | change
     with pytest.raises(BadState):
         LiveChoice.from_state(resealed(state))
@@ -403,7 +403,7 @@ def test_a_choice_that_fits_no_readings_is_bad_state(change):
 
 def test_a_refused_event_leaves_losses_and_leader_alone():
     schema = Schema({"a": Nominal(["x", "y"], closed=True)}, classes=["u", "v"])
-    model = taught(LiveChoice(schema=schema), [({"a": "x"}, "u"), ({"a": "y"}, "v")] * 6)
+    model = trained(LiveChoice(schema=schema), [({"a": "x"}, "u"), ({"a": "y"}, "v")] * 6)
     with changes_nothing(model, "refused events"):
         for x, y in [({"a": "z"}, "u"), ({"a": "x"}, "w"), ({"a": "x"}, None)]:
             with pytest.raises(ValueError):

@@ -9,7 +9,7 @@ import pytest
 
 from stream_bayes import GaussianNB, NaiveBayes, Schema
 from stream_bayes.errors import BadLabel, NotSupported, UnknownFeature
-from tests.learners.training import Row, taught
+from tests.learners.training import Row, trained
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0, 3.0])
@@ -49,7 +49,7 @@ def test_a_missing_value_is_left_out_of_the_denominator():
 
 
 def test_a_value_never_seen_or_all_unlearned_is_skipped():
-    model = taught(
+    model = trained(
         NaiveBayes(), [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun"), ({"sky": "red"}, "sun")]
     )
     model.unlearn_one({"sky": "red"}, "sun")
@@ -60,7 +60,7 @@ def test_a_value_never_seen_or_all_unlearned_is_skipped():
 
 def test_a_declared_value_without_weight_is_a_zero_count():
     schema = Schema({"sky": ["grey", "blue", "red"]}, classes=["rain", "sun", "snow"])
-    model = taught(NaiveBayes(schema=schema), [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")])
+    model = trained(NaiveBayes(schema=schema), [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")])
     assert model.conditional("sky")["rain"] == {"grey": 2 / 4, "blue": 1 / 4, "red": 1 / 4}
     assert model.conditional("sky")["snow"] == {"grey": 1 / 3, "blue": 1 / 3, "red": 1 / 3}
     assert model.class_prior_ == pytest.approx({"rain": 2 / 5, "sun": 2 / 5, "snow": 1 / 5})
@@ -106,11 +106,11 @@ def test_five_hundred_features_do_not_underflow():
 
 def test_class_priors_can_be_uniform_or_given():
     rows: list[Row] = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun"), ({"sky": "grey"}, "rain")]
-    assert taught(NaiveBayes(class_prior="uniform"), rows).class_prior_ == pytest.approx(
+    assert trained(NaiveBayes(class_prior="uniform"), rows).class_prior_ == pytest.approx(
         {"rain": 0.5, "sun": 0.5}
     )
     given_prior = {"rain": 0.1, "sun": 0.7, "snow": 0.2}
-    model = taught(NaiveBayes(class_prior=given_prior), rows)
+    model = trained(NaiveBayes(class_prior=given_prior), rows)
     assert model.class_prior_ == pytest.approx(given_prior)
     assert model.predict_proba_one({}) == pytest.approx(given_prior)
     with pytest.raises(BadLabel, match="'hail' is not among the declared classes"):
@@ -119,7 +119,7 @@ def test_class_priors_can_be_uniform_or_given():
 
 def test_a_tie_goes_to_the_first_by_name():
     for labels in itertools.permutations([10, "b", 2, "a"]):
-        assert taught(NaiveBayes(), [({}, y) for y in labels]).predict_one({}) == 2
+        assert trained(NaiveBayes(), [({}, y) for y in labels]).predict_one({}) == 2
 
 
 def test_before_any_learning_there_is_no_answer():
@@ -131,7 +131,7 @@ def test_before_any_learning_there_is_no_answer():
 
 
 def test_a_numeric_feature_that_holds_no_samples_is_skipped():
-    model = taught(
+    model = trained(
         NaiveBayes(), [({"s": "u", "x": 1.0}, "a"), ({"s": "v", "x": 2.0}, "b"), ({"s": "u"}, "a")]
     )
     model.unlearn_one({"x": 1.0, "s": "u"}, "a")
@@ -159,7 +159,7 @@ def test_test_then_train_predicts_as_before_the_sample_was_known():
 
 
 def test_test_then_train_with_weight_0_names_nothing_and_predicts():
-    model = taught(NaiveBayes(), [({"s": "u"}, "a"), ({"s": "v"}, "b"), ({"s": "u"}, "a")])
+    model = trained(NaiveBayes(), [({"s": "u"}, "a"), ({"s": "v"}, "b"), ({"s": "u"}, "a")])
     expected = model.predict_proba_one({"s": "u"})
     rows: list[Row] = [
         ({"s": "w", "new": "x"}, "a"),
@@ -183,7 +183,7 @@ def test_values_past_max_values_share_one_place():
 
 @pytest.mark.parametrize("feature", ["nothing", 7, None])
 def test_a_table_of_a_feature_nobody_met_is_refused_by_name(feature):
-    model = taught(NaiveBayes(), [({"sky": "grey"}, "rain")])
+    model = trained(NaiveBayes(), [({"sky": "grey"}, "rain")])
     for ask in (model.conditional, model.joint):
         with pytest.raises(UnknownFeature, match="no feature"):
             ask(feature)
@@ -191,7 +191,7 @@ def test_a_table_of_a_feature_nobody_met_is_refused_by_name(feature):
 
 def test_a_numeric_feature_has_no_joint_table_of_counts():
     with pytest.raises(NotSupported, match="'x' is numeric"):
-        taught(NaiveBayes(), [({"x": 1.0}, "a")]).joint("x")
+        trained(NaiveBayes(), [({"x": 1.0}, "a")]).joint("x")
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0])

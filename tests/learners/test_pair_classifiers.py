@@ -23,7 +23,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
 from tests.learners.biased_events import biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.resealing import resealed
 
 FAMILY = pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_many_rows_in_any_form_are_answered_and_learned_as_one_by_one(classes, w
 
 def test_learning_many_and_then_asking_is_as_learning_each():
     stream = biased_events(21, 60)
-    one, many = taught(AODE(min_count=1), stream), AODE(min_count=1)
+    one, many = trained(AODE(min_count=1), stream), AODE(min_count=1)
     many.learn_many([x for x, _ in stream], [y for _, y in stream])
     same_bytes(one, many, "learned as a batch")
     assert many.predict_many([x for x, _ in stream]) == [one.predict_one(x) for x, _ in stream]
@@ -91,7 +91,7 @@ def test_learning_many_and_then_asking_is_as_learning_each():
 def test_tables_given_another_features_value_are_the_shares_of_a_dict(kind):
     stream = biased_events(40, 50)
     stream += [({"a": "x"}, "u"), ({"b": "y", "c": "z"}, "v")]
-    model = taught(kind(prior="laplace", strength=0.5), stream)
+    model = trained(kind(prior="laplace", strength=0.5), stream)
     for child, other in itertools.permutations("abc", 2):
         for y in "uv":
             for value in "xyz":
@@ -105,7 +105,7 @@ def test_tables_given_another_features_value_are_the_shares_of_a_dict(kind):
 
 
 def test_tables_refuse_what_they_do_not_hold():
-    model = taught(AODE(), biased_events(41, 20))
+    model = trained(AODE(), biased_events(41, 20))
     with pytest.raises(NotSupported, match="pairs"):
         model.conditional("a", {"class": "u", "b": "x", "c": "y"})
     with pytest.raises(NotSupported, match="itself"):
@@ -147,7 +147,7 @@ def test_an_interval_holds_the_probability_that_is_answered(make):
 
 
 def test_a_live_choice_has_no_interval():
-    model = taught(LiveChoice(), biased_events(42, 30))
+    model = trained(LiveChoice(), biased_events(42, 30))
     with pytest.raises(NotSupported, match="no posterior of its own"):
         model.predict_interval_one({"a": "x"})
 
@@ -190,7 +190,7 @@ def test_a_super_parent_that_can_be_no_name_is_refused(parent):
 
 @FAMILY
 def test_a_number_without_bins_is_refused_and_nothing_changes(kind):
-    model = taught(kind(binning=None), biased_events(50, 20))
+    model = trained(kind(binning=None), biased_events(50, 20))
     with changes_nothing(model, "a number"), pytest.raises(BadValue, match=r"'heat'.*bins"):
         model.learn_one({"a": "x", "new": "y", "heat": 20.5}, "new class")
     with changes_nothing(model, "a number in a batch"), pytest.raises(BadValue, match=r"'heat'.*bins"):
@@ -199,7 +199,7 @@ def test_a_number_without_bins_is_refused_and_nothing_changes(kind):
 
 @FAMILY
 def test_a_budget_too_small_for_the_pairs_is_refused_and_nothing_changes(kind):
-    model = taught(kind(memory_budget=6000), biased_events(51, 20, names="ab"))
+    model = trained(kind(memory_budget=6000), biased_events(51, 20, names="ab"))
     wide_event = {f"f{i}": "x" for i in range(30)}
     with changes_nothing(model, "too wide an event"):
         with pytest.raises(BudgetExceeded, match="6,000"):
@@ -208,7 +208,7 @@ def test_a_budget_too_small_for_the_pairs_is_refused_and_nothing_changes(kind):
             model.predict_learn_one(wide_event, "u")
         with pytest.raises(BudgetExceeded):
             model.learn_many([{"a": "x"}, wide_event], ["u", "v"])
-    taught(model, biased_events(52, 5, names="ab"))
+    trained(model, biased_events(52, 5, names="ab"))
     assert model.memory_bytes <= 6000
 
 

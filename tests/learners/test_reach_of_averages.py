@@ -13,7 +13,7 @@ import stream_bayes
 from stream_bayes import AODE
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.oracles.aode import AodeOracle
 
 Sample = tuple[dict[str, Any], Any, float]
@@ -157,7 +157,7 @@ def test_events_that_lack_features_do_not_underflow():
 @pytest.mark.parametrize("prior", ["laplace", "m-estimate"])
 def test_hundreds_of_half_lives_are_as_if_the_old_had_never_been(prior):
     stream = biased_events(5, 260)
-    model = taught(AODE(min_count=0.5, half_life=0.7, prior=prior), stream)
+    model = trained(AODE(min_count=0.5, half_life=0.7, prior=prior), stream)
     oracle = AodeOracle(min_count=0.5, half_life=0.7, prior=prior)
     oracle.clock = len(stream) - 40
     for x, y in stream[-40:]:
@@ -167,7 +167,7 @@ def test_hundreds_of_half_lives_are_as_if_the_old_had_never_been(prior):
 
 
 def test_a_class_that_nobody_holds_any_more_after_endless_time_still_gets_an_answer():
-    model = taught(AODE(min_count=0, half_life=1.0), biased_events(6, 20))
+    model = trained(AODE(min_count=0, half_life=1.0), biased_events(6, 20))
     model.advance(10**7)
     answer = model.predict_proba_one({"a": "x", "b": "y"})
     assert math.fsum(answer.values()) == pytest.approx(1.0)

@@ -19,7 +19,7 @@ from stream_bayes.errors import (
 )
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.oracles.aode import Member, SpodeOracle, Values, without
 
 
@@ -38,7 +38,7 @@ def test_a_named_super_parent_that_is_not_met_yet_leaves_naive_bayes_and_answers
 
 
 def test_a_named_super_parent_is_found_again_after_merging_and_loading():
-    empty, full = SPODE(parent="b"), taught(SPODE(parent="b"), biased_events(31, 30))
+    empty, full = SPODE(parent="b"), trained(SPODE(parent="b"), biased_events(31, 30))
     x = {"a": "x", "b": "y", "c": "z"}
     assert empty.parent_ is None
     merged = empty + full
@@ -198,15 +198,15 @@ def test_the_super_parent_follows_a_stream_that_changes():
 
 
 def test_merging_keeps_the_counts_of_a_live_choice_and_starts_it_anew():
-    one, other = taught(SPODE(), biased_events(33, 40)), taught(SPODE(), biased_events(34, 40))
+    one, other = trained(SPODE(), biased_events(33, 40)), trained(SPODE(), biased_events(34, 40))
     assert one.parent_ is not None
-    counts = AODE() + taught(taught(AODE(), biased_events(33, 40)), biased_events(34, 40))
+    counts = AODE() + trained(trained(AODE(), biased_events(33, 40)), biased_events(34, 40))
     merged = one + other
     assert merged._store.by_name() == counts._store.by_name()
     assert merged.parent_ is None
     assert not np.any(merged._reading.loss)
     x, y = biased_events(35, 1)[0]
-    naive = taught(taught(NaiveBayes(prior="m-estimate"), biased_events(33, 40)), biased_events(34, 40))
+    naive = trained(trained(NaiveBayes(prior="m-estimate"), biased_events(33, 40)), biased_events(34, 40))
     assert merged.predict_proba_one(x) == naive.predict_proba_one(x)
     merged.learn_one(x, y)
     assert merged.parent_ is not None
@@ -214,13 +214,13 @@ def test_merging_keeps_the_counts_of_a_live_choice_and_starts_it_anew():
 
 def test_losses_and_choice_come_back_with_state_and_pickle():
     stream, more = biased_events(36, 50), biased_events(37, 50, names="abcd")
-    model = taught(SPODE(loss_half_life=10.0), stream)
+    model = trained(SPODE(loss_half_life=10.0), stream)
     for twin in (SPODE.from_state(model.state()), pickle.loads(pickle.dumps(model))):
         assert twin.parent_ == model.parent_
         same_bytes(twin, model, "loaded")
-        taught(twin, more)
-        same_bytes(twin, taught(SPODE.from_state(model.state()), more), "going on")
-    taught(model, more)
+        trained(twin, more)
+        same_bytes(twin, trained(SPODE.from_state(model.state()), more), "going on")
+    trained(model, more)
     same_bytes(twin, model, "going on")
     features = len(model._store.encoder.nominal)
     losses = [np.asarray(one._reading.loss)[:features].tolist() for one in (model, twin)]
@@ -229,7 +229,7 @@ def test_losses_and_choice_come_back_with_state_and_pickle():
 
 def test_learning_many_chooses_as_learning_each():
     stream = biased_events(38, 60, names="abcd")
-    one, many, tested = taught(SPODE(), stream), SPODE(), SPODE()
+    one, many, tested = trained(SPODE(), stream), SPODE(), SPODE()
     xs, ys = [x for x, _ in stream], [y for _, y in stream]
     many.learn_many(xs, ys)
     tested.predict_learn_many(xs, ys)

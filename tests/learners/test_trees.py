@@ -14,7 +14,7 @@ from stream_bayes import KDB, ODE, TAN, NaiveBayes, Nominal, Schema
 from stream_bayes.errors import BadValue, UnknownFeature
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import Event, biased_events
-from tests.learners.training import taught
+from tests.learners.training import trained
 from tests.oracles.aode import OneDependenceOracle
 from tests.oracles.random_trees import random_tree, tree_events, undirected
 
@@ -52,7 +52,7 @@ def test_given_parents_are_taken_as_soon_as_their_features_are_met():
 
 
 def test_given_parents_are_found_again_after_merging():
-    empty, full = ODE(parents={"b": "a"}), taught(ODE(parents={"b": "a"}), biased_events(1, 30))
+    empty, full = ODE(parents={"b": "a"}), trained(ODE(parents={"b": "a"}), biased_events(1, 30))
     assert empty.parents_ == {}
     merged = empty + full
     assert merged.parents_ == {"a": None, "b": "a", "c": None}
@@ -69,9 +69,9 @@ def test_without_parents_it_is_naive_bayes_to_the_bit(parents):
 
 def test_a_derived_structure_given_as_ones_own_answers_to_the_bit():
     stream = biased_events(3, 60, names="abcd")
-    tan = taught(TAN(), stream)
+    tan = trained(TAN(), stream)
     tan.rederive()
-    model = taught(ODE(parents=tan.parents_), stream)
+    model = trained(ODE(parents=tan.parents_), stream)
     assert model.parents_ == tan.parents_
     for x, _ in stream[:10]:
         assert model.predict_proba_one(x) == tan.predict_proba_one(x)
@@ -122,7 +122,7 @@ def test_the_tree_behind_samples_is_got_back_and_led_away_from_its_root(seed):
     tree = random_tree(source, names)
     stream = tree_events(source, tree, 3, 500)
     for root in (None, names[0], names[-1]):
-        model = taught(TAN(root=root), stream)
+        model = trained(TAN(root=root), stream)
         model.rederive()
         assert undirected(model.parents_) == undirected(tree)
         assert [name for name, parent in model.parents_.items() if parent is None] == [root or "a"]
@@ -137,7 +137,7 @@ def test_edges_come_strongest_first_and_no_other_tree_tells_more(seed):
     for number, (x, _) in enumerate(stream):
         if number % 3 == 0:
             del x["abcde"[number % 5]]
-    model, oracle = taught(TAN(), stream), known(stream)
+    model, oracle = trained(TAN(), stream), known(stream)
     model.rederive()
     told = {
         frozenset(pair): oracle.conditional_mutual_information(*pair) for pair in combinations("abcde", 2)
@@ -159,7 +159,7 @@ def spans(edges: tuple[frozenset[str], ...], names: str) -> bool:
 
 def test_a_root_that_is_not_met_yet_leaves_the_first_by_name():
     stream = biased_events(7, 40)
-    model = taught(TAN(root="late"), stream)
+    model = trained(TAN(root="late"), stream)
     model.rederive()
     assert model.parents_["a"] is None
     for x, y in stream:
@@ -170,7 +170,7 @@ def test_a_root_that_is_not_met_yet_leaves_the_first_by_name():
 
 def test_the_root_decides_directions_and_not_edges():
     stream = biased_events(8, 60, names="abcde")
-    models = [taught(TAN(root=root), stream) for root in "abcde"]
+    models = [trained(TAN(root=root), stream) for root in "abcde"]
     for model in models:
         model.rederive()
         assert model.edges_ == models[0].edges_
@@ -190,7 +190,7 @@ def test_a_root_that_the_schema_does_not_declare_is_refused(root):
 def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_class(seed):
     stream = biased_events(seed, 80, names="abcde", classes="uvw")
     oracle = known(stream)
-    model = taught(KDB(), stream)
+    model = trained(KDB(), stream)
     model.rederive()
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}
     for name, parent in model.parents_.items():
@@ -224,12 +224,12 @@ def test_any_order_and_any_shards_give_the_same_structure(kind, seed):
     for x, y in biased_events(seed, 60, names="vwxyz"):
         renamed = dict(zip(names, x.values(), strict=True))
         stream.append(({n: v for n, v in renamed.items() if source.random() < 0.9}, y))
-    model = taught(kind(), stream)
+    model = trained(kind(), stream)
     shards = [kind() for _ in range(3)]
     for x, y in shuffled(source, stream):
         shards[source.randrange(3)].learn_one(x, y)
     merged = shards[0] + shards[1] + shards[2]
-    detour = taught(taught(kind(), biased_events(seed + 50, 30)), shuffled(source, stream))
+    detour = trained(trained(kind(), biased_events(seed + 50, 30)), shuffled(source, stream))
     for x, y in biased_events(seed + 50, 30):
         detour.unlearn_one(x, y)
     for one in (model, merged, detour):
@@ -265,7 +265,7 @@ def test_features_that_tell_nothing_hang_on_the_first_by_name(kind):
 def test_a_structure_is_derived_from_a_state_alone(kind):
     # No event is kept: what a loaded model derives it derives from counts.
     stream = biased_events(11, 300, names="abcde")
-    model = taught(kind(every=1000), stream)
+    model = trained(kind(every=1000), stream)
     assert set(model.parents_.values()) == {None}
     twin = kind.from_state(model.state())
     size = twin.memory_bytes
@@ -273,4 +273,4 @@ def test_a_structure_is_derived_from_a_state_alone(kind):
         one.rederive()
     assert model.parents_ == twin.parents_
     assert set(model.parents_.values()) != {None}
-    assert taught(twin, stream).memory_bytes == size
+    assert trained(twin, stream).memory_bytes == size

@@ -1,4 +1,4 @@
-"""A learner after its rows."""
+"""A learner that has learned some rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 Row = tuple[dict[str, Any], Any]
 
 
-def taught(model: Any, rows: list[Row]) -> Any:
+def trained(model: Any, rows: list[Row]) -> Any:
     for x, y in rows:
         model.learn_one(x, y)
     return model

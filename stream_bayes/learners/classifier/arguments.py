@@ -1,6 +1,6 @@
-"""Checks of constructor arguments: what is wrong is said when a learner is made, not at its thousandth event.
+"""Checks of constructor arguments: a bad one raises when a learner is made, not at its thousandth event.
 
-What is said of features that a learner's arguments name, and that do not come.
+Names of features can only be checked later: `warn_of_absent` warns of those that do not come.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def check_number(name: str, value: object, *, least: float = 0.0, above: bool = False) -> None:
-    """A finite number of at least `least`, or above it."""
+    """Raise `BadValue` for anything but a finite number of at least `least`, or above it."""
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < least or (above and value == least):  # type: ignore[operator]  # good: it is a number
         raise BadValue(
@@ -35,13 +35,13 @@ def check_number(name: str, value: object, *, least: float = 0.0, above: bool = 
 
 
 def check_count(name: str, value: object) -> None:
-    """A whole number of at least 1."""
+    """Raise `BadValue` for anything but a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadValue(f"{name} must be a whole number of at least 1, not {value!r}")
 
 
 def check_name(argument: str, name: object) -> None:
-    """A feature's name, or None."""
+    """Raise `BadValue` for anything but a feature's name, or None."""
     if name is not None:
         try:
             canonical(name)
@@ -50,13 +50,13 @@ def check_name(argument: str, name: object) -> None:
 
 
 def check_choice(name: str, value: object, choices: Sequence[Hashable]) -> None:
-    """One of a few words."""
+    """Raise `BadValue` for anything but one of the choices."""
     if not any(value == choice and type(value) is type(choice) for choice in choices):
         raise BadValue(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
 def check_class_prior(value: object) -> None:
-    """`"counted"`, `"uniform"`, or `{label: p}` with probabilities that sum to 1."""
+    """Raise `BadValue` for anything but `"counted"`, `"uniform"`, or `{label: p}` with probabilities that sum to 1."""
     if not isinstance(value, Mapping):
         if value not in ("counted", "uniform"):
             raise BadValue(
@@ -71,7 +71,7 @@ def check_class_prior(value: object) -> None:
 
 
 def declared_classes(schema: Schema | None, class_prior: object) -> tuple[object, ...] | None:
-    """The classes that the schema or the given prior declares; both must name the same."""
+    """Return the classes that the schema or the given prior declares; both must name the same."""
     given = tuple(class_prior) if isinstance(class_prior, Mapping) else None
     declared = None if schema is None else schema.classes
     if given is not None and declared is not None and set(given) != set(declared):
@@ -85,13 +85,13 @@ def warn_of_absent(what: str, absent: Sequence[Value], events: int, known: Seque
     Parameters
     ----------
     what
-        What they are to be, as in a sentence.
+        The role of the names, as in a sentence.
     absent
         The names.
     events
-        How many events there were.
+        The number of events so far.
     known
-        The features that came.
+        The features that have come.
     """
     there = [str(name) for name in known]
     for name in absent:

@@ -1,7 +1,7 @@
-"""Many events at once: frames, coded columns and lists of dicts, encoded for a learner's store.
+"""Batches: frames, coded columns and lists of dicts, encoded for a learner's store.
 
-Whatever the rows come as, the outcome is one `Batch` in the codes of the store, so that learning and predicting
-many rows is the loop over `Batch` that the kernels have, and equals learning and predicting them one at a time.
+Every kind of input becomes one `Batch` in the codes of the store. The kernels loop over it, which equals learning and
+predicting the rows one at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NumericColumn = tuple[Any, NDArray[np.float64]]
 
 
 def row_count(xs: Native) -> int:
-    """How many rows there are."""
+    """Return the number of rows."""
     if is_frame(xs):
         return int(xs.shape[0])
     if isinstance(xs, CodedColumns) or (isinstance(xs, Sequence) and not isinstance(xs, (str, bytes))):
@@ -44,10 +44,10 @@ def row_count(xs: Native) -> int:
 def encode_batch(
     store: CountStore, xs: Native, ys: Native = None, ws: Native = None, *, learning: bool
 ) -> Batch:
-    """Rows of any kind in the codes of the store.
+    """Encode rows of any kind in the codes of the store.
 
-    Learning creates codes and makes room for them; where anything is refused, nothing has changed, and the error
-    names the row.
+    Learning creates codes and makes room for them. If a row is refused, nothing has changed, and the error names the
+    row.
     """
     with _all_or_nothing(store):
         batch = _encoded(store, xs, ys, ws, learning)
@@ -57,7 +57,7 @@ def encode_batch(
 
 
 def check_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> None:
-    """Refuse the rows that `encode_batch` would for learning; nothing has changed."""
+    """Raise the errors that `encode_batch` would for learning, and change nothing."""
     try:
         _encoded(store, xs, ys, ws, True)
     finally:
@@ -90,7 +90,7 @@ def _all_or_nothing(store: CountStore) -> Iterator[None]:
 
 
 def _is_whole(batch: Batch) -> bool:
-    """Whether all weights, and all counts of words, are whole."""
+    """Return True if all weights, and all counts of words, are whole."""
     weight = np.asarray(batch.weight)[: batch.rows]
     amount = np.asarray(batch.amount)[: batch.entries]
     if (weight != np.floor(weight)).any():
@@ -99,7 +99,7 @@ def _is_whole(batch: Batch) -> bool:
 
 
 def row_weights(ws: Native, rows: int) -> NDArray[np.float64]:
-    """A weight for each row: 1, the one given, or one each."""
+    """Return a weight for each row: 1, the given one, or one each."""
     if ws is None or isinstance(ws, (int, float, str, bytes, np.number)):
         return np.full(rows, read_weight(1.0 if ws is None else ws))
     weights = np.fromiter((read_weight(w) for w in labels_of(ws, "weights")), np.float64)
@@ -127,7 +127,7 @@ def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, le
 
 
 def _labels(store: CountStore, xs: Native, ys: Native, naming: NDArray[np.bool_]) -> Codes:
-    """The code of each row's label."""
+    """Return the code of each row's label."""
     if ys is None:
         if not isinstance(xs, CodedColumns) or xs.labels is None:
             raise BadLabel("a label is needed for each row; pass y, or columns that were coded with a target")
@@ -147,7 +147,7 @@ def _labels(store: CountStore, xs: Native, ys: Native, naming: NDArray[np.bool_]
 def _translated(
     codes: Codes, values: Sequence[Value], vocabulary: Vocabulary, name: Any, naming: NDArray[np.bool_]
 ) -> Codes:
-    """A column's codes as the store's; values new to it get codes in the order in which the rows bring them."""
+    """Translate a column's codes to the store's; new values get codes in the order of the rows."""
     known = [vocabulary.find(value) for value in values]
     new = [code for code, found in enumerate(known) if found < 0]
     if new and naming.any():
@@ -163,9 +163,9 @@ def _translated(
 
 
 def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list[NumericColumn]]:
-    """The nominal and the numeric columns of coded columns or of a frame."""
+    """Return the nominal and the numeric columns of coded columns or of a frame."""
     if isinstance(xs, CodedColumns):
-        # Each column in one piece: it is gone through several times.
+        # Contiguous columns: each is read several times.
         columns = np.ascontiguousarray(xs.codes.T)
         nominal: list[NominalColumn] = list(zip(xs.names, columns, xs.vocabularies, strict=True))
         return nominal, list(zip(xs.numeric_names, xs.numeric.T, strict=True))
@@ -200,7 +200,7 @@ def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list
 
 
 def _feature(encoder: RowEncoder, name: Any, numeric: bool, naming: bool) -> Any:
-    """The feature of a column, None where the learner does not know it and is not to."""
+    """Return the feature of a column; None if it is unknown and not to be added."""
     feature = encoder.features.get(name)
     if feature is not None:
         if bool(feature.measured) != numeric:
@@ -247,8 +247,8 @@ def _rows(
     measured = [(feature.slot, column) for feature, column in measured if feature is not None]
     batch = Batch()
     batch.rows = rows
-    batch.entry_end, batch.feature, batch.code = _laid_out(rows, slots, codes, np.int32, lambda m: m >= 0)
-    batch.number_end, batch.numeric_feature, batch.number = _laid_out(
+    batch.entry_end, batch.feature, batch.code = _arranged(rows, slots, codes, np.int32, lambda m: m >= 0)
+    batch.number_end, batch.numeric_feature, batch.number = _arranged(
         rows,
         [slot for slot, _ in measured],
         [column for _, column in measured],
@@ -280,10 +280,10 @@ def _refuse_undeclared(
         )
 
 
-def _laid_out(
+def _arranged(
     rows: int, slots: list[int], columns: list[Any], dtype: Any, present: Any
 ) -> tuple[NDArray[np.longlong], Codes, NDArray[Any]]:
-    """Columns as rows laid end to end, missing cells left out, slots ascending within a row."""
+    """Arrange columns as rows end to end, without missing cells, slots ascending within a row."""
     order = np.argsort(np.array(slots, np.int32), kind="stable")
     matrix = np.empty((len(slots), rows), dtype)
     for place, column in enumerate(order):
@@ -298,7 +298,7 @@ def _laid_out(
 
 
 def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -> Batch:
-    """A frame with a column a token, as bags: what is 0 or missing is not there."""
+    """Encode a frame with a column per token as bags; a count of 0 or a missing one is absent."""
     rows = len(naming)
     zero_too = encoder.binary and encoder.threshold < 0  # then a word whose count is 0 is there
     sparse = _is_sparse(xs) and not zero_too
@@ -323,7 +323,7 @@ def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -
     known = codes[column_of] >= 0
     row_of, code, counts = row_of[known], codes[column_of][known], counts[known]
     if encoder.tokens.other >= 0:
-        row_of, code, counts = _together(row_of, code, counts, code == encoder.tokens.other)
+        row_of, code, counts = _joined(row_of, code, counts, code == encoder.tokens.other)
     batch = Batch()
     batch.rows = rows
     batch.entry_end = np.cumsum(np.bincount(row_of, minlength=rows), dtype=np.longlong)
@@ -336,8 +336,8 @@ def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -
     return batch
 
 
-def _together(row_of: Any, code: Any, counts: Any, shared: Any) -> tuple[Any, Any, Any]:
-    """The words of a row that share a code as one entry, the first, with their counts added up."""
+def _joined(row_of: Any, code: Any, counts: Any, shared: Any) -> tuple[Any, Any, Any]:
+    """Join the words of a row that share a code into one entry, the first, and add up their counts."""
     totals = np.bincount(row_of[shared], weights=counts[shared])
     _, at = np.unique(row_of[shared], return_index=True)
     first = np.flatnonzero(shared)[at]
@@ -349,7 +349,7 @@ def _together(row_of: Any, code: Any, counts: Any, shared: Any) -> tuple[Any, An
 
 
 def _is_sparse(xs: Native) -> bool:
-    """Whether this is a pandas frame of sparse columns, which River's vectorisers make."""
+    """Return True for a pandas frame of sparse columns, as River's vectorisers make."""
     return hasattr(xs, "sparse")
 
 
@@ -377,7 +377,7 @@ def _dense(xs: Native, rows: int, zero_too: bool) -> tuple[list[Any], Any, Any, 
 
 
 def _counts(cells: Native, name: Any) -> NDArray[np.float64]:
-    """A column of counts; True counts as 1."""
+    """Return a column of counts; True counts as 1."""
     if value_types(cells, name) == {bool}:
         return np.array([np.nan if value is None else float(bool(value)) for value in python_values(cells)])
     return numbers(cells, name)

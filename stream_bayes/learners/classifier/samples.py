@@ -1,7 +1,4 @@
-"""Test-then-train over the samples of a stream, as many at a time as come.
-
-Many samples for learners of which each sample decides what becomes of the next.
-"""
+"""Samples of a stream, many at a time: test-then-train up to one that is refused, and rows as single samples."""
 
 from __future__ import annotations
 
@@ -15,29 +12,29 @@ from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.batches import check_batch, row_weights
 
-__all__ = ["samples_of", "take_samples"]
+__all__ = ["process_samples", "samples_of"]
 
 
-def take_samples(
+def process_samples(
     learner: BayesClassifier, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]
 ) -> tuple[AnswerTable, StreamBayesError | None]:
-    """Answer and learn samples as `predict_learn_one` would, one after the other, up to one that is refused.
+    """Predict and learn samples as `predict_learn_one` would, sequentially, up to one that is refused.
 
     Parameters
     ----------
     learner
-        What answers and learns.
+        The learner.
     xs, ys, ws
-        The features, label and weight of each; a sample without label, None, is answered and not learned.
+        The features, label and weight of each; a sample without label, None, is predicted and not learned.
 
     Returns
     -------
-    The answers to those that were taken, and why the next one was refused; None if all were taken.
+    The answers to the samples before the refused one, and its error; None if all were processed.
 
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
-    >>> answers, refused = take_samples(NaiveBayes(), [{"sky": "grey"}] * 3, ["rain", "rain", 1j], [1.0] * 3)
+    >>> answers, refused = process_samples(NaiveBayes(), [{"sky": "grey"}] * 3, ["rain", "rain", 1j], [1.0] * 3)
     >>> answers.by_name(["rain"]), type(refused).__name__
     ([{}, {'rain': 1.0}], 'BadLabel')
     """
@@ -53,7 +50,7 @@ def take_samples(
 def samples_of(
     learner: BayesClassifier, xs: Native, ys: Native, ws: Native
 ) -> Iterator[tuple[Any, Any, float]]:
-    """Each row as a sample, in order, once none is found that a learner would refuse.
+    """Return the rows as samples, in order; raise if a learner would refuse one.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadState, BadValue, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.predictions import most_probable
-from stream_bayes.learners.classifier.samples import take_samples
+from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -152,7 +152,7 @@ class ServedLearner:
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        answers, refused = take_samples(self.model, xs, ys, ws)
+        answers, refused = process_samples(self.model, xs, ys, ws)
         return AnswerColumns(answers, self.model._store.encoder.labels.values), refused
 
     @property

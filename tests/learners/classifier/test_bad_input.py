@@ -16,7 +16,7 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged
-from tests.learners.classifier.refusing import EACH, refuses, taught
+from tests.learners.classifier.trained_learners import EACH, refuses, trained
 
 # --- labels ---
 
@@ -41,7 +41,7 @@ from tests.learners.classifier.refusing import EACH, refuses, taught
     ids=lambda given: type(given).__name__,
 )
 def test_a_label_that_is_none(name, label, words):
-    model, x = taught(name)
+    model, x = trained(name)
     fresh = {f"new {key}": value for key, value in x.items()} if "schema" not in name else x
     for act in (model.learn_one, model.predict_learn_one):
         refuses(model, BadLabel, words, partial(act, fresh, label))
@@ -68,7 +68,7 @@ def test_a_label_outside_the_declared_classes():
 
 @pytest.mark.parametrize("key", [7, None, ("a", "b"), b"sky", True])
 def test_a_feature_name_that_is_no_str_where_a_schema_is_declared(key):
-    model, x = taught("NaiveBayes, schema")
+    model, x = trained("NaiveBayes, schema")
     for act in (lambda: model.learn_one({**x, key: "u"}, "new"), lambda: model.predict_one({key: 1})):
         refuses(model, BadValue, f"feature names are str ... schema ... {key!r}", act)
 
@@ -76,7 +76,7 @@ def test_a_feature_name_that_is_no_str_where_a_schema_is_declared(key):
 @pytest.mark.parametrize("name", ["NaiveBayes", "NaiveBayes, schema", "NaiveBayes, fading", "GaussianNB"])
 @pytest.mark.parametrize("value", ["warm", "20.5", b"1", True, (1.0,), ""])
 def test_a_numeric_feature_that_gets_something_else(name, value):
-    model, x = taught(name)
+    model, x = trained(name)
     error = KindChanged if name in ("NaiveBayes", "NaiveBayes, fading") else BadValue
     words = f"'heat' is numeric ... {value!r} ... {type(value).__name__}"
     bad = {**x, "new": 3, "heat": value}
@@ -97,7 +97,7 @@ def test_a_numeric_feature_that_gets_something_else(name, value):
     "value", [math.inf, -math.inf, np.float32("inf"), np.inf, 10**400], ids=lambda v: str(v)[:9]
 )
 def test_a_number_that_is_not_finite(name, value):
-    model, x = taught(name)
+    model, x = trained(name)
     for act in (
         lambda: model.learn_one({**x, "heat": value}, "new"),
         lambda: model.predict_one({**x, "heat": value}),
@@ -109,7 +109,7 @@ def test_a_number_that_is_not_finite(name, value):
     "value", [["u"], {"u"}, object(), 1j, Decimal(1), math.inf, ("u", None)], ids=lambda v: type(v).__name__
 )
 def test_a_value_of_no_supported_type(value):
-    model, x = taught("NaiveBayes")
+    model, x = trained("NaiveBayes")
     for act in (
         lambda: model.learn_one({**x, "new": value}, "new"),
         lambda: model.learn_one({**x, "other": "u", "sky": value}, "new"),
@@ -118,7 +118,7 @@ def test_a_value_of_no_supported_type(value):
 
 
 def test_a_nominal_feature_that_gets_a_number():
-    model, x = taught("NaiveBayes")
+    model, x = trained("NaiveBayes")
     words = "'sky' is nominal ... 3 ... declare it Nominal in a schema"
     refuses(model, KindChanged, words, lambda: model.learn_one({**x, "new": "u", "sky": 3}, "new"))
 
@@ -126,7 +126,7 @@ def test_a_nominal_feature_that_gets_a_number():
 @EACH
 @pytest.mark.parametrize("x", [None, 3, "sky", ["sky"], [("sky", "grey", 1)]])
 def test_features_that_are_no_dict(name, x):
-    model, _ = taught(name)
+    model, _ = trained(name)
     for act in (
         lambda: model.learn_one(x, "new"),
         lambda: model.predict_one(x),
@@ -145,7 +145,7 @@ def test_features_that_are_no_dict(name, x):
     ids=lambda w: repr(w)[:12],
 )
 def test_a_weight_that_is_none(name, weight):
-    model, x = taught(name)
+    model, x = trained(name)
     words = f"a weight must be a finite number ... {weight!r}" if weight != 10**400 else "a weight must be"
     for act in (
         lambda: model.learn_one({**x, "new": 1.5} if "schema" not in name else x, "new", w=weight),
@@ -158,7 +158,7 @@ def test_a_weight_that_is_none(name, weight):
 
 @EACH
 def test_a_weight_for_each_of_other_rows(name):
-    model, x = taught(name)
+    model, x = trained(name)
     refuses(
         model,
         ValueError,
@@ -170,7 +170,7 @@ def test_a_weight_for_each_of_other_rows(name):
 
 @pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB"])
 def test_a_count_and_a_weight_that_only_together_are_infinite(name):
-    model, _ = taught(name)
+    model, _ = trained(name)
     with pytest.raises((BadValue, BadWeight)):
         model.learn_one({"free": 1e300}, "rain", w=1e300)
 
@@ -183,7 +183,7 @@ def test_a_count_and_a_weight_that_only_together_are_infinite(name):
     "count", [-1, -0.5, math.inf, -math.inf, np.float64("inf"), 10**400], ids=lambda c: str(c)[:9]
 )
 def test_a_count_that_is_negative_or_not_finite(name, count):
-    model, x = taught(name)
+    model, x = trained(name)
     bad = {"new": 1, **x, "free": count}
     for act in (
         lambda: model.learn_one(bad, "new"),
@@ -203,7 +203,7 @@ def test_a_count_that_is_negative_or_not_finite(name, count):
 @pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "BernoulliNB"])
 @pytest.mark.parametrize("count", ["2", [1], 1j, b"1", (1,)], ids=repr)
 def test_a_count_that_is_no_number(name, count):
-    model, x = taught(name)
+    model, x = trained(name)
     for act in (
         lambda: model.learn_one({"new": 1, **x, "free": count}, "new"),
         lambda: model.predict_one({"free": count}),

@@ -19,14 +19,14 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.errors import BadState, CannotMerge, NotLearned
-from tests.learners.classifier.refusing import EACH, LEARNERS, refuses, taught
+from tests.learners.classifier.trained_learners import EACH, LEARNERS, refuses, trained
 
 # --- unlearning ---
 
 
 @EACH
 def test_unlearning_what_was_never_learned(name):
-    model, x = taught(name)
+    model, x = trained(name)
     first, value = next(iter(x.items()))
     other: Any = value + 1 if isinstance(value, (int, float)) else "blue"
     samples: list[tuple[dict[str, Any], Any, float]] = [
@@ -50,7 +50,7 @@ def test_unlearning_what_was_never_learned(name):
 
 
 def test_unlearning_at_a_time_that_never_was():
-    model, x = taught("NaiveBayes, fading")
+    model, x = trained("NaiveBayes, fading")
     for at in (-1, 3, 10**30, 1.0, True, "2"):
         refuses(model, NotLearned, "the clock stands at 2", partial(model.unlearn_one, x, "sun", w=2, at=at))
 
@@ -60,7 +60,7 @@ def test_unlearning_at_a_time_that_never_was():
 
 @EACH
 def test_merging_another_kind(name):
-    model, _ = taught(name)
+    model, _ = trained(name)
     for other in (*(make() for make, _ in LEARNERS.values()), 3, None, "model", object()):
         if type(other) is type(model) and other._get_params() == model._get_params():
             continue
@@ -89,13 +89,13 @@ def test_merging_another_kind(name):
     ids=str,
 )
 def test_merging_other_settings(kind, settings):
-    model, _ = taught(kind.__name__)
+    model, _ = trained(kind.__name__)
     ((setting, _),) = settings.items()
     refuses(model, CannotMerge, f"differ in {setting}", lambda: model.merge(kind(**settings)))
 
 
 def test_merging_a_feature_of_another_kind():
-    model, _ = taught("NaiveBayes")
+    model, _ = trained("NaiveBayes")
     other = NaiveBayes()
     other.learn_one({"new": "u", "sky": 3.5}, "new")
     refuses(
@@ -107,7 +107,7 @@ def test_merging_a_feature_of_another_kind():
 
 
 def test_a_budget_is_no_reason_not_to_merge():
-    model, x = taught("NaiveBayes")
+    model, x = trained("NaiveBayes")
     other = NaiveBayes(memory_budget=10**6)
     other.learn_one(x, "rain")
     assert model.merge(other).classes_ == ("rain", "sun")
@@ -118,7 +118,7 @@ def test_a_budget_is_no_reason_not_to_merge():
 
 @EACH
 def test_a_state_of_a_newer_format(name):
-    model, _ = taught(name)
+    model, _ = trained(name)
     state = {**model.state(), "format": 99}
     with pytest.raises(BadState, match=r"format 99.*upgrade"):
         type(model).from_state(state)
@@ -126,7 +126,7 @@ def test_a_state_of_a_newer_format(name):
 
 @EACH
 def test_a_state_of_another_learner(name):
-    model, _ = taught(name)
+    model, _ = trained(name)
     other = GaussianNB if not isinstance(model, GaussianNB) else NaiveBayes
     with pytest.raises(BadState, match=f"of a {type(model).__name__}, not of a {other.__name__}"):
         other.from_state(model.state())
@@ -134,8 +134,8 @@ def test_a_state_of_another_learner(name):
 
 @EACH
 def test_a_truncated_state(name):
-    state = taught(name)[0].state()
-    kind = type(taught(name)[0])
+    state = trained(name)[0].state()
+    kind = type(trained(name)[0])
     for key in state:
         cut = {k: v for k, v in state.items() if k != key}
         with pytest.raises(BadState, match=r"truncated|no state"):
@@ -153,7 +153,7 @@ def test_a_truncated_state(name):
 
 @EACH
 def test_an_altered_state(name):
-    model, _ = taught(name)
+    model, _ = trained(name)
     kind, state = type(model), model.state()
     for key, array in state["arrays"].items():
         for altered in (
@@ -192,7 +192,7 @@ def test_an_altered_state(name):
 
 
 def test_a_state_with_names_out_of_order():
-    state = copy.deepcopy(taught("NaiveBayes")[0].state())
+    state = copy.deepcopy(trained("NaiveBayes")[0].state())
     state["store"]["labels"].reverse()
     with pytest.raises(BadState, match="altered"):
         NaiveBayes.from_state(state)

@@ -14,7 +14,7 @@ from stream_bayes import (
     Nominal,
     Schema,
 )
-from tests.learners.classifier.forms import (
+from tests.learners.classifier.batch_inputs import (
     FORMS,
     answers,
     same_knowledge,

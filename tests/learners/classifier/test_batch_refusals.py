@@ -12,7 +12,7 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, SchemaError, UnknownFeature
-from tests.learners.classifier.forms import (
+from tests.learners.classifier.batch_inputs import (
     FORMS,
 )
 

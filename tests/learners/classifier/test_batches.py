@@ -18,7 +18,7 @@ from stream_bayes import (
     Numeric,
     Schema,
 )
-from tests.learners.classifier.forms import (
+from tests.learners.classifier.batch_inputs import (
     FORMS,
     IN_EACH_FORM,
     MODELS,

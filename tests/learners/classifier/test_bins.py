@@ -15,7 +15,7 @@ import stream_bayes
 from stream_bayes import AODE, KDB, SPODE, TAN, Binning, LiveChoice, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.errors import CannotMerge, NotLearned
 from stream_bayes.testing.assertions import changes_nothing, same_bytes
-from tests.learners.training import Row, taught
+from tests.learners.training import Row, trained
 
 KINDS = [AODE, SPODE, TAN, KDB, LiveChoice]
 METHODS = ("quantile", "equal-width", "mdl")
@@ -58,8 +58,8 @@ def tables(model: Any) -> dict[Any, Any]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_number_waits_for_cuts_while_all_else_is_counted(kind):
     rows = weather(1, 19)
-    waiting = taught(kind(binning=Binning(after=20)), rows)
-    without = taught(kind(binning=Binning(after=20)), [({"sky": x["sky"]}, y) for x, y in rows])
+    waiting = trained(kind(binning=Binning(after=20)), rows)
+    without = trained(kind(binning=Binning(after=20)), [({"sky": x["sky"]}, y) for x, y in rows])
     assert waiting.cuts_ == {}
     assert waiting.conditional("size") == {"u": {}, "v": {}}
     for x, _ in rows:
@@ -86,7 +86,7 @@ def test_once_cut_the_counts_are_as_if_the_cuts_had_always_been_known(
         model.learn_one(*row)
         cuts = {name: known for name, known in model.cuts_.items() if known}
         if number in (after, 2 * after, 60) and cuts:
-            known = taught(AODE(schema=declared(cuts)), rows[:number])
+            known = trained(AODE(schema=declared(cuts)), rows[:number])
             assert tables(known) == {
                 key: table for key, table in tables(model).items() if not set(key_names(key)) - {"sky", *cuts}
             }
@@ -129,8 +129,8 @@ def test_a_feature_has_a_schedule_of_its_own_from_its_first_number_on():
 def test_a_feature_that_comes_late_is_counted_from_its_first_number_on():
     rows = weather(5, 80)
     rows = [({n: v for n, v in x.items() if n != "heat" or at >= 50}, y) for at, (x, y) in enumerate(rows)]
-    model = taught(AODE(binning=Binning(after=5, window=20)), rows)
-    assert tables(taught(AODE(schema=declared(model.cuts_)), rows)) == tables(model)
+    model = trained(AODE(binning=Binning(after=5, window=20)), rows)
+    assert tables(trained(AODE(schema=declared(model.cuts_)), rows)) == tables(model)
 
 
 def test_there_is_room_for_all_bins_of_features_that_come_one_by_one():
@@ -143,20 +143,20 @@ def test_there_is_room_for_all_bins_of_features_that_come_one_by_one():
         model.learn_one(*rows[-1])
     cuts = {name: known for name, known in model.cuts_.items() if known}
     assert max(len(known) for known in cuts.values()) > 4
-    assert tables(model) == tables(taught(AODE(schema=declared(cuts)), rows))
+    assert tables(model) == tables(trained(AODE(schema=declared(cuts)), rows))
 
 
 def test_of_a_feature_that_is_always_the_same_there_is_one_bin_until_it_varies():
-    model: Any = taught(AODE(binning=Binning(after=4, window=20)), [({"size": 2.5}, "u")] * 4)
+    model: Any = trained(AODE(binning=Binning(after=4, window=20)), [({"size": 2.5}, "u")] * 4)
     assert model.cuts_ == {"size": ()}
-    model = taught(model, [({"size": 3.5}, "v")] * 4)
+    model = trained(model, [({"size": 3.5}, "v")] * 4)
     assert model.cuts_ == {"size": (3.0,)}
 
 
 @pytest.mark.parametrize(("number", "bins"), [(10, 5), (40, 5), (160, 8), (640, 13), (2560, 20)])
 def test_the_number_of_bins_grows_with_the_cube_root_of_the_numbers(number, bins):
     source = random.Random(6)
-    model = taught(
+    model = trained(
         AODE(binning=Binning(after=number, window=number)),
         [({"size": source.random()}, source.choice("uv")) for _ in range(number)],
     )
@@ -165,13 +165,13 @@ def test_the_number_of_bins_grows_with_the_cube_root_of_the_numbers(number, bins
 
 def test_declared_cuts_stay_whatever_comes():
     schema = Schema({"size": Numeric(cuts=[0.0, 2.0]), "heat": Numeric()})
-    model = taught(AODE(schema=schema, binning=Binning(after=5)), weather(7, 60))
+    model = trained(AODE(schema=schema, binning=Binning(after=5)), weather(7, 60))
     assert model.cuts_["size"] == (0.0, 2.0)
     assert len(model.cuts_["heat"]) > 1
 
 
 def test_a_number_on_a_cut_is_in_the_bin_above():
-    model = taught(AODE(schema=Schema({"size": Numeric(cuts=[1.0, 2.0])})), [({"size": 1.0}, "u")])
+    model = trained(AODE(schema=Schema({"size": Numeric(cuts=[1.0, 2.0])})), [({"size": 1.0}, "u")])
     assert model.conditional("size", {"class": "u"}) == pytest.approx(
         {"(-inf, 1.0)": 1 / 6, "[1.0, 2.0)": 2 / 3, "[2.0, inf)": 1 / 6}
     )
@@ -192,13 +192,13 @@ def test_any_event_can_be_taken_back_before_and_after_its_cuts_are_set(seed, dat
         if data.draw(st.integers(0, 3)) == 0:
             model.unlearn_one(*held.pop(data.draw(st.integers(0, len(held) - 1))))
     cuts = {name: known for name, known in model.cuts_.items() if known}
-    known = taught(AODE(schema=declared(cuts)), held)
+    known = trained(AODE(schema=declared(cuts)), held)
     expected = tables(known)
     assert {key: table for key, table in tables(model).items() if key in expected} == expected
 
 
 def test_a_number_that_was_never_learned_is_not_taken_back_while_it_would_wait():
-    model = taught(AODE(binning=Binning(after=20)), weather(8, 10))
+    model = trained(AODE(binning=Binning(after=20)), weather(8, 10))
     with changes_nothing(model, "unlearning"), pytest.raises(NotLearned, match="no such sample is held"):
         model.unlearn_one({"size": 123.0}, "u")
 
@@ -217,42 +217,42 @@ def test_counted_anew_faded_weights_round_differently_and_the_state_still_comes_
 
 
 def test_learners_with_other_cuts_are_not_merged_and_say_which_and_what_to_do():
-    one, other = (taught(AODE(binning=Binning(after=5)), weather(seed, 30)) for seed in (9, 10))
+    one, other = (trained(AODE(binning=Binning(after=5)), weather(seed, 30)) for seed in (9, 10))
     with pytest.raises(
         CannotMerge, match=r"feature 'size' has the cut points \[.*\] in one learner and \[.*\]"
     ):
         one.merge(other)
     schema = declared(one.cuts_)
     same, again = (
-        taught(AODE(schema=schema, binning=Binning(after=5)), weather(seed, 30)) for seed in (9, 10)
+        trained(AODE(schema=schema, binning=Binning(after=5)), weather(seed, 30)) for seed in (9, 10)
     )
     assert tables(same.merge(again) or same) == tables(
-        taught(AODE(schema=schema), weather(9, 30) + weather(10, 30))
+        trained(AODE(schema=schema), weather(9, 30) + weather(10, 30))
     )
 
 
 def test_learners_whose_numbers_all_wait_are_merged_and_cut_once_there_are_enough():
     rows = weather(11, 24)
     one, other = (
-        taught(AODE(binning=Binning(after=20)), rows[:12]),
-        taught(AODE(binning=Binning(after=20)), rows[12:]),
+        trained(AODE(binning=Binning(after=20)), rows[:12]),
+        trained(AODE(binning=Binning(after=20)), rows[12:]),
     )
     one.merge(other)
     assert set(one.cuts_) == {"size", "heat"}
-    assert tables(one) == tables(taught(AODE(schema=declared(one.cuts_)), rows))
+    assert tables(one) == tables(trained(AODE(schema=declared(one.cuts_)), rows))
 
 
 def test_a_learner_without_numbers_takes_over_the_cuts_of_the_other_and_its_schedule():
     rows = weather(12, 60)
     bare = [({"sky": x["sky"]}, y) for x, y in rows[:20]]
     for length in (12, 30):  # within its window, and past it
-        one = taught(AODE(binning=Binning(after=5, window=20)), bare)
-        other = taught(AODE(binning=Binning(after=5, window=20)), rows[:length])
+        one = trained(AODE(binning=Binning(after=5, window=20)), bare)
+        other = trained(AODE(binning=Binning(after=5, window=20)), rows[:length])
         one.merge(other)
         assert one.cuts_ == other.cuts_
-        one, other = taught(one, rows[length:]), taught(other, rows[length:])
+        one, other = trained(one, rows[length:]), trained(other, rows[length:])
         assert one.cuts_ == other.cuts_
-        assert tables(one) == tables(taught(AODE(schema=declared(one.cuts_)), bare + rows))
+        assert tables(one) == tables(trained(AODE(schema=declared(one.cuts_)), bare + rows))
 
 
 # -- predicting -------------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ class Between:
 
 def test_a_number_is_read_between_the_bins_around_it():
     rows = [({"size": x["size"]}, y) for x, y in weather(13, 40)]
-    model: Any = taught(KDB(k=0, binning=Binning(bins=4, after=40, window=40)), rows)
+    model: Any = trained(KDB(k=0, binning=Binning(bins=4, after=40, window=40)), rows)
     cuts, numbers = model.cuts_["size"], sorted(x["size"] for x, _ in rows)
     below, above = [n for n in numbers if n < cuts[0]], [n for n in numbers if n >= cuts[-1]]
 
@@ -308,7 +308,7 @@ def test_a_number_is_read_between_the_bins_around_it():
 
 
 def test_answers_do_not_leap_at_a_cut():
-    model: Any = taught(AODE(binning=Binning(bins=6, after=60, window=60), min_count=1), weather(14, 60))
+    model: Any = trained(AODE(binning=Binning(bins=6, after=60, window=60), min_count=1), weather(14, 60))
     for cut in model.cuts_["size"]:
         below, above = ({"size": at, "heat": 1.0} for at in (math.nextafter(cut, -math.inf), cut))
         assert model.predict_proba_one(below) == pytest.approx(model.predict_proba_one(above), abs=1e-9)
@@ -317,6 +317,6 @@ def test_answers_do_not_leap_at_a_cut():
 def test_a_feature_with_a_bin_for_each_value_is_read_as_it_was_counted():
     rows = [({"heat": x["heat"]}, y) for x, y in weather(15, 60)]
     named = [({"heat": str(x["heat"])}, y) for x, y in rows]
-    binned, names = taught(KDB(k=0), rows), taught(NaiveBayes(prior="m-estimate"), named)
+    binned, names = trained(KDB(k=0), rows), trained(NaiveBayes(prior="m-estimate"), named)
     for (x, _), (name, _) in zip(rows, named, strict=True):
         assert binned.predict_proba_one(x) == pytest.approx(names.predict_proba_one(name), abs=1e-12)

@@ -9,11 +9,11 @@ import pytest
 
 from stream_bayes import GaussianNB, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, NotSupported, SchemaError, UnknownFeature
-from tests.learners.training import taught
+from tests.learners.training import trained
 
 
 def test_without_a_schema_the_first_value_decides_the_kind():
-    model = taught(NaiveBayes(), [({"s": "u", "b": True, "t": (1, 2), "y": b"x", "i": 3, "f": 0.5}, "a")])
+    model = trained(NaiveBayes(), [({"s": "u", "b": True, "t": (1, 2), "y": b"x", "i": 3, "f": 0.5}, "a")])
     for name in "sbty":
         assert list(model.conditional(name)["a"].values()) == [1.0]
     for name in "if":
@@ -38,7 +38,7 @@ def test_a_boolean_and_a_number_are_the_same_value_where_they_are_nominal():
     ],
 )
 def test_a_feature_that_changes_kind_is_refused_at_learning_and_predicting(first, second, expected):
-    model = taught(NaiveBayes(), [({"x": first}, "a")])
+    model = trained(NaiveBayes(), [({"x": first}, "a")])
     before = model.state()["checksum"]
     for act in (lambda: model.learn_one({"x": second}, "a"), lambda: model.predict_one({"x": second})):
         with pytest.raises(KindChanged, match=f"'x' is {expected}"):
@@ -49,8 +49,8 @@ def test_a_feature_that_changes_kind_is_refused_at_learning_and_predicting(first
 @pytest.mark.parametrize(
     "model",
     [
-        taught(NaiveBayes(), [({"x": 1.0}, "a")]),
-        taught(GaussianNB(), [({"x": 1.0}, "a")]),
+        trained(NaiveBayes(), [({"x": 1.0}, "a")]),
+        trained(GaussianNB(), [({"x": 1.0}, "a")]),
         GaussianNB(),
         NaiveBayes(schema=Schema({"x": Numeric()})),
         GaussianNB(schema=Schema({"x": Numeric()})),
@@ -64,7 +64,7 @@ def test_a_numeric_feature_takes_numbers_only(model, value):
 
 
 def test_numpy_numbers_are_numbers():
-    model = taught(
+    model = trained(
         GaussianNB(), [({"x": np.float32(1.5), "y": np.int64(3)}, "a"), ({"x": 2, "y": np.uint8(5)}, "a")]
     )
     assert model.conditional("x")["a"]["mean"] == 1.75
@@ -72,7 +72,7 @@ def test_numpy_numbers_are_numbers():
 
 
 def test_ints_are_nominal_where_the_schema_says_so():
-    model = taught(
+    model = trained(
         NaiveBayes(schema=Schema({"die": [1, 2, 3, 4, 5, 6]})), [({"die": 6}, "loaded"), ({"die": 2}, "fair")]
     )
     assert model.conditional("die")["loaded"] == {1: 1 / 7, 2: 1 / 7, 3: 1 / 7, 4: 1 / 7, 5: 1 / 7, 6: 2 / 7}

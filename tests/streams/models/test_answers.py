@@ -25,7 +25,7 @@ from stream_bayes import (
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.predictions import most_probable
-from stream_bayes.learners.classifier.samples import take_samples
+from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.step import Step
@@ -106,7 +106,7 @@ def test_samples_are_answered_as_predict_learn_one_answers(name: str) -> None:
     together = MODELS[name]()
     while events:
         columns = [list(column) for column in zip(*((e.x, e.y, e.weight) for e in events), strict=True)]
-        table, why = take_samples(together, *columns)
+        table, why = process_samples(together, *columns)
         answers = AnswerColumns(table, together._store.encoder.labels.values)
         expected = []
         for event in events[: len(answers)]:

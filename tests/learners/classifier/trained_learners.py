@@ -36,7 +36,7 @@ LEARNERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 EACH = pytest.mark.parametrize("name", LEARNERS)
 
 
-def taught(name: str) -> tuple[Any, dict[str, Any]]:
+def trained(name: str) -> tuple[Any, dict[str, Any]]:
     make, x = LEARNERS[name]
     model = make()
     model.learn_one(x, "rain")
