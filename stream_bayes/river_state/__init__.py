@@ -1,5 +1,8 @@
 """The state of River's objects, and of whole pipelines around a learner, without pickle.
 
-`pipelines` takes the state of a model and gives it back; `registry` knows for each of River's classes what its objects
-hold, which `transformers`, `statistics`, `metrics` and `detectors` say class by class in terms of `kinds`.
+`model_state` returns the state of a model and restores it. `registry` maps each class to its codec, which lists the
+attributes of its objects in terms of `codecs` (a codec for each kind of value). The classes stand in `composition`,
+`transformers`, `statistics`, `metrics`, `detectors` and `drift_learners`. `compiled_objects` reads River's compiled
+objects, `parameters` compares configurations, and `location` says in errors where in a model something stands.
+`catalogue` has transformers and detectors by the names that pipeline files use; `drift_logs` reads drift from a state.
 """

@@ -1,1 +1,20 @@
-"""Weighted counts: a commutative group that adds, takes back, merges, fades and saves."""
+"""Weighted counts: a commutative group that adds, subtracts, merges, fades and saves.
+
+    positions   feature 0: room for its values | feature 1 ... | feature 2 ...
+    values      weight[position, class]        present[feature, class]             classes innermost
+    pairs       weight[row of position p, position q, class], q of an earlier feature: a triangle, each pair once
+                beside[position, feature, class]   once an event lacked a feature: what co-occurred with each other one
+    triples     weight[row of position p, cell of a pair of earlier features, class]: a tetrahedron
+    gaussians   weight, mean, m2, peak [feature, class]                            peak: the largest magnitude held
+    families    weight[value of each parent ..., value, class]                     if too large: configurations seen
+    window      codes [feature, event], numbers, labels, weights, clocks           a ring of the newest events
+
+`_layout` places counts, `_tables` adds and subtracts a row in all tables, and a kernel for each table does its part.
+`store` is the whole; `merging` adds another store by name, `state` saves, `names` lists counts by name. `discretizer`
+sets cut points again as events come, refilling the tables from the stored events; `cut_points` has the methods.
+
+Weights are float64, so whole counts are exact to 2^53. Next to each weight stands a whole number of samples: at 0
+samples the weight is set to exactly 0. Fading touches no cell: a fresh sample weighs `unit`, which doubles every
+`half_life` events. Tables grow with spare room unless the `memory_budget` forbids it, so that what is refused depends
+on the contents alone.
+"""

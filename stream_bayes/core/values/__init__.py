@@ -1,1 +1,6 @@
-"""What a value is: names and numbers, how they are checked, compared and written as JSON."""
+"""Values of features and labels, and what samples may hold.
+
+`values` compares, orders and writes values as JSON with their types; `inputs` checks labels, weights and features and
+words the errors; `payloads` keeps whatever a stored event needs; `checks` guards the reading of states. `_cells` grows
+arrays and finds cells in them.
+"""

@@ -1,1 +1,1 @@
-"""Metrics, health, logs and signals of a running pipeline."""
+"""A running pipeline as a service: `ops` serves metrics and health, `logs` writes JSON lines, `signals` stop a run."""
