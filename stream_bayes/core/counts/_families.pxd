@@ -16,14 +16,15 @@ cdef class FamilyTables:
     cdef public double[::1] weight
     cdef public double[::1] samples
     cdef int[::1] code
+    cdef int[::1] slot
+    cdef Py_ssize_t scattered
     cdef int[::1] wanted
-    cdef put_down(self, Row row)
-    cdef take_up(self, Row row)
+    cdef scatter(self, Row row)
     cdef long long cell(self, Py_ssize_t f) noexcept
     cdef configuration(self, Py_ssize_t f)
     cpdef add(self, Row row, double unit)
     cpdef add_chosen(self, Row row, double unit, unsigned char[::1] chosen)
-    cdef add_noted(self, Py_ssize_t f, Py_ssize_t label, double amount, double weight)
+    cdef add_scattered(self, Py_ssize_t f, Py_ssize_t label, double amount, double weight)
     cpdef long long lacks(self, Row row, double unit, long long clock)
     cdef bint has(self, Py_ssize_t f, Row row, double unit)
     cpdef forget(self, Row row, double unit, long long clock, double least)

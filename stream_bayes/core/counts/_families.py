@@ -1,4 +1,4 @@
-"""Weights of families, a variable with its parents, and the loops that add one event to them, or take it back.
+"""Weights of families, a variable with its parents, and the loops that add one event to them, or subtract it.
 
     weight[value of the first parent, ..., of the last parent, own value, class]       each axis with room to grow
 
@@ -24,7 +24,7 @@ if not cython.compiled:
     from stream_bayes.core.values._cells import samples_of, take
 
 MOST_CELLS = 65536  # half a megabyte
-ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: the precision of floats
 
 
 @cython.cclass
@@ -55,10 +55,10 @@ class FamilyTables:
         self.lay_out(room, classes, self.whole_ones(room, classes))
 
     def lay_out(self, room, classes: cython.Py_ssize_t, whole_ones: list):
-        """Begin with empty tables that have so much room, those of all cells and the others."""
+        """Create empty tables with so much room; `whole_ones` have a table of all cells, the others configurations."""
         self.classes = classes
         self.room = room
-        self.code = np.full(len(room), -1, np.int32)
+        self.forget_scattered(len(room))
         self.stride = np.zeros(len(self.member), np.longlong)
         self.base = np.zeros(len(self.families), np.longlong)
         self.hashed = []
@@ -82,29 +82,36 @@ class FamilyTables:
         self.weight = np.zeros(cells)
         self.samples = self.weight if self.exact else np.zeros(cells)
 
+    def forget_scattered(self, slots):
+        """Make room for the codes of so many slots, none of them written yet."""
+        self.code = np.full(slots, -1, np.int32)
+        self.slot = np.zeros(slots, np.int32)
+        self.scattered = 0
+
     # -- one event ----------------------------------------------------------------------------------------------------
 
     @cython.cfunc
-    def put_down(self, row: Row):
-        """Note the code of each entry; features met after the families were chosen are in none."""
+    def scatter(self, row: Row):
+        """Write the codes of a row by slot, in place of those of the row before; features that came after the families
+        were chosen are in none.
+        """
         k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        for k in range(self.scattered):
+            self.code[self.slot[k]] = -1
+        self.scattered = 0  # should writing fail, nothing is left behind
         for k in range(row.entries):
             if row.feature[k] < self.code.shape[0]:
                 self.code[row.feature[k]] = row.code[k]
-
-    @cython.cfunc
-    def take_up(self, row: Row):
-        """Note no codes any more."""
-        k: cython.Py_ssize_t
-        for k in range(row.entries):
-            if row.feature[k] < self.code.shape[0]:
-                self.code[row.feature[k]] = -1
+                self.slot[n] = row.feature[k]
+                n += 1
+                self.scattered = n
 
     @cython.cfunc
     @cython.exceptval(check=False)
     def cell(self, f: cython.Py_ssize_t) -> cython.longlong:
-        """How far from the family's beginning, or from its configuration's, the first class of the codes noted stands;
-        -1 where one is missing.
+        """Return the offset of the scattered codes from the start of the family, or of its configuration; -1 if a
+        member is missing.
         """
         m: cython.Py_ssize_t
         code: cython.int
@@ -118,7 +125,7 @@ class FamilyTables:
 
     @cython.cfunc
     def configuration(self, f: cython.Py_ssize_t):
-        """Write the codes noted of a family's parents side by side."""
+        """Write the scattered codes of a family's parents into `wanted`."""
         m: cython.Py_ssize_t
         for m in range(self.end[f], self.end[f + 1] - 1):
             self.wanted[m - self.end[f]] = self.code[self.member[m]]
@@ -127,23 +134,21 @@ class FamilyTables:
     def add(self, row: Row, unit: cython.double):
         """Count an event in every family."""
         f: cython.Py_ssize_t
-        self.put_down(row)
+        self.scatter(row)
         for f in range(self.base.shape[0]):
-            self.add_noted(f, row.label, row.weight * unit, row.weight)
-        self.take_up(row)
+            self.add_scattered(f, row.label, row.weight * unit, row.weight)
 
     @cython.ccall
     def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
         """Count an event in the families chosen, a mask over them."""
         f: cython.Py_ssize_t
-        self.put_down(row)
+        self.scatter(row)
         for f in range(self.base.shape[0]):
             if chosen[f]:
-                self.add_noted(f, row.label, row.weight * unit, row.weight)
-        self.take_up(row)
+                self.add_scattered(f, row.label, row.weight * unit, row.weight)
 
     @cython.cfunc
-    def add_noted(
+    def add_scattered(
         self, f: cython.Py_ssize_t, label: cython.Py_ssize_t, amount: cython.double, weight: cython.double
     ):
         cell: cython.longlong = self.cell(f)
@@ -164,20 +169,17 @@ class FamilyTables:
 
     @cython.ccall
     def lacks(self, row: Row, unit: cython.double, clock: cython.longlong) -> cython.longlong:
-        """The first family that counts what was learned at a time and does not hold this event, or -1."""
+        """Return the first family that counts events of that clock and does not hold this one, or -1."""
         f: cython.Py_ssize_t
-        found: cython.longlong = -1
-        self.put_down(row)
+        self.scatter(row)
         for f in range(self.base.shape[0]):
             if clock >= self.since[f] and not self.has(f, row, unit):
-                found = f
-                break
-        self.take_up(row)
-        return found
+                return f
+        return -1
 
     @cython.cfunc
     def has(self, f: cython.Py_ssize_t, row: Row, unit: cython.double) -> cython.bint:
-        """Whether a family holds as much of the codes noted, or lacks one of its members in them."""
+        """Return True if a family holds as much of the scattered codes, or if one of its members is missing."""
         cell: cython.longlong = self.cell(f)
         weight: cython.double[::1] = self.weight
         samples: cython.double[::1] = self.samples
@@ -201,11 +203,11 @@ class FamilyTables:
 
     @cython.ccall
     def forget(self, row: Row, unit: cython.double, clock: cython.longlong, least: cython.double):
-        """Take an event of that time back from the families that count it, which must hold it."""
+        """Subtract an event of that clock from the families that count it, which must hold it."""
         f: cython.Py_ssize_t
         cell: cython.longlong
         place: cython.longlong
-        self.put_down(row)
+        self.scatter(row)
         for f in range(self.base.shape[0]):
             cell = self.cell(f) if clock >= self.since[f] else -1
             if cell < 0:
@@ -220,20 +222,19 @@ class FamilyTables:
                 cell += place * held.width + row.label
                 take(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
                 held.drop_empty(place)
-        self.take_up(row)
 
     # -- room -------------------------------------------------------------------------------------------------------
 
     def whole_ones(self, room, classes):
-        """Which families have a table of all their cells where there is no more room than needed."""
+        """Return for each family whether it has a table of all its cells, given no more room than needed."""
         return [
             not parents or cells_of(room, classes, child, parents) <= MOST_CELLS
             for child, parents in self.families
         ]
 
     def room_for(self, used, labels, spare: cython.bint):
-        """The room of each slot and for classes once there are so many codes: just that, or, to spare, as much as there
-        is, and a quarter more than what did not fit.
+        """Return the room of each slot, and of the classes, for so many codes: the least, or with `spare` the present
+        room, and a quarter more for what does not fit.
         """
         room, classes = tight(used, labels)
         if not spare:
@@ -244,7 +245,7 @@ class FamilyTables:
         return room, self.classes if classes <= self.classes else classes + classes // 4
 
     def is_laid_out(self, room, classes, whole_ones):
-        """Whether the tables are laid out with that room."""
+        """Return True if the tables have exactly that room."""
         return (
             classes == self.classes
             and np.array_equal(room[: len(self.room)], self.room)
@@ -252,12 +253,12 @@ class FamilyTables:
         )
 
     def grow(self, used, labels, spare: cython.bint):
-        """Let the tables have room for so many codes of each slot, and so many classes."""
+        """Make room for so many codes of each slot, and so many classes."""
         room, classes = self.room_for(used, labels, spare)
         whole_ones = self.whole_ones(*tight(used, labels))
         if self.is_laid_out(room, classes, whole_ones):
             self.room = room
-            self.code = np.full(len(room), -1, np.int32)
+            self.forget_scattered(len(room))
             return
         held = [self.rows_of(f) for f in range(len(self.families))]
         self.lay_out(room, classes, whole_ones)
@@ -265,8 +266,9 @@ class FamilyTables:
             self.put_rows(f, *rows)
 
     def bytes_each(self, used, labels, columns, spare: cython.bint = False, coming=None):
-        """What each family takes once there are so many codes, and so many configurations more of each are `coming`;
-        `columns` is 2 with samples beside the weights. Without room to spare that depends on what is held alone.
+        """Return the bytes of each family for so many codes, and so many `coming` configurations more of each.
+
+        `columns` is 2 with samples beside the weights. Without `spare` room, the bytes depend on what is held alone.
         """
         room, classes = self.room_for(used, labels, spare)
         whole_ones = self.whole_ones(*tight(used, labels))
@@ -288,25 +290,22 @@ class FamilyTables:
 
     @cython.ccall
     def brings(self, row: Row) -> cython.bint:
-        """Whether an event brings a configuration that needs more room than its family's take."""
+        """Return True if an event brings a configuration for which its family has no room."""
         f: cython.Py_ssize_t
-        found: cython.bint = False
-        self.put_down(row)
+        self.scatter(row)
         for f in range(self.base.shape[0]):
             if self.base[f] < 0 and self.cell(f) >= 0:
                 held: Configurations = self.hashed[f]
                 self.configuration(f)
                 if held.find(self.wanted) < 0 and held.rows == room_of(held.rows):
-                    found = True
-                    break
-        self.take_up(row)
-        return found
+                    return True
+        return False
 
     def brought(self, row: Row):
-        """How many configurations an event brings to each family, where these hold what was met."""
+        """Return how many configurations an event adds to each family that holds configurations."""
         f: cython.Py_ssize_t
         coming = [0] * len(self.families)
-        self.put_down(row)
+        self.scatter(row)
         for f in range(self.base.shape[0]):
             if self.cell(f) < 0:
                 continue
@@ -315,11 +314,10 @@ class FamilyTables:
                 held: Configurations = self.hashed[f]
                 self.configuration(f)
                 coming[f] = int(held.find(self.wanted) < 0)
-        self.take_up(row)
         return coming
 
     def most_brought(self, used, rows):
-        """How many configurations so many events bring to each family at most."""
+        """Return the most configurations that so many events can add to each family."""
         coming = []
         for f, (_, parents) in enumerate(self.families):
             most = 1
@@ -338,7 +336,7 @@ class FamilyTables:
     # -- all of it ----------------------------------------------------------------------------------------------------
 
     def rows_of(self, f):
-        """The configurations of a family that hold samples, in the order of their codes: the parents' codes, and
+        """Return the configurations of a family that hold samples, in the order of their codes: the parents' codes, and
         weights and samples as [configuration, value, class].
         """
         child, parents = self.families[f]
@@ -366,7 +364,7 @@ class FamilyTables:
         )
 
     def weights_under(self, f: cython.Py_ssize_t, wanted: cython.int[::1], label: cython.Py_ssize_t = 0):
-        """A family's weights by value under one configuration of its parents' codes, in a class."""
+        """Return a family's weights by value under one configuration of its parents' codes, in a class."""
         child, parents = self.families[f]
         places = slice(label, int(self.room[child]) * self.classes, self.classes)
         cell: cython.longlong = self.base[f]
@@ -382,8 +380,8 @@ class FamilyTables:
         return np.asarray(self.weight)[cell : cell + int(self.room[child]) * self.classes][places]
 
     def put_rows(self, f, codes, weight, samples):
-        """Add to a family what `rows_of` tells of one. Each configuration stands there once; what has room there, and
-        none here, is empty.
+        """Add what `rows_of` returned to a family. Each configuration comes once; values and classes without room must
+        be empty.
         """
         child, parents = self.families[f]
         values, classes = min(weight.shape[1], int(self.room[child])), min(weight.shape[2], self.classes)
@@ -404,12 +402,12 @@ class FamilyTables:
             counted.reshape(shape)[places, :values, :classes] += samples[:, :values, :classes]
 
     def touching(self, chosen):
-        """Which families have a member among the slots chosen, both as masks."""
+        """Return the families that have a member among the slots chosen, both as masks."""
         touched = [any(chosen[slot] for slot in (child, *parents)) for child, parents in self.families]
         return np.array(touched, np.uint8)
 
     def clear(self, chosen):
-        """Hold nothing in families that have a member among the slots chosen, a mask."""
+        """Empty the families that have a member among the slots chosen, a mask."""
         for f in np.flatnonzero(self.touching(chosen)).tolist():
             child, parents = self.families[f]
             if self.hashed[f] is not None:
@@ -428,7 +426,7 @@ class FamilyTables:
             values *= factor
 
     def leave_exact(self):
-        """From now on samples are counted beside the weights."""
+        """Count samples beside the weights, which are not all whole any more."""
         if not self.exact:
             return
         self.exact = False
@@ -439,12 +437,12 @@ class FamilyTables:
 
 
 def tight(used, labels):
-    """The least room for so many codes of each slot, and so many classes."""
+    """Return the least room for so many codes of each slot, and so many classes."""
     return np.maximum(np.asarray(used, np.longlong), 1), max(int(labels), 1)
 
 
 def cells_of(room, classes, child, parents):
-    """How many cells a whole table has."""
+    """Return the number of cells of a whole table."""
     cells = int(room[child]) * int(classes)
     for slot in parents:
         cells *= int(room[slot])

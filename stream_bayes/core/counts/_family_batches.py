@@ -42,6 +42,7 @@ def add_columns(
     amount: cython.double
     columns: cython.Py_ssize_t = codes.shape[1]
     start: cython.longlong[::1] = layout.start
+    families.forget_scattered(families.code.shape[0])  # of the last row
     noted: cython.int[::1] = families.code
     member: cython.longlong[::1] = families.member
     stride: cython.longlong[::1] = families.stride
@@ -52,42 +53,43 @@ def add_columns(
     singles: cython.longlong[:, ::1] = members_of(families, 1)
     doubles: cython.longlong[:, ::1] = members_of(families, 2)
     others: cython.longlong[::1] = of_many_parents(families)
-    for r in range(codes.shape[0]):
-        amount = weights[r]
-        for c in range(columns):
-            code = codes[r, c]
-            if first[c] >= 0:
-                code = own[first[c] + code]
-            noted[slots[c]] = code
-            if code >= 0:
-                values[start[slots[c]] + code] += amount
-        for k in range(singles.shape[0]):
-            above = noted[singles[k, 1]]
-            code = noted[singles[k, 3]]
-            if (above | code) >= 0:
-                weight[singles[k, 0] + above * singles[k, 2] + code * singles[k, 4]] += amount
-        for k in range(doubles.shape[0]):
-            above = noted[doubles[k, 1]]
-            further = noted[doubles[k, 3]]
-            code = noted[doubles[k, 5]]
-            if (above | further | code) >= 0:
-                cell = doubles[k, 0] + above * doubles[k, 2] + further * doubles[k, 4]
-                weight[cell + code * doubles[k, 6]] += amount
-        for k in range(others.shape[0]):
-            f = others[k]
-            cell = base[f]
-            if cell < 0:
-                families.add_noted(f, 0, amount, amount)
-                continue
-            for m in range(end[f], end[f + 1]):
-                code = noted[member[m]]
-                if code < 0:
-                    break
-                cell += code * stride[m]
-            else:
-                weight[cell] += amount
-    for c in range(columns):
-        noted[slots[c]] = -1
+    try:
+        for r in range(codes.shape[0]):
+            amount = weights[r]
+            for c in range(columns):
+                code = codes[r, c]
+                if first[c] >= 0:
+                    code = own[first[c] + code]
+                noted[slots[c]] = code
+                if code >= 0:
+                    values[start[slots[c]] + code] += amount
+            for k in range(singles.shape[0]):
+                above = noted[singles[k, 1]]
+                code = noted[singles[k, 3]]
+                if (above | code) >= 0:
+                    weight[singles[k, 0] + above * singles[k, 2] + code * singles[k, 4]] += amount
+            for k in range(doubles.shape[0]):
+                above = noted[doubles[k, 1]]
+                further = noted[doubles[k, 3]]
+                code = noted[doubles[k, 5]]
+                if (above | further | code) >= 0:
+                    cell = doubles[k, 0] + above * doubles[k, 2] + further * doubles[k, 4]
+                    weight[cell + code * doubles[k, 6]] += amount
+            for k in range(others.shape[0]):
+                f = others[k]
+                cell = base[f]
+                if cell < 0:
+                    families.add_scattered(f, 0, amount, amount)
+                    continue
+                for m in range(end[f], end[f + 1]):
+                    code = noted[member[m]]
+                    if code < 0:
+                        break
+                    cell += code * stride[m]
+                else:
+                    weight[cell] += amount
+    finally:
+        families.forget_scattered(families.code.shape[0])
     for f, (child, parents) in enumerate(families.families):
         if not parents:  # its family is what is counted of its values
             for k in range(layout.used[child]):

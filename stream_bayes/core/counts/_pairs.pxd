@@ -6,7 +6,7 @@ cdef class PairCounts:
     cdef public double[::1] weight
     cdef public double[::1] beside
     cdef long long[::1] place
-    cdef put_down(self, Row row)
+    cdef locate(self, Row row)
     cdef add(self, Row row, double amount)
     cdef add_chosen(self, Row row, double amount, unsigned char[::1] chosen)
     cdef forget(self, Row row, double amount, double least)

@@ -1,15 +1,11 @@
-"""Weights of pairs of values by class, and the loops that add one event to them, or take it back.
+"""Weights of pairs and triples of values by class, and the loops that add one event to them, or subtract it.
 
-    weight[cell of position p and position q of an earlier feature, class]       the triangle of `_layout`
-    beside[position, other feature, class]                                       once an event lacked a feature
+    pairs     weight[cell of position p and position q of an earlier feature, class]   the triangle of `_layout`
+              beside[position, other feature, class]                                   once an event lacked a feature
+    triples   weight[cell of three positions of different features, class]             the tetrahedron of `_layout`
 
-`beside` is how much of a value's weight came together with the other feature, whatever its value: what conditional
-probabilities are divided by. As long as every event has had every feature that is the value's own weight, and there
-is no such table.
-
-Weights of triples of values by class, and the loops that add one event to them, or take it back.
-
-weight[cell of three positions of different features, class]       the tetrahedron of `_layout`
+`beside` is the weight of a value in samples that have the other feature, whatever its value: the denominator of
+conditional probabilities. While every event has every feature, it is the value's own weight, and there is no table.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -27,7 +23,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.encoding._rows import Row
 
-NO_TABLE: Any = None  # a type checker must know that an array may take its place
+NO_TABLE: Any = None  # for type checkers: an array may take its place
 
 
 @cython.cclass
@@ -41,8 +37,8 @@ class PairCounts:
         self.place = np.zeros(layout.features, np.longlong)
 
     @cython.cfunc
-    def put_down(self, row: Row):
-        """Note the position of each entry."""
+    def locate(self, row: Row):
+        """Write the position of each entry into `place`."""
         layout: Layout = self.layout
         k: cython.Py_ssize_t
         for k in range(row.entries):
@@ -57,7 +53,7 @@ class PairCounts:
         k: cython.Py_ssize_t
         earlier: cython.Py_ssize_t
         line: cython.longlong
-        self.put_down(row)
+        self.locate(row)
         for k in range(1, row.entries):
             line = layout.pair(place[k], 0) * stride + row.label
             for earlier in range(k):
@@ -69,7 +65,7 @@ class PairCounts:
                     self.beside[self.beside_cell(place[earlier], row.feature[k]) + row.label] += amount
 
     def clear(self, chosen):
-        """Hold no pairs of the features chosen, a mask over slots."""
+        """Empty the pairs of the features chosen, a mask over slots."""
         layout: Layout = self.layout
         self.weight = without(self.weight, layout, layout.pairs_of(layout.used), layout.pairs_with(chosen))
 
@@ -79,7 +75,7 @@ class PairCounts:
         layout: Layout = self.layout
         k: cython.Py_ssize_t
         earlier: cython.Py_ssize_t
-        self.put_down(row)
+        self.locate(row)
         for k in range(1, row.entries):
             for earlier in range(k):
                 if chosen[row.feature[k]] or chosen[row.feature[earlier]]:
@@ -93,7 +89,7 @@ class PairCounts:
         place: cython.longlong[::1] = self.place
         k: cython.Py_ssize_t
         earlier: cython.Py_ssize_t
-        self.put_down(row)
+        self.locate(row)
         for k in range(1, row.entries):
             for earlier in range(k):
                 lower(
@@ -120,11 +116,11 @@ class PairCounts:
 
     @cython.cfunc
     def beside_cell(self, position: cython.longlong, feature: cython.longlong) -> cython.longlong:
-        """Where the first class of a value beside a feature stands."""
+        """Return the cell of a value beside a feature, of the first class."""
         return (position * self.layout.features + feature) * self.layout.classes
 
     def count_beside(self):
-        """Find out from the pairs how much of each value came together with each feature."""
+        """Create `beside` from the pairs."""
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
         self.beside = np.zeros(layout.positions * layout.features * stride)
@@ -143,7 +139,7 @@ class PairCounts:
 
     @cython.cfunc
     def clear_position(self, position: cython.longlong, label: cython.Py_ssize_t):
-        """Nothing of this class holds the value any more: no pair with it does."""
+        """Empty the pairs of a value that no sample of the class holds any more."""
         layout: Layout = self.layout
         stride: cython.Py_ssize_t = layout.classes
         own: cython.longlong = layout.owner[position]
@@ -159,7 +155,7 @@ class PairCounts:
                 self.beside[self.beside_cell(position, f) + label] = 0.0
 
     def pour(self, other: PairCounts, targets, classes, factor: cython.double):
-        """Add another table, whose positions and classes are called `targets` and `classes` here."""
+        """Add another table; `targets` and `classes` are the positions and classes here of those there."""
         here: Layout = self.layout
         there: Layout = other.layout
         to: cython.longlong[::1] = targets
@@ -182,9 +178,9 @@ class PairCounts:
 
 
 def without(weight, layout: Layout, used, dropped):
-    """A table in which the rows of the mask `dropped` hold nothing; only those in `used` ever held anything.
+    """Return a table without the rows of the mask `dropped`; only rows in `used` hold anything.
 
-    A new one: what is never written to takes no memory, nor time, and most of a table of triples never is.
+    It is a new one: pages that are never written take neither memory nor time, and most of a table of triples never is.
     """
     old = np.asarray(weight).reshape(-1, layout.classes)
     fresh = np.zeros(old.size)
@@ -200,7 +196,7 @@ def lower(
     amount: cython.double,
     least: cython.double,
 ):
-    """Take an amount from a cell; what is then less than rounding leaves is nothing."""
+    """Subtract an amount from a cell; less than `least` is rounding, and becomes 0."""
     weight[cell] -= amount
     if weight[cell] < least:
         weight[cell] = 0.0
@@ -218,7 +214,7 @@ class TripleCounts:
 
     @cython.cfunc
     def cells_of(self, row: Row) -> cython.Py_ssize_t:
-        """Note the cell of each triple of entries; how many there are."""
+        """Write the cell of each triple of entries into `cells`; return the number of triples."""
         layout: Layout = self.layout
         n: cython.Py_ssize_t = row.entries
         count: cython.Py_ssize_t = n * (n - 1) * (n - 2) // 6
@@ -253,7 +249,7 @@ class TripleCounts:
             self.weight[self.cells[k]] += amount
 
     def clear(self, chosen):
-        """Hold no triples of the features chosen, a mask over slots."""
+        """Empty the triples of the features chosen, a mask over slots."""
         layout: Layout = self.layout
         self.weight = without(
             self.weight, layout, layout.triples_of(layout.used), layout.triples_with(chosen)
@@ -282,7 +278,7 @@ class TripleCounts:
 
     @cython.cfunc
     def clear_position(self, position: cython.longlong, label: cython.Py_ssize_t):
-        """Nothing of this class holds the value any more: no triple with it does."""
+        """Empty the triples of a value that no sample of the class holds any more."""
         layout: Layout = self.layout
         grid = np.asarray(self.weight).reshape(-1, layout.classes)[:, label]
         starts: list = [int(layout.start[f]) for f in range(layout.features)] + [int(layout.positions)]
@@ -301,7 +297,7 @@ class TripleCounts:
                 grid[layout.triple(p, q, position)] = 0.0
 
     def pour(self, other: TripleCounts, targets, classes, factor: cython.double):
-        """Add another table, whose positions and classes are called `targets` and `classes` here."""
+        """Add another table; `targets` and `classes` are the positions and classes here of those there."""
         here: Layout = self.layout
         there: Layout = other.layout
         to: cython.longlong[::1] = targets

@@ -33,7 +33,7 @@ MOST_BINS = 20
 
 
 class Kept(NamedTuple):
-    """An event that is kept to be counted again: its entries without those of binned features, and its numbers."""
+    """An event kept to be counted again: its entries without those of binned features, and its numbers."""
 
     label: int
     weight: float
@@ -83,34 +83,34 @@ class Discretizer(NumberObserver):
         self.kept: list[Kept] = []
         self.declared = declared
         self.fixed = {encoder.features[name].slot for name in declared}
-        self.learned: dict[int, int] = {}  # how many numbers of a feature came while its cuts were open
-        # By slot, for features whose cuts are open: at how many numbers they are set.
+        self.learned: dict[int, int] = {}  # numbers of each slot that came while its cuts were open
+        # Numbers at which the cuts of each slot are set next; slots whose cuts are final are left out.
         self.due: dict[int, int] = {}
-        self.slides = False  # whether what is held is exactly what a window holds
+        self.slides = False  # exactly the events of a window are held
         self._row = Row()
-        self._met = 0  # features of the encoder that were looked at
+        self._known = 0  # features of the encoder whose cuts were opened
 
     def begin(self) -> None:
         """Set the cuts that were declared, and open those of the other features."""
         for name, cuts in self.declared.items():
             self.set_cuts(self.encoder.features[name].slot, cuts, None)
         self.tables.values.recount()
-        self.meet()
+        self.open_new_features()
 
-    def meet(self) -> None:
+    def open_new_features(self) -> None:
         """Open the cuts of features that are new to the encoder."""
-        for feature in self.unmet():
+        for feature in self.new_features():
             if feature.slot not in self.bins.cuts:
                 self.learned[feature.slot], self.due[feature.slot] = 0, self.after
-        self._met = len(self.encoder.nominal)
-        self._listen()
+        self._known = len(self.encoder.nominal)
+        self._observe_while_open()
 
-    def unmet(self) -> list[Feature]:
-        """The features with numbers that are new to the encoder."""
-        return [feature for feature in self.encoder.nominal[self._met :] if feature.measured]
+    def new_features(self) -> list[Feature]:
+        """Return the features with numbers that are new to the encoder."""
+        return [feature for feature in self.encoder.nominal[self._known :] if feature.measured]
 
-    def _listen(self) -> None:
-        """Let the tables tell of numbers for as long as there are cuts to be set."""
+    def _observe_while_open(self) -> None:
+        """Observe the tables as long as there are cuts to be set."""
         self.tables.observer = self if self.due else None
 
     def observe(self, row: Any) -> None:
@@ -124,7 +124,7 @@ class Discretizer(NumberObserver):
         self.cut([slot for slot in waiting if self.learned[slot] >= self.due[slot]])
 
     def _waiting(self, row: Any) -> list[int]:
-        """The slots of a row's numbers whose cuts are open."""
+        """Return the slots of a row's numbers whose cuts are open."""
         slots = np.asarray(row.numeric_feature)[: row.numbers].tolist()
         return [slot for slot in slots if slot in self.due]
 
@@ -143,14 +143,14 @@ class Discretizer(NumberObserver):
         )
 
     def find(self, row: Any, at: int | None) -> int:
-        """The place of an event to be unlearned among those kept: the newest of equal ones, or the one of a time; -1
-        where the cuts of all its numbers stay.
+        """Return the place of an event to be unlearned among those kept, the newest equal one or the one learned at a
+        clock; -1 if the cuts of all its numbers are final.
         """
         if not self._waiting(row):
             return -1
         sought = self._kept(row, -1)
         places = range(len(self.kept))
-        # What is taken back by its time is mostly old.
+        # An event that is unlearned by its clock is mostly old.
         for place in reversed(places) if at is None else places:
             kept = self.kept[place]
             if kept[:2] == sought[:2] and kept[3:] == sought[3:] and at in (None, kept.clock):
@@ -162,7 +162,7 @@ class Discretizer(NumberObserver):
         del self.kept[place]
 
     def cut(self, slots: Sequence[int]) -> None:
-        """Set the cuts of some features, and count the numbers that they have in the events kept anew."""
+        """Set the cuts of some features, and count their numbers in the events kept anew."""
         if not slots:
             return
         tables = self.tables
@@ -184,22 +184,22 @@ class Discretizer(NumberObserver):
             self.due[slot] *= 2
             if self.due[slot] > self.window:
                 del self.due[slot]
-        self._let_go()
+        self._drop_needless()
 
-    def settle(self) -> None:
-        """Keep the cuts that are set as they are from now on; those of features that have none yet stay open."""
+    def finish(self) -> None:
+        """Make the cuts that are set final; those of features that have none yet stay open."""
         for slot in self.bins.cuts:
             self.due.pop(slot, None)
-        self._let_go()
+        self._drop_needless()
 
-    def settled(self) -> set[int]:
-        """The slots of the features whose cuts are set for good."""
+    def final_slots(self) -> set[int]:
+        """Return the slots of the features whose cuts are final."""
         return self.fixed | {slot for slot in self.bins.cuts if slot not in self.due}
 
-    def _let_go(self) -> None:
-        """Forget the events in which no number's cuts are open any more."""
+    def _drop_needless(self) -> None:
+        """Drop the events in which no number's cuts are open any more."""
         self.kept = [event for event in self.kept if any(slot in self.due for slot in event.slots)]
-        self._listen()
+        self._observe_while_open()
 
     @staticmethod
     def _numbers_of(kept: Kept) -> dict[int, float]:
@@ -208,7 +208,7 @@ class Discretizer(NumberObserver):
     def _cuts(
         self, learned: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]
     ) -> tuple[list[float], tuple[float, float] | None]:
-        """A feature's cuts, and where its end bins end."""
+        """Return a feature's cuts, and the outer edges of its end bins."""
         wanted = self.wanted
         if wanted is None:
             wanted = min(max(round(1.5 * learned ** (1.0 / 3.0)), 5), MOST_BINS)
@@ -218,7 +218,7 @@ class Discretizer(NumberObserver):
         return cuts, outer_edges(values, cuts)
 
     def set_cuts(self, slot: int, cuts: Sequence[float], edges: tuple[float, float] | None) -> None:
-        """Give a feature its cuts. Nothing may be counted of it at that time."""
+        """Set the cuts of a feature, of which nothing is counted at that time."""
         vocabulary = self.encoder.nominal[slot].vocabulary
         vocabulary.restore(bin_names(cuts))
         vocabulary.declared = len(cuts) + 1
@@ -227,7 +227,7 @@ class Discretizer(NumberObserver):
         layout.used[slot] = layout.declared[slot] = len(cuts) + 1
 
     def _resolved(self, kept: Kept) -> Row:
-        """An event kept as a row, its numbers in the bins as these are now."""
+        """Return a kept event as a row, its numbers in the bins as these are now."""
         row = self._row
         n, m = len(kept.features), len(kept.slots)
         row.reserve(n + m, m)
@@ -241,7 +241,7 @@ class Discretizer(NumberObserver):
         return row
 
     def check_merge(self, other: Discretizer) -> None:
-        """Refuse to merge with other cuts."""
+        """Raise `CannotMerge` if both sides have counted a feature with different cuts."""
         for feature in self.encoder.nominal:
             theirs = other.encoder.features.get(feature.name)
             if not feature.measured or theirs is None or not theirs.measured:
@@ -258,7 +258,7 @@ class Discretizer(NumberObserver):
         return slot in self.bins.cuts or self.learned[slot] > 0
 
     def adopt(self, other: Discretizer) -> None:
-        """Take over the other's cuts for features that have none here."""
+        """Copy the other's cuts of features that have none here."""
         for slot, cuts in other.bins.cuts.items():
             own = self.encoder.features[other.encoder.nominal[slot].name].slot
             if own not in self.bins.cuts:
@@ -267,9 +267,9 @@ class Discretizer(NumberObserver):
         self.tables.values.recount()
 
     def join(self, other: Discretizer) -> None:
-        """Keep what the other keeps, too, under the codes here; cuts may be due now.
+        """Keep the events that the other keeps, too, under the codes here; set the cuts that are due then.
 
-        A feature that has its cuts for good there has them for good here.
+        Cuts that are final there are final here.
         """
         self.kept += [self._translated(event, other.encoder) for event in other.kept]
         for slot, learned in other.learned.items():
@@ -281,7 +281,7 @@ class Discretizer(NumberObserver):
                 self.due[own] = max(self.due[own], other.due[slot])
             else:
                 del self.due[own]
-        self._let_go()
+        self._drop_needless()
         while late := [slot for slot, due in self.due.items() if self.learned[slot] >= due]:
             self.cut(sorted(late))
 
@@ -310,7 +310,7 @@ class Discretizer(NumberObserver):
     # -- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """The cuts, and the events kept, as JSON values."""
+        """Return the cuts and the events kept as JSON values."""
         cuts = [[slot, list(self.bins.cuts[slot]), self.bins.edges[slot]] for slot in sorted(self.bins.cuts)]
         return {
             "open": [[slot, self.learned[slot], self.due[slot]] for slot in sorted(self.due)],
@@ -323,7 +323,7 @@ class Discretizer(NumberObserver):
         }  # fmt: skip
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Take over a state, once the names are known and before the tables are made; what does not fit is refused."""
+        """Load a state, once the names are known and before the tables are made, or raise `BadState`."""
         measured = {feature.slot for feature in self.encoder.nominal if feature.measured}
         for slot, cuts, edges in saved["cuts"]:
             expect(slot in measured and _ascend(cuts) and len(cuts) < self.bins.most, "its cuts are none")
@@ -343,10 +343,10 @@ class Discretizer(NumberObserver):
             all(any(slot in self.due for slot in event.slots) for event in self.kept),
             "it keeps what it does not need",
         )
-        self._listen()
+        self._observe_while_open()
 
     def _load_open(self, saved: Sequence[Sequence[Any]], may_be: set[int]) -> None:
-        """Which features' cuts are open, how many of their numbers came, and when they are set next."""
+        """Load which cuts are open, how many of their numbers came, and at how many they are set next."""
         self.learned, self.due = dict.fromkeys(may_be, 0), {}
         for slot, learned, due in saved:
             expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")
@@ -355,7 +355,7 @@ class Discretizer(NumberObserver):
             expect(learned < due, "cuts are open that are due")
             self.learned[slot], self.due[slot] = learned, due
         expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")
-        self._met = len(self.encoder.nominal)
+        self._known = len(self.encoder.nominal)
 
     def _checked(
         self, label: Any, weight: Any, clock: Any, features: Any, codes: Any, slots: Any, numbers: Any

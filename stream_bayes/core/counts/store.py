@@ -1,27 +1,32 @@
-"""The count store: names, tables and clock of a learner, as one thing that adds, takes back, merges and fades.
+"""The count store: names, tables and clock of a learner, as one object that adds, subtracts, merges and fades.
 
 A store of order 1 counts (class, value); order 2 counts (class, value, value) too, order 3 also triples. Whatever is
-learned is learned here, and the tables grow in `room.py`; what is predicted from it is a reading's business.
+learned is learned here, and the tables grow by `Growth`; predictions are made by readings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts._sample_rows import SampleRows
-from stream_bayes.core.counts._tables import Missing
+from stream_bayes.core.counts._tables import Missing, Tables
+from stream_bayes.core.counts.discretizer import Discretizer
 from stream_bayes.core.counts.families import (
+    Family,
+    chosen,
     configurations_met,
     families_arrays,
     families_state,
     load_families,
 )
+from stream_bayes.core.counts.growth import Growth
+from stream_bayes.core.counts.memory import Coming, MemoryUse
 from stream_bayes.core.counts.merging import merge_names, merge_tables
 from stream_bayes.core.counts.names import name_of_failed, weights_by_name
-from stream_bayes.core.counts.room import GrowingTables
 from stream_bayes.core.counts.state import (
     Names,
     check_shapes,
@@ -29,6 +34,7 @@ from stream_bayes.core.counts.state import (
     load_arrays,
     load_clock,
     load_names,
+    sizes,
     table_arrays,
 )
 from stream_bayes.core.counts.window import Window
@@ -51,11 +57,11 @@ class StoreContent(NamedTuple):
     arrays: dict[str, Array]
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON values under "meta" and arrays under "arrays"."""
+        """Return it as JSON values under "meta" and arrays under "arrays"."""
         return {"meta": self.clock | self.names.state() | self.parts, "arrays": self.arrays}
 
 
-class CountStore(GrowingTables):
+class CountStore:
     """Weighted counts of classes, values and pairs of values: a commutative group under merge.
 
     Parameters
@@ -93,6 +99,83 @@ class CountStore(GrowingTables):
     2.0
     """
 
+    def __init__(
+        self,
+        encoder: Encoder,
+        *,
+        order: int = 1,
+        half_life: float | None = None,
+        memory_budget: int | None = None,
+        word_histogram: bool = False,
+        binning: Mapping[str, Any] | None = None,
+        window: int | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.order = order
+        self.tables = Tables(half_life)
+        self.discretizer: Discretizer | None = None
+        if encoder.bins is not None:
+            self.tables.bins = encoder.bins
+            self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
+            self.tables.observer = self.discretizer
+        self._memory = MemoryUse(encoder, self.tables, order, word_histogram, self.discretizer, memory_budget)
+        self._growth = Growth(self._memory)
+        if window is None:
+            self._growth.shrink(self._memory.columns)
+        else:
+            self.keep_newest(window)
+        if self.discretizer is not None:
+            self.discretizer.begin()
+
+    # -- room ---------------------------------------------------------------------------------------------------------
+
+    def make_room_for(self, rows: int, whole: bool) -> None:
+        """Make room for all that so many rows, just encoded, may need."""
+        self.make_room(whole, lambda families: families.most_brought(sizes(self.encoder)[0], rows))
+
+    def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
+        """Make room for the codes that the encoder has just created, or, raising `BudgetExceeded`, take them back.
+
+        Weights that are not `whole` need a table of samples beside them; families may get `coming` configurations.
+        """
+        self._growth.make_room(whole, coming)
+
+    def give_up_spare_room(self) -> None:
+        """Shrink the tables if families just chosen leave no room to spare in the budget."""
+        self._growth.give_up_spare_room()
+
+    def choose(self, families: Iterable[Family]) -> FamilyTables:
+        """Return tables of these families: counted ones as they are, the others from the window, if there is one."""
+        return chosen(self.tables, self.encoder, families, self.window, self._memory.codes_of_families())
+
+    @property
+    def memory_budget(self) -> int | None:
+        """The most bytes that tables and names may take; None: no limit."""
+        return self._memory.budget
+
+    @memory_budget.setter
+    def memory_budget(self, budget: int | None) -> None:
+        self._memory.budget = budget
+
+    def bytes_left(self) -> int | None:
+        """Return the bytes that the budget leaves for families; None without a budget."""
+        return self._memory.bytes_left(self._growth.tight_layout())
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables and of the codes of names; the names themselves are not counted."""
+        return self._memory.memory_bytes
+
+    @property
+    def window(self) -> Window | None:
+        """The newest events, encoded; None if they are not kept."""
+        return self._memory.window
+
+    @property
+    def slides(self) -> bool:
+        """True if exactly the newest events are held: those that leave the window are subtracted."""
+        return self._memory.slides
+
     # -- one event at a time ------------------------------------------------------------------------------------------
 
     def learn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> None:
@@ -100,7 +183,7 @@ class CountStore(GrowingTables):
         self.tables.add(self.encode(x, y, weight))
 
     def encode(self, x: Mapping[Any, Any], y: object, weight: float = 1.0) -> Any:
-        """The row of a sample that is about to be learned, with room for everything it names."""
+        """Return the row of a sample that is about to be learned, with room for everything it names."""
         return self.admit(x, self.encoder.encode(x, y, weight))
 
     def sample_rows(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]) -> SampleRows:
@@ -118,7 +201,7 @@ class CountStore(GrowingTables):
         return row
 
     def _without_weight(self, x: Mapping[Any, Any], label: int) -> Any:
-        """The row of a sample of weight 0, which names nothing: what is new in it is left out."""
+        """Return the row of a sample of weight 0 without what is new in it: such a sample creates no names."""
         self.encoder.rollback()
         row = self.encoder.lookup(x)
         row.label = label if label < len(self.encoder.labels) else -1
@@ -130,12 +213,12 @@ class CountStore(GrowingTables):
         self.tables.add(row)
 
     def unlearn(self, x: Mapping[Any, Any], y: object, weight: float = 1.0, at: int | None = None) -> None:
-        """Take back exactly what learning the same sample added when the clock stood `at`."""
+        """Subtract exactly what learning the same sample added at the clock `at`."""
         row = self.encoder.unlearned(x, y, weight)
         self.forget(row, at)
 
     def forget(self, row: Any, at: int | None = None) -> None:
-        """Take an encoded row back."""
+        """Subtract an encoded row."""
         tables = self.tables
         if at is not None and (
             isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= tables.clock
@@ -164,7 +247,7 @@ class CountStore(GrowingTables):
             self.window.take_back(kept)
 
     def _kept(self, window: Window, row: Any, at: int | None) -> int:
-        """The place of an event to be unlearned in the window, -1 where it is older than that."""
+        """Return the place in the window of an event to be unlearned, -1 if it is older."""
         kept = window.find(row, at)
         if kept < 0 and (at is None or self.slides):
             older = (
@@ -178,7 +261,7 @@ class CountStore(GrowingTables):
         return kept
 
     def advance(self, events: int) -> None:
-        """Let time pass: so many events happened that were not learned here."""
+        """Advance the clock by events that were not learned here."""
         if isinstance(events, bool) or not isinstance(events, int) or not 0 <= events < 2**61:
             raise BadWeight(f"advance takes a whole number of events of at least 0, not {shown(events)}")
         if self.tables.clock + events >= 2**62:
@@ -195,16 +278,16 @@ class CountStore(GrowingTables):
     # -- the newest events --------------------------------------------------------------------------------------------
 
     def keep_newest(self, size: int) -> None:
-        """Keep so many of the newest events, encoded; to be asked of a store that holds nothing yet."""
-        self.window = Window(self.encoder, size)
-        self._lay_out_tightly(self._columns())
-        self.window.make_room()
-        self.tables.window = self.window.ring
+        """Keep so many of the newest events, encoded. The store must be empty."""
+        window = self._memory.window = Window(self.encoder, size)
+        self.tables.window = window.ring
+        self._growth.shrink(self._memory.columns)
+        window.make_room()
 
     def slide(self, size: int) -> None:
         """Hold the newest events alone: a `SlidingReading` subtracts those that are older."""
         self.keep_newest(size + 1)  # an event that leaves is there until it is subtracted
-        self.slides = True
+        self._memory.slides = True
         if self.discretizer is not None:
             self.discretizer.slides = True
 
@@ -238,7 +321,7 @@ class CountStore(GrowingTables):
     # -- reading and keeping ------------------------------------------------------------------------------------------
 
     def by_name(self) -> dict[tuple[Any, ...], float]:
-        """Every weight above 0 under its names, in fresh samples: `{(label,): n, (feature, value, label): n, ...}`.
+        """Return weights above 0 by names, in fresh samples: `{(label,): n, (feature, value, label): n, ...}`.
 
         Pairs are under `(feature, value, feature, value, label)`, in the order of names; numeric features under
         `(feature, label)` as (weight, mean, sum of squared deviations). Two stores that hold the same are equal here.
@@ -246,7 +329,7 @@ class CountStore(GrowingTables):
         return weights_by_name(self.encoder, self.tables)
 
     def content(self) -> StoreContent:
-        """Everything held now, for a snapshot: `content().state()` may be written while this store goes on."""
+        """Return everything held now, for a snapshot: `content().state()` may be written while this store goes on."""
         parts: dict[str, Any] = {} if self.discretizer is None else {"bins": self.discretizer.state()}
         arrays = table_arrays(self.encoder, self.tables)
         if self.window is not None:
@@ -258,7 +341,7 @@ class CountStore(GrowingTables):
         return StoreContent(clock, Names.of(self.encoder), parts, arrays)
 
     def state(self) -> dict[str, Any]:
-        """Everything held, as JSON values under "meta" and arrays under "arrays". `load` is its inverse."""
+        """Return everything held as JSON values under "meta" and arrays under "arrays"; `load` is the inverse."""
         return self.content().state()
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -271,7 +354,7 @@ class CountStore(GrowingTables):
                 self.discretizer.load(meta["bins"])
             load_clock(self.tables, meta)
             check_shapes(self.encoder, self.order, arrays)
-            self._lay_out_tightly(self._columns())
+            self._growth.shrink(self._memory.columns)
             beside = {name for name in arrays if name.startswith(("window_", "family_"))}
             load_arrays(self.encoder, self.tables, {n: a for n, a in arrays.items() if n not in beside})
             read = self._load_events(arrays) | self._load_families(meta, arrays)
@@ -287,13 +370,13 @@ class CountStore(GrowingTables):
     def _load_families(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> set[str]:
         if "families" not in meta:
             return set()
-        codes = self._codes_of_families()
+        codes = self._memory.codes_of_families()
         self.tables.families = load_families(self.tables, self.encoder, meta["families"], arrays, codes)
         return set(families_arrays(self.tables.families, self.encoder))
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], encoder: Encoder, **settings: Any) -> CountStore:
-        """A store over a fresh encoder, with the settings that the saved one had, filled from its state."""
+        """Return a store over a fresh encoder, with the settings of the saved one, filled from its state."""
         store = cls(encoder, **settings)
         store.load(state)
         return store

@@ -7,7 +7,7 @@ from typing import Any
 
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts.families import Family
-from stream_bayes.core.counts.room import Coming
+from stream_bayes.core.counts.memory import Coming
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.networks.structure import Structure
@@ -100,7 +100,7 @@ class LabelledCounts(CountStore):
         if self.discretizer is not None:
             # A family that begins now could not be counted again with other cuts. If there are no cuts yet, the first
             # ones will count every event, including those before this one.
-            self.discretizer.settle()
+            self.discretizer.finish()
             made = self.tables.families
             for f, (child, above) in enumerate(made.families if made is not None else ()):
                 if any(slot in self.discretizer.due for slot in (child, *above)):

@@ -1,0 +1,219 @@
+"""Growth of a store's tables, names and window: within the budget, or not at all.
+
+New codes first use the spare room of the tables as they are. If there is none, the tables move into larger ones, with
+half as much again to spare if the budget allows it, and tightly otherwise. If not even that fits, the new codes are
+taken back before anything has changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.counts._gaussians import Gaussians
+from stream_bayes.core.counts._layout import Layout
+from stream_bayes.core.counts._pairs import PairCounts, TripleCounts
+from stream_bayes.core.counts._tables import Tables
+from stream_bayes.core.counts._values import ValueCounts
+from stream_bayes.core.counts.memory import Coming, MemoryUse
+from stream_bayes.core.counts.state import MOMENTS, grid, sizes
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.errors import BudgetExceeded
+
+__all__ = ["Growth"]
+
+Array = NDArray[Any]
+
+SMALLEST_ROOM = 4
+FEATURES_PER_SPARE = 4  # so that features that come one by one seldom move the tables
+
+
+class Growth:
+    """The room of a store's tables.
+
+    Parameters
+    ----------
+    memory
+        The store's parts, their bytes and the budget.
+    """
+
+    def __init__(self, memory: MemoryUse) -> None:
+        self.memory = memory
+        self.encoder = memory.encoder
+        self.tables = memory.tables
+
+    def make_room(self, whole: bool, coming: Coming | None) -> None:
+        """Make room for the codes that the encoder has just created, or, raising `BudgetExceeded`, take them back.
+
+        Weights that are not `whole` need a table of samples beside them; families may get `coming` configurations.
+        """
+        encoder, tables, discretizer = self.encoder, self.tables, self.memory.discretizer
+        try:
+            # The tables become inexact only when the sample is added: until then predictions are as before it.
+            columns = 1 if tables.exact and whole else 2
+            spare = self._uses_present_room(columns, coming) or self._grow(columns, coming)
+        except BudgetExceeded:
+            encoder.rollback()
+            raise
+        encoder.created.clear()
+        if discretizer is not None:
+            discretizer.open_new_features()
+        tables.labels = len(encoder.labels)
+        self._grow_parts(spare)
+
+    def _grow_parts(self, spare: bool) -> None:
+        """Make room for the same names in window and families, with some to spare or none."""
+        if self.memory.window is not None:
+            self.memory.window.make_room(spare)
+        if self.tables.families is not None:
+            self.tables.families.grow(self.memory.codes_of_families(), self.tables.labels, spare)
+
+    def _uses_present_room(self, columns: int, coming: Coming | None) -> bool:
+        """Use the room of the tables as they are for the new codes; return False if there is not enough."""
+        encoder, layout, discretizer = self.encoder, self.tables.values.layout, self.memory.discretizer
+        if len(encoder.labels) > layout.classes or len(encoder.nominal) > layout.features:
+            return False
+        if len(encoder.numeric) > self.tables.gaussians.features:
+            return False
+        grown = {
+            made.slot: len(made)
+            for made in encoder.created
+            if isinstance(made, Vocabulary) and made.slot >= 0
+        }
+        if any(size > layout.room[slot] for slot, size in grown.items()):
+            return False
+        if discretizer is not None and any(
+            layout.room[feature.slot] < discretizer.bins.most for feature in discretizer.new_features()
+        ):
+            return False
+        if self.memory.budget is not None:
+            used = np.array(layout.used)
+            used[list(grown)] = list(grown.values())
+            used = used[: len(encoder.nominal)]
+            numeric = int(self.tables.gaussians.features)
+            if not self.memory.fits(layout, used, columns, numeric, spare=True, coming=coming):
+                return False
+        for slot, size in grown.items():
+            layout.used[slot] = size
+        return True
+
+    def _grow(self, columns: int, coming: Coming | None) -> bool:
+        """Move into larger tables; return True if the budget allows half as much room again, to spare."""
+        used, declared = sizes(self.encoder)
+        layout, numeric = self.tables.values.layout, len(self.encoder.numeric)
+        old_room = np.asarray(layout.room)[: len(used)]
+        known = len(old_room)
+        room = np.maximum(used, SMALLEST_ROOM)
+        overflow = used[:known] > old_room
+        room[:known] = np.where(overflow, 2 * room[:known], old_room)
+        if overflow.any() and room.sum() < 1.5 * old_room.sum():
+            room = np.where(2 * used > room, np.maximum(2 * used, room), room)  # the next to overflow
+        spare = max(layout.features - len(used), 0)
+        if 0 < layout.features < len(used):
+            spare = len(used) // FEATURES_PER_SPARE + 1
+        spare_numeric = max(self.tables.gaussians.features - numeric, 0)
+        if 0 < self.tables.gaussians.features < numeric:
+            spare_numeric = numeric // FEATURES_PER_SPARE + 1
+        wide = self._layout(used, declared, room, spare)
+        if self.memory.fits(wide, used, columns, numeric + spare_numeric, spare=True, coming=coming):
+            self._move(wide, numeric + spare_numeric)
+            return True
+        self.shrink(columns, coming)
+        return False
+
+    def shrink(self, columns: int, coming: Coming | None = None) -> None:
+        """Move into tables without spare room, or raise `BudgetExceeded`."""
+        layout, numeric = self.tight_layout(), len(self.encoder.numeric)
+        budget = self.memory.budget
+        if budget is not None:
+            used, _ = sizes(self.encoder)
+            need = self.memory.need(layout, used, columns, numeric, spare=False, coming=coming)
+            if need > budget:
+                raise BudgetExceeded(
+                    f"the tables would need {need:,} bytes, the budget is {budget:,}; raise "
+                    "memory_budget, bound the values with max_values, or learn fewer features"
+                )
+        self._move(layout, numeric)
+
+    def give_up_spare_room(self) -> None:
+        """Shrink if families just chosen leave no room to spare in the budget."""
+        used, _ = sizes(self.encoder)
+        layout, numeric = self.tables.values.layout, int(self.tables.gaussians.features)
+        if not self.memory.fits(layout, used, self.memory.columns, numeric, spare=True, coming=None):
+            self._move(self.tight_layout(), len(self.encoder.numeric))
+            self._grow_parts(spare=False)
+
+    def tight_layout(self) -> Layout:
+        """Return the layout of everything named now, without spare room."""
+        return self._layout(*sizes(self.encoder))
+
+    def _layout(self, used: Array, declared: Array, room: Array | None = None, spare: int = 0) -> Layout:
+        """Return the layout of so many codes of each feature, with this room or none to spare, and `spare` features."""
+        classes = 2
+        while classes < len(self.encoder.labels):
+            classes += 2 if classes < 16 else classes // 8 * 2  # kernels process classes by twos
+        room = np.maximum(used if room is None else room, self.memory.reserved_room())
+        wide = np.concatenate([room, np.full(spare, SMALLEST_ROOM)]).astype(np.longlong)
+        padding = np.zeros(spare, np.longlong)
+        return Layout(np.concatenate([used, padding]), wide, np.concatenate([declared, padding]), classes)
+
+    def _move(self, layout: Layout, numeric: int) -> None:
+        _move(self.tables, layout, numeric, self.memory.order, self.memory.word_histogram)
+        self.tables.labels = len(self.encoder.labels)
+
+
+def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogram: bool) -> None:
+    """Replace tables by larger or smaller ones, with this layout and room for so many numeric features."""
+    old = tables.values
+    classes = layout.classes
+    values = ValueCounts(layout, tables.exact)
+    pairs = PairCounts(layout) if order >= 2 else None
+    triples = TripleCounts(layout) if order >= 3 else None
+    gaussians = Gaussians(numeric, classes, tables.exact)
+    class_weight = np.zeros(classes)
+    class_samples = class_weight if tables.exact else np.zeros(classes)
+    class_peak = np.zeros(classes)
+    kept = old.layout.classes
+    held = np.asarray(old.layout.used)[: layout.features]
+    here, there = layout.positions_of(held), old.layout.positions_of(held)
+    runs = min(layout.features, old.layout.features)
+    numbers = min(numeric, tables.gaussians.features)
+    for new, now, rows, old_rows in (
+        (values.weight, old.weight, here, there),
+        (values.samples, old.samples, here, there),
+        (values.present, old.present, slice(runs), slice(runs)),
+        (values.present_samples, old.present_samples, slice(runs), slice(runs)),
+        *(
+            (
+                getattr(gaussians, name),
+                getattr(tables.gaussians, name),
+                slice(numbers),
+                slice(numbers),
+            )
+            for name in MOMENTS
+        ),
+    ):
+        grid(new, classes)[rows, :kept] = grid(now, kept)[old_rows]
+    class_weight[:kept] = tables.class_weight
+    class_samples[:kept] = tables.class_samples
+    class_peak[:kept] = tables.class_peak
+    values.recount()
+    if tables.pairs is not None and pairs is not None:
+        grid(pairs.weight, classes)[layout.pairs_of(held), :kept] = grid(tables.pairs.weight, kept)[
+            old.layout.pairs_of(held)
+        ]
+        if tables.pairs.beside is not None:
+            pairs.beside = np.zeros(layout.positions * layout.features * classes)
+            beside = np.asarray(pairs.beside).reshape(-1, layout.features, classes)
+            before = np.asarray(tables.pairs.beside).reshape(-1, old.layout.features, kept)
+            beside[here, :runs, :kept] = before[there, :runs]
+    if tables.triples is not None and triples is not None:
+        grid(triples.weight, classes)[layout.triples_of(held), :kept] = grid(tables.triples.weight, kept)[
+            old.layout.triples_of(held)
+        ]
+    if word_histogram and tables.exact:
+        values.rebuild_histogram()
+    tables.values, tables.pairs, tables.triples, tables.gaussians = values, pairs, triples, gaussians
+    tables.class_weight, tables.class_samples, tables.class_peak = class_weight, class_samples, class_peak
