@@ -20,9 +20,10 @@ from stream_bayes.testing.public_learners import learners
 SEEDS = range(1)
 SOAK_SEEDS = range(1_000, 1_030)
 LENGTH = 120 if stream_bayes.compiled else 40
+LEARNERS = learners()
 TABULAR = sorted(
     name
-    for name, model in learners().items()
+    for name, model in LEARNERS.items()
     if model.schema is None and {"nominal", "numeric"} <= model.inputs and "binning=None" not in name
 )
 
@@ -101,7 +102,7 @@ class Wild:
 def run(name: str, seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of samples too few for what was asked
-        wild = Wild(learners()[name], seed)
+        wild = Wild(LEARNERS[name].clone(), seed)
         for _ in range(LENGTH):
             wild.go()
 

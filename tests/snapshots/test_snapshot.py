@@ -72,9 +72,12 @@ def test_everything_that_is_kept_comes_back(snapshot: Snapshot, key: bytes | Non
     assert loaded.to_bytes(key) == file
 
 
-@pytest.mark.parametrize("name", learners())
+LEARNERS = learners()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_comes_back_to_the_byte(name: str) -> None:
-    model = learners()[name]
+    model: Any = LEARNERS[name].clone()
     for x, y, w in Streams(model).samples(30):
         model.learn_one(x, y, w)
     taken = Snapshot(learner=type(model).__name__, sections={"learner": model.state()})
