@@ -123,8 +123,8 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
         The whole text.
     source
         The name of the source, for messages.
-        tolerance
-            How far the sum of a row may be from 1. Rows are kept as they are.
+    tolerance
+        How far the sum of a row may be from 1. Rows are kept as they are.
 
     Raises
     ------

@@ -142,8 +142,8 @@ class Relearn(msgspec.Struct, frozen=True, gc=False):
         The label or correction.
     was
         The sample as it was learned.
-        label
-            The correct label.
+    label
+        The correct label.
     """
 
     event: Event

@@ -240,8 +240,8 @@ class Pending:
         ----------
         action
             The action that was executed.
-            encoded
-                The data that the engine needs to unlearn the sample exactly: plain, as in `payloads`.
+        encoded
+            The data that the engine needs to unlearn the sample exactly: plain, as in `payloads`.
         clock
             The learner's clock now.
         """

@@ -146,7 +146,10 @@ def _loaded_event(saved: Any) -> Event:
 def _loaded_waiting(saved: list[Any]) -> Waiting:
     event, prediction, since = saved
     loaded = _loaded_event(event)
-    expect(loaded.kind is Kind.SAMPLE and loaded.y is None, "what waits for a label needs none")
+    expect(
+        loaded.kind is Kind.SAMPLE and loaded.y is None,
+        "an entry in waiting is no sample without label",
+    )
     return Waiting(loaded, untagged_payload(prediction), untagged_payload(since))
 
 

@@ -50,23 +50,23 @@ class Plan:
     ----------
     cells
         The number of cells that the passes need.
-        parent
-            The position of each clique's parent, -1 for the root.
-        axis
-            The variables of each clique.
-        family, family_axis
-            The variables whose tables are assigned to each clique; and for each variable of such a table its axis in
-            the clique, -1 if it is always fixed.
-        soft, soft_axis
-            The variables whose likelihoods are assigned to each clique, and their axes there.
-        child
-            The children of each clique.
-        separator, own_axis, parent_axis
-            The variables of each clique's message, with their axes in the clique and in its parent.
-        place, message_place
-            The positions in the cells of each clique's table and message.
-        spare_place, top_place
-            The positions of two more messages, for work.
+    parent
+        The position of each clique's parent, -1 for the root.
+    axis
+        The variables of each clique.
+    family, family_axis
+        The variables whose tables are assigned to each clique; and for each variable of such a table its axis in
+        the clique, -1 if it is always fixed.
+    soft, soft_axis
+        The variables whose likelihoods are assigned to each clique, and their axes there.
+    child
+        The children of each clique.
+    separator, own_axis, parent_axis
+        The variables of each clique's message, with their axes in the clique and in its parent.
+    place, message_place
+        The positions in the cells of each clique's table and message.
+    spare_place, top_place
+        The positions of two more messages, for work.
     """
 
     tree: CliqueTree

@@ -128,14 +128,14 @@ def check_positive(network: CodedNetwork, findings: Findings) -> None:
         at = tuple([code if code >= 0 else slice(None) for code in (findings.observed[u] for u in family)])
         table = cells[conditionals.start[v] : conditionals.start[v + 1]].reshape(shape)
         if not table[at].all():
-            what = f"the table of {shown(variable)} holds a probability of 0"
+            reason = f"the table of {shown(variable)} holds a probability of 0"
         elif findings.has_likelihood[v] and findings.zeros[v]:
-            what = f"a likelihood of {shown(variable)} is 0"
+            reason = f"a likelihood of {shown(variable)} is 0"
         else:
             continue
         raise NotSupported(
-            f"Gibbs sampling draws one variable at a time and may be caught where something is impossible, and {what}; "
-            "take method='likelihood-weighting' or 'exact'"
+            f"Gibbs sampling changes one variable at a time, so a probability of 0 can trap it, and {reason}; use "
+            "method='likelihood-weighting' or 'exact'"
         )
 
 

@@ -49,8 +49,8 @@ class LabelCodes:
         self.rest = NO_LABEL  # the code that further labels share, once there are any
 
     def insert(self, label: Any, predicted: Any, probabilities: Mapping[Any, Any]) -> tuple[int, int]:
-        """Return the codes of an event's label and of what was predicted: None, a label, or `...` for the most
-        probable.
+        """Return the codes of an event's label and prediction, which is a label, None, or `...` for the
+        most probable.
         """
         own = self.own
         label = canonical_label(label)

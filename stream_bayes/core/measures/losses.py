@@ -58,8 +58,8 @@ class Losses:
     Memory: 50 kB a label, and a buffer of 1024 events. The state depends on the sequence of events alone, not on when
     measures are read or how events are batched.
 
-    A label missing from a prediction has probability 0. So has every label in an empty prediction, which is what a
-    learner returns before it has learned anything. A true label with probability 0 counts as `least_probability` in the
+    A label missing from a prediction has probability 0. So has every label in an empty prediction, the prediction of a
+    learner that has learned nothing yet. A true label with probability 0 counts as `least_probability` in the
     log-loss; an empty prediction counts as a mistake with confidence 0 and a Brier score of 1. A probability that is
     negative or not a number counts as 0, one above 1 as 1; `mended` counts these.
 

@@ -373,7 +373,7 @@ class Structure:
             return self._place[variable]
         except (KeyError, TypeError):  # TypeError: a list or a set
             many = isinstance(variable, (tuple, list, AbstractSet))
-            hint = "; several variables go in a list or a set, where several are taken" if many else ""
+            hint = "; pass several variables as a list or a set, if several are allowed" if many else ""
             raise UnknownFeature(
                 f"the network has no variable {shown(variable)}; its variables: {shown(list(self.variables))}{hint}"
             ) from None

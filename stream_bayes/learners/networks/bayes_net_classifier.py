@@ -201,8 +201,8 @@ class BayesNetClassifier(PairClassifier):
         begun = [names[child] for child, above in store.wanted_families() if (child, above) not in before]
         if begun and any(store.tables.class_samples):
             warnings.warn(
-                f"events are not kept, so the tables of {shown(begun)} beside their parents begin anew; a "
-                "BayesNetClassifier made with the structure counts all events in them",
+                f"events are not kept, so the tables of {shown(begun)} given their parents begin anew; a "
+                "BayesNetClassifier made with this structure would count all events in them",
                 CountsForgotten,
                 stacklevel=2,
             )

@@ -184,9 +184,9 @@ def test_a_question_about_an_unknown_variable_names_it(question):
 
 def test_a_tuple_in_place_of_several_variables_is_explained():
     structure = Structure({"a": [], "b": [], "c": []})
-    with pytest.raises(UnknownFeature, match="several variables go in a list or a set"):
+    with pytest.raises(UnknownFeature, match="pass several variables as a list or a set"):
         structure.d_separated("a", ("b", "c"))
-    with pytest.raises(UnknownFeature, match="several variables go in a list or a set"):
+    with pytest.raises(UnknownFeature, match="pass several variables as a list or a set"):
         structure.parents(["b", "c"])  # type: ignore[arg-type]  # wrong on purpose
 
 

@@ -86,7 +86,7 @@ def test_another_structure_takes_over():
 
     learn(400)
     assert max(model.predict_proba_one({"a": "1", "b": "0"}).values()) < 0.7
-    with pytest.warns(CountsForgotten, match=r"the tables of \['b'\] beside their parents begin anew"):
+    with pytest.warns(CountsForgotten, match=r"the tables of \['b'\] given their parents begin anew"):
         model.structure = {"class": [], "a": ["class"], "b": ["a", "class"]}
     learn(100)
     assert model.predict_proba_one({"a": "1", "b": "0"})["1"] > 0.95
