@@ -21,21 +21,22 @@ __all__ = ["KDB"]
 
 
 class KDB(PairClassifier):
-    """K-dependence Bayes: each feature depends on the class and on the k features, of those that tell more of the
-    class, that tell most of it (Sahami 1996).
+    """K-dependence Bayes: each feature depends on the class and on k features (Sahami 1996).
+
+    Its parents are those with the most information about it, given the class, among the features with more information
+    about the class than it has.
 
     Parameters
     ----------
     k
-        The number of parents: 0 is naive Bayes, 1 reads the counts of pairs, from 2 on each feature is counted beside
+        The number of parents: 0 is naive Bayes, 1 reads the counts of pairs, from 2 on each feature is counted with
         its parents.
     every
-        Derive the structure again every so many events. None: whenever there are a tenth more; with two or more parents
-        only if what it was derived from no longer comes in the same order, or the events have doubled. `rederive()`
-        derives it at once.
+        The number of events after which the structure is derived again. None: whenever the events have grown by a
+        tenth; with two or more parents only if the order it was derived from has changed, or the events have doubled.
+        `rederive()` derives it at once.
     window
-        With two or more parents: how many of the newest events are kept, to count a feature beside parents that are
-        new.
+        With two or more parents: the number of newest events that are kept, to count a feature with new parents.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
@@ -45,18 +46,19 @@ class KDB(PairClassifier):
     function of these counts alone, ties broken by name. A prediction costs time in proportion to the features, and to
     their parents.
 
-    With two or more parents a probability backs off, the parent that tells least of the feature dropped first: with n
-    of N samples beside the parents' values it is (n + s P) / (N + s), with P that without the last parent and s the
-    strength, down to the class alone. Where a parent's value is missing, it and those after it are dropped; where the
+    With two or more parents a probability backs off; the parent with least information is dropped first. With n of N
+    samples under the parents' values it is (n + s P) / (N + s), where P is the probability without the last parent and
+    s the strength, down to the class alone. If a parent's value is missing, it and those after it are dropped; if the
     first is missing, the next one present takes its place, alone.
 
-    What is counted beside several parents then begins with the window, or with the events kept of it: it depends on the
-    order of events. The same events from the same state give the same bytes, but learners cannot be merged: what one of
-    them counts beside its parents another does not know beside its own. `unlearn_one` takes an event of the window
-    back from everything that counted it; for an older one say when it was learned, `at`.
+    The counts under several parents begin with the window, so they depend on the order of events. The same events from
+    the same state give the same bytes, but learners cannot be merged: their parents may differ. `unlearn_one` removes
+    an event of the window from all tables that counted it; for an older event give `at`, the clock at which it was
+    learned.
 
-    New cut points of numbers, too, have all of it counted anew from the window. With a `memory_budget` the families get
-    at most half of what it leaves when they are chosen, and the features that tell least of the class fewer parents.
+    New cut points of numbers have these tables counted anew from the window, too. With a `memory_budget` the families
+    get at most half of what it leaves when they are chosen; features with least information about the class get fewer
+    parents.
 
     Examples
     --------
@@ -121,7 +123,7 @@ class KDB(PairClassifier):
         return super().traits._replace(is_order_dependent=self.k >= 2, is_mergeable=self.k < 2)
 
     def merge(self, other: Self) -> Self:
-        """Add what another learner of the same kind and settings has learned; the other stays as it is.
+        """Add the counts of another learner of the same class and settings, which stays unchanged.
 
         Raises `CannotMerge` with two or more parents.
         """

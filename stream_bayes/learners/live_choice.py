@@ -46,17 +46,17 @@ class LiveChoice(PairClassifier):
     Parameters
     ----------
     readings
-        Which of `"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"` and `"a2de"` to choose among; of equal ones the first
+        The readings to choose among: `"nb"`, `"spode"`, `"tan"`, `"kdb"`, `"aode"`, `"a2de"`; of equal ones the first
         leads. `"a2de"` makes it a store of triples, whose memory grows with the cube of the features.
     combine
         `"best"`: the reading with the least loss answers. `"mixture"`: all answer, weighted by exp(-rate * loss).
     loss_half_life
-        The number of learned events after which a loss counts half; None adds up all.
+        The number of learned events after which a loss counts half; None: losses do not fade.
     rate
         The rate at which the mixture turns to the reading with the least loss. 1 counts each event as one piece of
         evidence, as Bayes' rule does; less keeps more of the others, which are wrong about other events.
     min_count
-        A value is a super-parent if it holds at least this weight, in fresh samples.
+        The weight, in fresh samples, that a value needs to be a super-parent.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
@@ -167,8 +167,8 @@ class LiveChoice(PairClassifier):
 
     @property
     def structures_(self) -> dict[str, dict[Any, Any]]:
-        """Of each reading that has a structure, which are TAN, KDB and SPODE, each feature's parent now, None for those
-        that depend on the class alone; in the order of names.
+        """For TAN, KDB and SPODE each feature's present parent, None if it depends on the class alone, in the order of
+        names.
         """
         found = {}
         for name, reading in zip(self.readings, self._reading.members, strict=True):

@@ -128,7 +128,7 @@ class NaiveBayes(_GaussianOrCounted):
     schema
         The features and the classes; without one they are added as they come.
     max_values
-        Past so many values of a feature, new ones share one code.
+        The number of values of a feature after which new ones share one code.
     memory_budget
         The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
 

@@ -73,10 +73,10 @@ class AODE(PairClassifier):
     Parameters
     ----------
     min_count
-        A value is a super-parent if it holds at least this weight, in fresh samples: 30 as Webb et al., 1 as WEKA.
-        Where none of an event's values does, naive Bayes answers.
+        The weight, in fresh samples, that a value needs to be a super-parent: 30 in Webb et al., 1 in WEKA. If none of
+        an event's values has it, naive Bayes answers.
     subsumption
-        Leave a value out of a prediction where another one implies it and holds more than this weight (100 is usual);
+        Leave a value out of a prediction if another value implies it and holds more than this weight (100 is usual);
         None: no value is left out.
     weights
         None: all super-parents weigh alike. `"mutual-information"`: each weighs its mutual information with the class,
@@ -95,7 +95,7 @@ class AODE(PairClassifier):
     schema
         The features and the classes; without one they are added as they come.
     max_values
-        Past so many values of a feature, new ones share one code.
+        The number of values of a feature after which new ones share one code.
     memory_budget
         The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
 
@@ -173,8 +173,8 @@ class A2DE(PairClassifier):
     Parameters
     ----------
     min_count
-        A pair of values is eligible if it holds at least this weight, in fresh samples. Where none of an event's
-        pairs is, `AODE` answers, with the same limit.
+        The weight, in fresh samples, that a pair of values needs to be eligible. If none of an event's pairs is,
+        `AODE` answers, with the same limit.
     subsumption
         As in `AODE`.
     prior, strength, class_prior, half_life, binning, schema, max_values
@@ -240,21 +240,21 @@ class SPODE(PairClassifier):
     Parameters
     ----------
     parent
-        The super-parent's name. None: the feature whose predictions, each before its event was learned, have had the
-        least logarithmic loss. One that has not come in 1,000 events is warned of (`NeverMet`).
+        The super-parent's name. None: the feature with the least logarithmic loss so far, each event predicted before
+        it was learned. A name that has not come in 1,000 events raises the warning `NeverMet`.
     loss_half_life
-        The number of learned events after which a loss counts half in that choice; None adds up all.
+        The number of learned events after which a loss counts half in that choice; None: losses do not fade.
     min_count
-        A value is a super-parent if it holds at least this weight, in fresh samples; otherwise, and where the
-        super-parent's value is missing, naive Bayes answers.
+        The weight, in fresh samples, that the super-parent's value needs. If it has less, or is missing, naive Bayes
+        answers.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
     -----
-    Promises: the counts are those of `AODE`, exactly. A live choice depends on the order of events; merging keeps the
-    counts and starts it anew. With a named super-parent a prediction costs time in proportion to the features, with a
-    live choice learning costs what `AODE`'s prediction does.
+    Promises: the counts are those of `AODE`, exactly. A live choice depends on the order of events; merging adds the
+    counts and resets the choice. With a named super-parent a prediction costs time in proportion to the features;
+    with a live choice learning costs as much as `AODE`'s prediction.
 
     Examples
     --------
@@ -315,6 +315,6 @@ class SPODE(PairClassifier):
 
     @property
     def parent_(self) -> Any:
-        """The super-parent that answers now; None before any is known."""
+        """The present super-parent; None before any feature has come."""
         chosen = self._reading.chosen
         return None if chosen < 0 else self._store.encoder.nominal[chosen].name

@@ -122,7 +122,7 @@ class MultinomialNB(_BagClassifier):
     schema
         The classes, and the tokens if only some are to be counted, declared as `Numeric()`.
     max_values
-        Past so many tokens, new ones share one code.
+        The number of tokens after which new ones share one code.
     memory_budget
         The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
 

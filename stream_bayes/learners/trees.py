@@ -32,20 +32,19 @@ class _OneParent(PairClassifier):
 
 
 class ODE(_OneParent):
-    """A one-dependence structure of the user's own: each feature depends on the class and on the parent given for it.
+    """A given one-dependence structure: each feature depends on the class and on the parent given for it.
 
     Parameters
     ----------
     parents
-        `{feature: its parent}`; a feature that is not there, or has None, depends on the class alone. What
-        `TAN.parents_` and `KDB.parents_` tell will do. Names that have not come in 1,000 events are warned of
-        (`NeverMet`).
+        `{feature: its parent}`, for example `TAN.parents_` or `KDB.parents_`. A feature without an entry, or with
+        None, depends on the class alone. A name that has not come in 1,000 events raises the warning `NeverMet`.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
     Notes
     -----
-    Promises: the counts are those of `AODE`, exactly. Where a parent's value is missing in an event its children
+    Promises: the counts are those of `AODE`, exactly. If a parent's value is missing in an event, its children
     depend on the class alone. A prediction costs time in proportion to the features.
 
     Examples
@@ -97,7 +96,7 @@ def _check_acyclic(parents: object) -> None:
 
 
 class TAN(_OneParent):
-    """Tree-augmented naive Bayes: the tree over the features that tells most, given the class (Friedman et al. 1997).
+    """Tree-augmented naive Bayes: the most informative tree over the features, given the class (Friedman et al. 1997).
 
     The tree is the maximum spanning tree of I(a; b | class), computed from the live counts in about a millisecond,
     with no pass over data.
@@ -105,12 +104,12 @@ class TAN(_OneParent):
     Parameters
     ----------
     root
-        The feature that edges lead away from; None: the first by name. One that has not come in 1,000 events or so is
-        warned of (`NeverMet`).
+        The feature that edges lead away from; None: the first by name. A name that has not come in 1,000 events or so
+        raises the warning `NeverMet`.
     every
-        Derive the tree again every so many events. None: whenever the order in which its edges were chosen no longer
-        holds, which is looked at when there are a tenth more events, and when the events have doubled. `rederive()`
-        derives it at once.
+        The number of events after which the tree is derived again. None: whenever the order in which its edges were
+        chosen no longer holds, checked when the events have grown by a tenth, and whenever the events have doubled.
+        `rederive()` derives it at once.
     prior, strength, class_prior, half_life, binning, schema, max_values, memory_budget
         As in `AODE`.
 
