@@ -1,8 +1,8 @@
-"""Decide by what mistakes cost, and leave the doubtful cases to a person."""
+"""Decide by the cost of mistakes, and leave doubtful cases to a person."""
 
 from stream_bayes import Costs, DecidingClassifier, NaiveBayes
 
-# Losing a good message is nine times as bad as letting spam through; asking costs a fifth of letting spam through.
+# A lost good message costs nine times as much as spam let through; a doubtful case costs a fifth of it.
 costs = Costs.false_positive(9, unsure=0.2)
 model = DecidingClassifier(NaiveBayes(), costs)
 

@@ -1,4 +1,4 @@
-"""A shop whose customers change their minds: a model that follows drift beside one that does not.
+"""Customers change their behaviour: compare a model that follows drift with one that does not.
 
 python examples/drift.py
 """
@@ -15,7 +15,7 @@ CHANGES = (5_000, 9_000)  # a new season begins, and the old one comes back
 
 
 def visits() -> Iterator[tuple[dict[str, str], str]]:
-    """What is known of a visit, and whether something was bought."""
+    """Yield visits to a shop, each with its outcome."""
     rng = random.Random(7)
     for number in range(VISITS):
         visit = {
@@ -37,8 +37,10 @@ for visit, bought in visits():
         answer = model.predict_learn_one(visit, bought)
         right[name] += bool(answer) and max(answer, key=answer.__getitem__) == bought
 
-print("the customers changed their minds after", " and ".join(f"{number:,}" for number in CHANGES), "visits")
+print(
+    "the customers changed their behaviour after", " and ".join(f"{number:,}" for number in CHANGES), "visits"
+)
 for entry in adaptive.log.entries:
-    print(f"  after {entry['event']:,}: {entry['what']}, of what began after {entry['since']:,}")
+    print(f"  after {entry['event']:,}: {entry['what']}, for a drift since {entry['since']:,}")
 for name, count in right.items():
     print(f"{name}: {count / VISITS:.1%} right")

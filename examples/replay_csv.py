@@ -1,4 +1,4 @@
-"""Replay a CSV file as a stream: predict each row, then learn it; stop midway, and go on as if nothing had been."""
+"""Replay a CSV file as a stream: predict each row, then learn it; stop midway, and resume exactly there."""
 
 import csv
 import json
@@ -6,18 +6,11 @@ import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from stream_bayes import AODE
-from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.engine.step import Step
-from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.json_sink import JSONLinesSink
-from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.models.served import served
-from stream_bayes.streams.records.fields import Fields
+from stream_bayes import AODE, streams
 
 
 def write_orders(path: Path, rows: int) -> None:
-    """Orders from a shop; those that are paid late come from two kinds of customer."""
+    """Write orders of a shop. Two kinds of customer pay late."""
     rng = random.Random(7)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -30,27 +23,26 @@ def write_orders(path: Path, rows: int) -> None:
 
 with TemporaryDirectory() as directory:
     folder = Path(directory)
-    write_orders(folder / "orders.csv", 2000)
+    orders = folder / "orders.csv"
+    write_orders(orders, 2000)
 
-    def engine() -> Engine:
-        return Engine(
-            Step(served(AODE()), name="late-payers"),
-            CSVSource(folder / "orders.csv", Fields(target="late", key="order")),
-            predictions=JSONLinesSink(folder / "answers.jsonl"),
-            store=SnapshotStore(folder / "state"),
-        )
+    # In one line: how good is AODE on this stream?
+    result = streams.evaluate(orders, AODE(), target="late", ignore=["order"])
+    print(result)
+    print(f"the last order was predicted as {result.answers[-1].prediction}")
 
-    first = engine().run(most=700)  # somebody pulls the plug, or it is simply enough for today
-    second = engine()
-    progress = second.run()
-    print(f"{first.taken} events, then {progress.processed_in_run} more: each has one answer")
+    # The same with predictions in a file and the state in snapshots. A run that is cut short resumes.
+    settings = {
+        "target": "late",
+        "key": "order",
+        "predictions": folder / "answers.jsonl",
+        "snapshots": folder / "state",
+    }
+    first = streams.run(orders, AODE(), max_records=700, **settings)
+    second = streams.run(orders, AODE(), **settings)
+    print(f"{first.processed} events, then {second.processed_in_run} more: each has one prediction")
 
     answers = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").splitlines()]
     assert [answer["key"] for answer in answers] == [str(number) for number in range(2000)]
-    print(answers[-1])
-
-    # The same in one go.
-    whole = Step(served(AODE()), name="late-payers")
-    whole.process(CSVSource(folder / "orders.csv", Fields(target="late", key="order")).poll(2000))
-    assert whole.losses.cumulative.accuracy == second.step.losses.cumulative.accuracy
-    print(f"{second.step.losses.windowed.accuracy:.1%} of the last thousand were right")
+    assert second.losses.cumulative.accuracy == result.accuracy
+    print(f"{second.losses.windowed.accuracy:.1%} of the last thousand predictions were correct")

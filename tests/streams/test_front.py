@@ -250,3 +250,12 @@ def test_a_pipeline_file_is_run_in_one_call(orders: Path) -> None:
     assert streams.pipeline(path).run().processed == 300
     with pytest.raises(StreamBayesError, match="cannot be read"):
         streams.pipeline(orders.with_name("none.toml"))
+
+
+def test_evaluating_loads_no_client_of_kafka() -> None:
+    code = (
+        "import sys; from stream_bayes import NaiveBayes, streams;"
+        "streams.evaluate([({'a': 1}, 'b')], NaiveBayes()); print('kafka' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
