@@ -79,7 +79,7 @@ def cut_supervised(values: Numbers, weights: Numbers, labels: NDArray[np.int32],
 
 
 def _best_split(counts: NDArray[np.float64]) -> tuple[float, int] | None:
-    """The gain, times the weight, and the place of the best split of values in order, None where none pays."""
+    """Return the gain times the weight, and the place, of the best split of ordered values; None if no split pays."""
     if len(counts) < 2:
         return None
     left = np.cumsum(counts, axis=0)[:-1]
@@ -106,7 +106,7 @@ def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _gaps(distinct: Numbers) -> Numbers:
-    """The middles between neighbours; where rounding puts a middle on the lower one, the upper one."""
+    """Return the middles between neighbours; the upper neighbour if rounding puts a middle on the lower one."""
     middles: Numbers = distinct[:-1] / 2.0 + distinct[1:] / 2.0
     return np.where(middles > distinct[:-1], middles, distinct[1:])
 
@@ -119,7 +119,7 @@ METHODS: Mapping[str, Callable[[Numbers, Numbers, NDArray[np.int32], int], list[
 
 
 def outer_edges(values: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
-    """Where the end bins end for a reading between bins: their medians are their middles."""
+    """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
         return float(values.min()), float(values.max())
     below, above = values[values < cuts[0]], values[values >= cuts[-1]]
@@ -129,7 +129,7 @@ def outer_edges(values: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
 
 
 def bin_names(cuts: Sequence[float]) -> list[str]:
-    """What the bins are called: `[low, high)`.
+    """Return the names of the bins: `[low, high)`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which families a store counts: chosen anew from the recent events, saved, and loaded with everything checked.
+"""The families that a store counts: choosing, merging, saving, and loading with checks.
 
 meta    "families": [[slot of the child, [slots of its parents], configurations, clock counted since], ...]
 arrays  "family_codes"     the parents' codes of each configuration that holds samples, family by family
@@ -38,8 +38,8 @@ Family: TypeAlias = tuple[int, tuple[int, ...]]  # the child's slot, its parents
 def chosen(
     tables: Tables, encoder: Encoder, families: Iterable[Family], window: Window | None, codes: NDArray[Any]
 ) -> FamilyTables:
-    """Tables of these families, each once, for so many codes of each slot. One that is counted keeps its counts; the
-    others are counted from the window's events, or, where there is none, begin now.
+    """Return tables of these families, each once, for so many codes of each slot. A counted family keeps its counts;
+    the others are counted from the window's events, or begin now if there is no window.
     """
     wanted = list(dict.fromkeys(families))
     made = FamilyTables(wanted, codes, len(encoder.labels), bool(tables.exact))
@@ -60,7 +60,7 @@ def chosen(
 
 
 def pour(encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTables, factor: float) -> None:
-    """Add the same families of another store, by name, their weights times `factor`; there is room."""
+    """Add the same families of another store by name, their weights times `factor`. The caller has made room."""
     codes = _codes_of_values(encoder, other)
     labels = np.array([encoder.labels.find(label) for label in other.labels.values], np.int64)
     for place, f, slot, rows in _translated(encoder, mine, other, theirs):
@@ -77,7 +77,7 @@ def pour(encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTab
 def configurations_met(
     encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTables | None
 ) -> list[int]:
-    """How many configurations a store of the same families, whose names are known, would bring to each of them."""
+    """Return the configurations that another store of the same families would add to each; its names are known."""
     coming = [0] * len(mine.families)
     if theirs is not None:
         for place, _, _, rows in _translated(encoder, mine, other, theirs):
@@ -89,7 +89,7 @@ def configurations_met(
 def _translated(
     encoder: Encoder, mine: FamilyTables, other: Encoder, theirs: FamilyTables
 ) -> Iterator[tuple[int, int, int, NDArray[Any]]]:
-    """Of each family the number here and there, the child's slot there, and its configurations in the codes here."""
+    """Yield each family's number here and there, the child's slot there, and its configurations in the codes here."""
     slot = {feature.slot: encoder.features[feature.name].slot for feature in other.nominal}
     codes = _codes_of_values(encoder, other)
     places = {family: f for f, family in enumerate(mine.families)}
@@ -102,7 +102,7 @@ def _translated(
 
 
 def _codes_of_values(encoder: Encoder, other: Encoder) -> list[NDArray[np.int64]]:
-    """The code here of each value of each feature there."""
+    """Return the code here of each value of each feature there."""
     return [
         np.array(
             [encoder.features[feature.name].vocabulary.find(value) for value in feature.vocabulary.values],
@@ -116,7 +116,7 @@ def _codes_of_values(encoder: Encoder, other: Encoder) -> list[NDArray[np.int64]
 
 
 def families_state(families: FamilyTables) -> list[Any]:
-    """Which families there are, as JSON values."""
+    """Return the families as JSON values."""
     return [
         [child, list(parents), len(families.rows_of(f)[0]), int(families.since[f])]
         for f, (child, parents) in enumerate(families.families)
@@ -124,7 +124,7 @@ def families_state(families: FamilyTables) -> list[Any]:
 
 
 def families_arrays(families: FamilyTables, encoder: Encoder) -> dict[str, NDArray[Any]]:
-    """What they hold, without spare room."""
+    """Return the counts of families without spare room."""
     used, _ = sizes(encoder)
     labels = len(encoder.labels)
     parts: dict[str, list[NDArray[Any]]] = {
@@ -146,8 +146,8 @@ def families_arrays(families: FamilyTables, encoder: Encoder) -> dict[str, NDArr
 def load_families(
     tables: Tables, encoder: Encoder, saved: Sequence[Any], arrays: Mapping[str, Any], room: NDArray[Any]
 ) -> FamilyTables:
-    """The tables that a state tells of, for so many codes of each slot, once it cannot do any harm; its clock and names
-    are loaded already.
+    """Return the family tables of a state, for so many codes of each slot, or raise `BadState`; clock and names are
+    loaded already.
     """
     used, _ = sizes(encoder)
     labels = len(encoder.labels)
@@ -210,7 +210,7 @@ def _checked_array(name: str, array: object) -> NDArray[Any]:
 
 
 def _check_codes(codes: NDArray[Any], used: list[int]) -> None:
-    """Codes within their vocabularies, the configurations in their order and each there once."""
+    """Raise `BadState` for codes beyond their vocabularies, and configurations out of order or there twice."""
     for column, size in zip(codes.T, used, strict=True):
         expect(bool((column < size).all()), "a configuration of a family has an unknown value")
     ascending = [tuple(row) for row in codes.tolist()]

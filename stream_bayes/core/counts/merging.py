@@ -1,4 +1,4 @@
-"""Adding what one store holds to another: names first, then tables, whose codes are translated by name.
+"""Merging of stores: names first, then tables, whose codes are translated by name.
 
 Equal codes of two stores mean nothing; only names do.
 """
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 
 def merge_names(mine: Encoder, theirs: Encoder) -> None:
-    """Give everything that another encoder names a code here: all of it, or, raising `CannotMerge`, nothing."""
+    """Create a code here for each name of another encoder: all of them, or none and `CannotMerge`."""
     mine.rollback()
     try:
         for y in theirs.labels.values:
@@ -45,7 +45,7 @@ def merge_names(mine: Encoder, theirs: Encoder) -> None:
 
 
 def know_names(mine: Encoder, theirs: Encoder) -> None:
-    """Give everything that another encoder names the code it has there; what is named here has the same code there.
+    """Create for each name of another encoder the code it has there; names known here have the same codes there.
 
     Values past a limit share the code that they share there. The caller makes room.
     """
@@ -156,8 +156,8 @@ def _add(
 
 
 def _merge_vocabulary(what: str, mine: Vocabulary, theirs: Vocabulary, created: list[Any]) -> None:
-    """Give each value of another vocabulary a code here. Where values would share one, the order of events decided
-    which, so there is no merging.
+    """Create a code here for each value of another vocabulary. Vocabularies whose values share a code, which the order
+    of events decides, cannot be merged.
     """
     if mine.limit is not None:
         union = len({*mine.values, *theirs.values})

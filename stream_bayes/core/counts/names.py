@@ -1,4 +1,4 @@
-"""From codes back to names: what tables hold, and what of a sample they do not."""
+"""Codes back to names: the weights of tables, and the part of a sample that was not found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["name_of_failed", "weights_by_name"]
 
 
 def weights_by_name(encoder: Encoder, tables: Tables) -> dict[tuple[Any, ...], Any]:
-    """Every weight above 0 under its names, in fresh samples, as `CountStore.by_name` tells."""
+    """Return each weight above 0 under its names, in fresh samples, as `CountStore.by_name` does."""
     labels = encoder.labels.values
     unit = tables.unit
     named: dict[tuple[Any, ...], Any] = {}
@@ -50,7 +50,7 @@ def weights_by_name(encoder: Encoder, tables: Tables) -> dict[tuple[Any, ...], A
 
 
 def _together(used: list[int], size: int) -> Iterator[tuple[int, ...]]:
-    """The numbers of the values, counted through all features, that make up each pair or triple."""
+    """Yield the values of each pair or triple, by their numbers through all features."""
     ends = list(accumulate(used))
     owner = [run for run, codes in enumerate(used) for _ in range(codes)]
 

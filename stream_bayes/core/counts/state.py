@@ -63,17 +63,17 @@ MOST_HALF_LIVES = 256  # between origin and clock: the tables are rescaled befor
 
 
 def grid(flat: Any, classes: int) -> Array:
-    """A flat table as a view with a row a cell and a column a class."""
+    """Return a flat table as a view, a row a cell and a column a class."""
     return np.asarray(flat).reshape(-1, classes)
 
 
 def vocabularies(encoder: Encoder) -> list[Vocabulary]:
-    """The vocabulary of each run of positions."""
+    """Return the vocabulary of each run of positions."""
     return [feature.vocabulary for feature in encoder.nominal]
 
 
 def sizes(encoder: Encoder) -> tuple[Array, Array]:
-    """How many codes each nominal feature has, and how many of them were declared."""
+    """Return the number of codes of each nominal feature, and of those that were declared."""
     known = vocabularies(encoder)
     used = np.fromiter((len(vocabulary) for vocabulary in known), np.longlong, len(known))
     declared = np.fromiter((vocabulary.declared for vocabulary in known), np.longlong, len(known))
@@ -117,7 +117,7 @@ class Names(NamedTuple):
 
     @classmethod
     def of(cls, encoder: Encoder) -> Self:
-        """Those that an encoder has now."""
+        """Return the names that an encoder has now."""
         known = vocabularies(encoder)
         return cls(
             (encoder.labels.values, len(encoder.labels)),
@@ -127,7 +127,7 @@ class Names(NamedTuple):
         )
 
     def state(self) -> dict[str, Any]:
-        """All of them as JSON values."""
+        """Return the names as JSON values."""
         return {
             "labels": tagged_many(self.labels[0][: self.labels[1]]),
             "features": tagged_many(name for name, _ in self.features),
@@ -138,7 +138,7 @@ class Names(NamedTuple):
 
 
 def load_names(encoder: Encoder, meta: Mapping[str, Any]) -> None:
-    """Give everything that a state names its code, in a fresh encoder."""
+    """Create the codes of all names of a state in a fresh encoder."""
     _load_vocabulary(encoder.labels, untagged_many(meta["labels"]), False)
     names, kinds = untagged_many(meta["features"]), meta["numeric"]
     expect(len(names) == len(kinds) == len(set(names)), "its features are not distinct")
@@ -193,7 +193,7 @@ class _Part:
         return len(self.cells)
 
     def copied(self, labels: int) -> Array:
-        """The cells in use, without the spare classes; never a view, for the tables go on changing."""
+        """Return a copy of the cells in use, without spare classes; the tables go on changing."""
         if isinstance(self.cells, slice):
             return np.array(grid(self.table, self.classes)[self.cells, :labels], order="C")
         out = np.empty((len(self.cells), labels))
@@ -226,7 +226,7 @@ class _SparsePairs(_Part):
 
 
 def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
-    """Each table by name."""
+    """Return the tables by name."""
     used, _ = sizes(encoder)
     values, layout, numbers = tables.values, tables.values.layout, tables.gaussians
     classes, runs = layout.classes, slice(len(used))
@@ -263,13 +263,13 @@ def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
 
 
 def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
-    """The tables, without their spare room."""
+    """Return the tables without their spare room."""
     labels = len(encoder.labels)
     return {name: part.copied(labels) for name, part in _parts(encoder, tables).items()}
 
 
 def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> None:
-    """Refuse names without arrays to go with them, before any room is made for what they claim."""
+    """Raise `BadState` for names without arrays of their shape, before any room is made for them."""
     used, _ = sizes(encoder)
     labels = len(encoder.labels)
     expect(
@@ -316,7 +316,7 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
 
 
 def _checked(name: str, array: object, shape: tuple[int, int], *, exact: bool) -> Array:
-    """An array of a state, once it cannot do any harm."""
+    """Return an array of a state, or raise `BadState`."""
     if not isinstance(array, np.ndarray):
         raise BadState(f"the state does not fit: {name} is no array")
     expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")

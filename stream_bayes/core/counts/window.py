@@ -1,4 +1,4 @@
-"""The recent events as columns of codes: what searches, refilled tables, exact forgetting and drift checks read.
+"""The recent events as columns of codes, for searches, refilled tables, exact unlearning and drift checks.
 
 A window keeps the newest events that were learned, encoded, with the clock at which each was. Pushing one writes a
 code a feature; reading them out gives contiguous columns.
@@ -92,7 +92,7 @@ class Window:
     # -- room -------------------------------------------------------------------------------------------------------
 
     def make_room(self, spare: bool = True) -> None:
-        """Give every feature of the encoder a column, with some columns to spare or none."""
+        """Make a column for every feature of the encoder, with some columns to spare or none."""
         codes, numbers = self._slots()
         ring = self.ring
         met = len(codes) == len(ring.code_column) and len(numbers) == len(ring.number_column)
@@ -113,7 +113,7 @@ class Window:
         return codes, [True] * len(encoder.numeric)
 
     def bytes_needed(self, spare: bool) -> int:
-        """What the window takes once every feature of the encoder has its column, with some to spare or none."""
+        """Return the bytes of a window with a column for every feature of the encoder, with some to spare or none."""
         codes, numbers = self._slots()
         ring = self.ring
         wide = _room(len(ring.codes), sum(codes), spare), _room(len(ring.numbers), sum(numbers), spare)
@@ -131,7 +131,7 @@ class Window:
         self.ring.push(row, clock)
 
     def row(self, index: int, into: Row) -> Row:
-        """An event as a row; the oldest is number 0. Its numbers are in the bins as these are now."""
+        """Return an event as a row; the oldest is number 0. Its numbers are in the bins as these are now."""
         if not 0 <= index < len(self):
             raise IndexError(f"the window holds {len(self)} events, not one with the number {index}")
         self.ring.load(index, into)
@@ -140,16 +140,16 @@ class Window:
         return into
 
     def rows(self) -> Iterator[tuple[Row, int]]:
-        """Each event that was not taken back, the oldest first, with its clock; the row is used again for the next."""
+        """Yield each event that was not unlearned, oldest first, with its clock; the row is used again for the next."""
         row = Row()
         for index in range(len(self)):
             if self.row(index, row).weight > 0.0:
                 yield row, self.clock_of(index)
 
     def find(self, row: Row, at: int | None) -> int:
-        """The number of an event to be unlearned: the newest of equal ones, or the one of a time; -1 if it is older.
+        """Return the number of an event to be unlearned, the newest equal one or the one at a clock; -1 if it is older.
 
-        Raises `NotLearned` where another event was learned then.
+        Raises `NotLearned` if another event was learned at that clock.
         """
         if at is None:
             return int(self.ring.find(row))
@@ -160,15 +160,15 @@ class Window:
         return index
 
     def clock_of(self, index: int) -> int:
-        """When an event was learned."""
+        """Return the clock right after an event was learned."""
         return int(self.ring.clock_of(index))
 
     def take_back(self, index: int) -> None:
-        """Let an event weigh nothing from now on."""
+        """Set the weight of an unlearned event to 0."""
         self.ring.take_back(index)
 
     def drop_oldest(self) -> None:
-        """Let the oldest event go."""
+        """Drop the oldest event."""
         if not len(self):
             raise IndexError("the window is empty")
         self.ring.drop_oldest()
@@ -181,7 +181,7 @@ class Window:
     # -- columns ------------------------------------------------------------------------------------------------------
 
     def freeze(self) -> Columns:
-        """The events that were not taken back as contiguous columns of codes, numbers as the bins of now."""
+        """Return the events that were not unlearned as contiguous columns, numbers in the bins as these are now."""
         ring, bins = self.ring, self.encoder.bins
         weights = ring.in_order(ring.weight)
         held = np.flatnonzero(weights > 0.0)
@@ -202,7 +202,7 @@ class Window:
     # -- state --------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything kept, the oldest event first, a row a feature that has codes, or numbers."""
+        """Return everything kept, oldest event first, a row for each feature that has codes or numbers."""
         ring = self.ring
         codes, numbers = (
             int(np.max(column, initial=-1)) + 1 for column in (ring.code_column, ring.number_column)
@@ -248,7 +248,7 @@ class Window:
 
 
 def _extended(known: Any, has_column: list[bool]) -> NDArray[np.int64]:
-    """Which column each slot has, the ones known so far as they are."""
+    """Return the column of each slot; slots that have one keep it."""
     columns = np.full(len(has_column), -1, np.int64)
     columns[: len(known)] = np.asarray(known)
     following = int(columns.max(initial=-1)) + 1
@@ -260,7 +260,7 @@ def _extended(known: Any, has_column: list[bool]) -> NDArray[np.int64]:
 
 
 def _room(have: int, needed: int, spare: bool) -> int:
-    """How many columns there are to be."""
+    """Return the number of columns to have."""
     if not spare:
         return needed
     if needed <= have:
@@ -276,7 +276,7 @@ def _bytes(size: int, codes: int, numbers: int) -> int:
 
 
 def _check(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
-    """Refuse an array of another type or shape before it is read."""
+    """Raise `BadState` for an array of another type or shape."""
     fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
     expect(fits, f"window_{name} is no {np.dtype(dtype)} array of shape {shape}")
     expect(

@@ -18,7 +18,7 @@ def expect(condition: bool, message: str) -> None:
 
 @contextmanager
 def refusing_bad_state() -> Iterator[None]:
-    """Let whatever a malformed state provokes come out as `BadState`."""
+    """Raise `BadState` for any error that a malformed state causes inside."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:

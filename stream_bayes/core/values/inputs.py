@@ -28,7 +28,7 @@ NONE, WHOLE, ALL = "none", "whole", "all"  # which numbers may be values of nomi
 
 
 def feature_name(name: object) -> Value:
-    """A feature's name as it is kept, or the reason why it cannot be one."""
+    """Return a feature's name as it is kept, or raise the reason why it cannot be one."""
     try:
         return canonical(name)
     except BadValue as error:
@@ -36,7 +36,7 @@ def feature_name(name: object) -> Value:
 
 
 def check_declared(name: object) -> None:
-    """Refuse a feature that no schema could declare, rather than never look at it."""
+    """Raise an error for a feature that no schema could declare, which would else be ignored."""
     if not isinstance(name, str):
         raise BadValue(
             f"feature names are str where a schema is declared, not {shown(name)}; rename the feature"
@@ -44,7 +44,7 @@ def check_declared(name: object) -> None:
 
 
 def no_features(x: object) -> BadValue:
-    """The error for an event that is no dict. What it holds may be anybody's secret, and is not shown."""
+    """Return the error for an event that is no dict. Its contents may be secret, and are not shown."""
     many = ""
     if hasattr(x, "shape") or isinstance(x, (list, tuple)):
         many = "; many rows, a data frame or a list of dicts, go to the verbs for many, as learn_many and predict_many"
@@ -52,7 +52,7 @@ def no_features(x: object) -> BadValue:
 
 
 def no_bag(text: str | bytes) -> BadValue:
-    """The error for a text where a bag of its words is needed."""
+    """Return the error for a text in place of a bag of its words."""
     return BadValue(
         f"a bag of words comes as a dict {{token: count}}, not as {_form(text)}; River counts the words of a text: "
         "feature_extraction.BagOfWords() | model"
@@ -60,7 +60,7 @@ def no_bag(text: str | bytes) -> BadValue:
 
 
 def _form(x: object) -> str:
-    """What something is and how large, and nothing of what it holds."""
+    """Return the type and size of an object, and nothing of its contents."""
     shape = getattr(x, "shape", None)
     if isinstance(shape, tuple):
         return f"{type(x).__name__} of shape {shape}"
@@ -68,7 +68,7 @@ def _form(x: object) -> str:
 
 
 def read_number(name: object, value: object, declared: bool) -> float:
-    """A numeric feature's value as a float, NaN where it is missing."""
+    """Return a numeric feature's value as a float, NaN if it is missing."""
     if is_missing(value):
         return float("nan")
     value = _canonical_or_number(name, value)
@@ -89,7 +89,7 @@ def _canonical_or_number(name: object, value: object) -> Value:
 
 
 def read_nominal(name: object, value: object, numbers: str) -> Value | None:
-    """A nominal feature's value as a dict key, None where it is missing."""
+    """Return a nominal feature's value as a dict key, None if it is missing."""
     if is_missing(value):
         return None
     value = canonical(value, feature=name)
@@ -98,7 +98,7 @@ def read_nominal(name: object, value: object, numbers: str) -> Value | None:
 
 
 def check_named(what: str, name: object, value: Value, numbers: str) -> None:
-    """Refuse a number as a nominal feature's value, where such `numbers` may not be that."""
+    """Raise an error for a number as a nominal feature's value, unless such `numbers` may be values."""
     if may_be_name(value, numbers):
         return
     kind = "takes names, and whole numbers for names" if numbers == WHOLE else "is nominal"
@@ -109,17 +109,17 @@ def check_named(what: str, name: object, value: Value, numbers: str) -> None:
 
 
 def may_be_name(value: Value, numbers: str) -> bool:
-    """Whether a nominal feature that takes such `numbers` for names may have the value."""
+    """Return True if a nominal feature that accepts such `numbers` may have the value."""
     return numbers == ALL or not is_number(value) or (numbers == WHOLE and value % 1 == 0)
 
 
 def is_number(value: Value) -> TypeGuard[int | float]:
-    """Whether a value is a number, and no bool."""
+    """Return True if a value is a number, and no bool."""
     return isinstance(value, (int, float)) and type(value) is not bool
 
 
 def read_count(token: object, value: object) -> float:
-    """A token's count as a float, NaN where it is missing."""
+    """Return a token's count as a float, NaN if it is missing."""
     if is_missing(value):
         return float("nan")
     try:

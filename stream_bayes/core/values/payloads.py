@@ -40,7 +40,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def plain(payload: object) -> Payload:
-    """The payload itself where it is plain, else a copy with numpy's scalars and subclasses made plain.
+    """Return the payload itself if it is plain, else a copy with numpy's scalars and subclasses made plain.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _plain(payload: object, depth: int) -> Payload:
 
 
 def tagged_payload(payload: Payload) -> JSONValue:
-    """A plain payload as JSON.
+    """Return a plain payload as JSON.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _tagged_dict(payload: dict[Any, Any]) -> JSONValue:
 
 
 def untagged_payload(json: object) -> Payload:
-    """The payload that `tagged_payload` wrote.
+    """Return the payload that `tagged_payload` wrote.
 
     Raises
     ------

@@ -71,7 +71,7 @@ _SUPPORTED = f"str, bytes, bool, int, a finite float or a tuple of these (at mos
 
 
 def canonical(value: object, *, feature: object | None = None) -> Value:
-    """What a nominal value becomes before it is counted: a plain Python object of a supported type.
+    """Return a nominal value as it is counted: a plain Python object of a supported type.
 
     Numpy scalars become Python's, and subclasses (enums, named tuples, `numpy.float64`) the plain type.
 
@@ -111,7 +111,7 @@ of these (at most 32 deep), got float: inf; convert it first, or leave the featu
 
 
 def canonical_label(label: object) -> Value:
-    """What a label becomes before it is counted: as `canonical`, for the class variable.
+    """Return a label as it is counted: `canonical` for the class variable.
 
     Raises
     ------
@@ -142,7 +142,7 @@ learn when its label comes
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value counts as missing: `None`, a floating NaN, or pandas' `NA` and `NaT`.
+    """Return True if a value is missing: `None`, a floating NaN, or pandas' `NA` and `NaT`.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def is_missing(value: object) -> bool:
 
 
 def tagged(value: Value) -> JSONValue:
-    """A value as JSON that keeps its type and every bit of it.
+    """Return a value as JSON that keeps its type and every bit of it.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def tagged(value: Value) -> JSONValue:
 
 
 def untagged(json: object) -> Value:
-    """The value that `tagged` wrote.
+    """Return the value that `tagged` wrote.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def packed(values: list[Value]) -> JSONValue:
 
 
 def unpacked(saved: object) -> list[Value]:
-    r"""The inverse of `packed`.
+    r"""Return the values that `packed` wrote.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def unpacked(saved: object) -> list[Value]:
 
 
 def name_order(value: object) -> tuple[int, object]:
-    """A key that sorts values of any mix of types: numbers, then strings, bytes and tuples.
+    """Return a key that sorts values of any mix of types: numbers, then strings, bytes and tuples.
 
     Ties are broken with it everywhere. It depends on the value alone, never on `hash` or on identity, and is
     equal for two values exactly when a dict holds them to be the same, so that it does not matter which of
@@ -289,7 +289,7 @@ def name_order(value: object) -> tuple[int, object]:
 
 
 def shown(value: object) -> str:
-    """A value's `repr` for a message, at most 80 characters of it.
+    """Return a value's `repr` for a message, at most 80 characters of it.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def shown(value: object) -> str:
 
 
 def _plain(value: object, depth: int) -> Value | None:
-    """The plain form of a supported value, else None (which is itself no value)."""
+    """Return the plain form of a supported value, else None (which is itself no value)."""
     # The base types' own methods: a subclass (an enum, say) may answer str(), int() or bytes() otherwise.
     if isinstance(value, str):
         return str.__str__(value)
@@ -355,7 +355,7 @@ def _untagged(json: object, depth: int) -> Value:
 
 
 def _scalar(tag: object, body: object) -> Value | None:
-    """The value of a tag and its body, if they make one in whatever spelling."""
+    """Return the value of a tag and its body, if they make one in any spelling."""
     if tag == "bool" and type(body) is bool:
         return body
     if type(body) is not str:
