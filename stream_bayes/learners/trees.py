@@ -20,18 +20,7 @@ from stream_bayes.learners.classifier.pairs import PairClassifier
 __all__ = ["ODE", "TAN"]
 
 
-class _OneParent(PairClassifier):
-    """A classifier where each feature has at most one parent besides the class."""
-
-    _reading: GivenParents | SpanningTree
-
-    @property
-    def parents_(self) -> dict[Any, Any]:
-        """Each feature's parent now, None where it depends on the class alone; in the order of names."""
-        return self._reading.parents_by_name()
-
-
-class ODE(_OneParent):
+class ODE(PairClassifier):
     """A given one-dependence structure: each feature depends on the class and on the parent given for it.
 
     Parameters
@@ -58,6 +47,8 @@ class ODE(_OneParent):
     ('rain', {'sky': None, 'wind': 'sky'})
     """
 
+    _reading: GivenParents
+
     def __init__(
         self,
         parents: Any = None,
@@ -80,6 +71,11 @@ class ODE(_OneParent):
         missed = partial(warn_of_absent, "the feature")
         return GivenParents(store.tables, store.encoder, parents, missed, **self._settings(class_prior))
 
+    @property
+    def parents_(self) -> dict[Any, Any]:
+        """Each feature's present parent, None if it depends on the class alone; in the order of names."""
+        return dict(self._reading.parents_by_name())
+
 
 def _check_acyclic(parents: object) -> None:
     """Refuse a structure in which a feature depends on itself."""
@@ -95,7 +91,7 @@ def _check_acyclic(parents: object) -> None:
                 raise BadValue(f"the parents go in a circle: {' -> '.join(map(repr, chain))}")
 
 
-class TAN(_OneParent):
+class TAN(PairClassifier):
     """Tree-augmented naive Bayes: the most informative tree over the features, given the class (Friedman et al. 1997).
 
     The tree is the maximum spanning tree of I(a; b | class), computed from the live counts in about a millisecond,
@@ -163,6 +159,11 @@ class TAN(_OneParent):
             partial(warn_of_absent, "the root"),
             **self._settings(class_prior),
         )
+
+    @property
+    def parents_(self) -> dict[Any, Any]:
+        """Each feature's present parent, None if it depends on the class alone; in the order of names."""
+        return dict(self._reading.parents_by_name())
 
     @property
     def edges_(self) -> tuple[tuple[Any, Any], ...]:
