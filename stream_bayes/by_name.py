@@ -19,7 +19,7 @@ __all__ = ["Imported", "being_made", "check_arguments", "check_there_is", "close
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """A question after a name that may have been meant, or a full stop.
+    """Return "; did you mean ...?" for a misspelt name, or a full stop if nothing is close.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 
 def _bare(name: str) -> str:
-    """A name without what is easily written otherwise: capitals, and what stands between words."""
+    """Return a name without capitals, hyphens and underscores, which are easily mistaken."""
     return name.casefold().replace("-", "").replace("_", "")
 
 
@@ -105,7 +105,7 @@ def check_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> No
 
 @contextmanager
 def being_made(name: str, arguments: Mapping[str, Any]) -> Iterator[None]:
-    """Say which arguments something is made from, if they are refused; an error of this package says it itself.
+    """Add the name and the arguments to an error that is raised while something is made; errors of this package pass.
 
     Examples
     --------

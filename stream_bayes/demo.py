@@ -32,7 +32,7 @@ MAILS = 2_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Judge mails and compare models, then say what was written and how to go on."""
+    """Classify mails and compare models, then print what was written and what to try next."""
     parser = argparse.ArgumentParser(
         prog="python -m stream_bayes.demo", description="A spam filter, and models side by side on a stream."
     )
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def judge_mails(number: int, into: Path) -> None:
-    """Judge each mail, then learn what it was; explain one, correct one, and keep the filter."""
+    """Classify each mail, then learn its label; explain one, correct one, and save the filter."""
     console, say = Console(), sys.stdout.write
     mails = list(made_up_mails(number))
     say(f"{number:,} mails, made up just now: each is judged, then learned\n")
@@ -76,7 +76,7 @@ def judge_mails(number: int, into: Path) -> None:
         ("never unsure", forced, seconds[0]),
         ("River's NB", answers, seconds[1]),
     ):
-        table.add_row(name, *told_of(said), f"{number / took:,.0f}")
+        table.add_row(name, *rates_of(said), f"{number / took:,.0f}")
     console.print(table)
     say(
         "A lost ham counts as much as 30 spams let in: spam is what is 98.3 % certain, and much of the first few\n"
@@ -102,8 +102,8 @@ def judge_mails(number: int, into: Path) -> None:
     say(f"{mail}    a mail to try: stream-bayes spam classify --home {home_is} {mail}\n\n")
 
 
-def told_of(said: list[tuple[Any, str]]) -> list[str]:
-    """Ham lost, spam caught, spam let in, what was left open, and of what was decided the right, in per cent."""
+def rates_of(said: list[tuple[Any, str]]) -> list[str]:
+    """Return ham lost, spam caught, spam let through, unsure, and correct among the decided, in per cent."""
     ham = [verdict for verdict, label in said if label == "ham"]
     spam = [verdict for verdict, label in said if label == "spam"]
     decided = [verdict == label for verdict, label in said if verdict in ("ham", "spam")]

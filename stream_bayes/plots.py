@@ -87,7 +87,7 @@ def evaluation(
     measures: Sequence[str] = ("accuracy", "log_loss"),
     view: str = "windowed",
 ) -> Figure:
-    """Measures over time, a line for each learner.
+    """Draw measures over time, a line for each learner.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def evaluation(
 
 
 def check_can_draw(path: str | PathLike[str]) -> dict[str, None]:
-    """What a picture says of itself; or what `evaluation` would raise, told before there is anything to draw.
+    """Return the metadata of a picture, or raise what `evaluation` would raise, before there is anything to draw.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def check_can_draw(path: str | PathLike[str]) -> dict[str, None]:
 
 
 def _matplotlib() -> tuple[Any, Any]:
-    """What figures are made with."""
+    """Return the parts of matplotlib that draw figures."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -177,7 +177,7 @@ def _check_evaluation(checkpoints: Sequence[Checkpoint], measures: Sequence[str]
 
 
 def _draw_measure(axes: Axes, checkpoints: Sequence[Checkpoint], measure: str, view: str) -> None:
-    """A line for each learner; a learner that has no such measure keeps its colour in the other panels."""
+    """Draw a line for each learner; learners without this measure keep their colour in the other panels."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     heading, factor = MEASURES[measure]
@@ -206,7 +206,7 @@ def _draw_measure(axes: Axes, checkpoints: Sequence[Checkpoint], measure: str, v
 
 
 def _spread(axes: Axes) -> float:
-    """How many times the least of the numbers drawn the largest is; 1 where that makes no sense."""
+    """Return the ratio of the largest to the smallest number drawn; 1 where there is none."""
     drawn = np.concatenate([np.asarray(line.get_ydata(), np.float64) for line in axes.lines])
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.max() / drawn.min()) if len(drawn) and drawn.min() > 0.0 else 1.0
@@ -218,7 +218,7 @@ def _draw_marks(axes: Axes, marks: Sequence[tuple[int, str]]) -> None:
 
 
 def _name_marks(axes: Axes, marks: Sequence[tuple[int, str]]) -> None:
-    """The words of each mark above its line, in as many rows as they need to stand apart."""
+    """Write the label of each mark above its line, in as many rows as keep them apart."""
     left, right = axes.get_xlim()
     points = 0.7 * WIDTH * 72 / (right - left)  # for one event: the legend takes the rest
     begins: list[float] = []  # up to where each row is free
@@ -266,7 +266,7 @@ class Drawing:
 def structure(
     drawn: Structure | Difference, before: Structure | None = None, path: str | PathLike[str] | None = None
 ) -> Drawing:
-    """A structure, or what has changed in it, drawn by Graphviz' `dot`.
+    """Draw a structure, or the difference between two, with Graphviz' `dot`.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def structure(
 
 
 def drift_marks(entries: Iterable[Mapping[str, Any]], name: str = "") -> list[tuple[int, str]]:
-    """What a log of drifts says, as the marks of a picture.
+    """Return the entries of a drift log as marks of a picture.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def drift_marks(entries: Iterable[Mapping[str, Any]], name: str = "") -> list[tu
 
 
 def swap(entry: Mapping[str, Any], path: str | PathLike[str] | None = None) -> Drawing:
-    """What an entry of a log of drifts says has changed in the structure, drawn as `structure` draws a difference.
+    """Draw how an adopted model changed the structure, from an entry of a drift log.
 
     Raises
     ------
@@ -372,7 +372,7 @@ def _dot_of(drawn: Structure | Difference, before: Structure | None) -> str:
 
 
 def _svg_of(text: str, program: str) -> str:
-    """The graph as `dot` draws it, without the line that says which version did."""
+    """Return the graph as `dot` draws it, without the line that names dot's version."""
     command = [program, "-Tsvg"]
     try:
         done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=SECONDS, check=False)

@@ -102,7 +102,7 @@ class CodedColumns:
         return len(self.codes)
 
     def rows(self, start: int, stop: int) -> CodedColumns:
-        """The rows from `start` up to `stop`, as views of the same arrays with the same vocabularies."""
+        """Return the rows from `start` up to `stop`, as views of the same arrays with the same vocabularies."""
         # A slice of checked columns needs no check, and should cost nothing.
         part = object.__new__(CodedColumns)
         for field in ("names", "vocabularies", "numeric_names", "classes"):
@@ -113,7 +113,7 @@ class CodedColumns:
         return part
 
     def to_dicts(self) -> list[dict[str, Value]]:
-        """Each row as a dict, with what is missing left out."""
+        """Return each row as a dict, without missing values."""
         rows: list[dict[str, Value]] = []
         for codes, numeric in zip(self.codes.tolist(), self.numeric.tolist(), strict=True):
             nominal = zip(self.names, self.vocabularies, codes, strict=True)
@@ -123,7 +123,7 @@ class CodedColumns:
         return rows
 
     def label_values(self) -> list[Value]:
-        """The label of each row.
+        """Return the label of each row.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class CodedColumns:
 
 
 def code_labels(cells: Cells, classes: Vocabulary | None) -> tuple[Codes, Vocabulary]:
-    """The code of each row's label, and the labels; declared classes come first, and then no other may occur."""
+    """Return the code of each row's label, and the labels; declared classes come first and exclude others."""
     declared = classes or ()
     codes, found = factorise(cells, declared, canonical_label, BadLabel)
     if (codes < 0).any():
@@ -156,7 +156,7 @@ def code_columns(
     labels: Codes | None,
     classes: Vocabulary,
 ) -> CodedColumns:
-    """The declared columns of a table as codes; `foreign` says what becomes of values outside a closed feature."""
+    """Return the declared columns of a table as codes; `foreign` handles values outside a closed feature."""
     present = {name: spec for name, spec in features.items() if name in table.columns}
     nominal = {name: spec for name, spec in present.items() if isinstance(spec, Nominal)}
     numeric = [name for name in present if name not in nominal]
@@ -176,7 +176,7 @@ def code_columns(
 
 
 def refuse_foreign(name: str, codes: Codes, found: Vocabulary, declared: Vocabulary) -> NoReturn:
-    """For learning: a value outside a closed feature raises `BadValue`, naming the row."""
+    """Raise `BadValue` for a value outside a closed feature, naming the row. For learning."""
     row = int(np.argmax(codes >= len(declared)))
     raise BadValue(
         f"row {row}: feature {shown(name)} is closed: expected one of {shown(declared)}, "
@@ -187,7 +187,7 @@ def refuse_foreign(name: str, codes: Codes, found: Vocabulary, declared: Vocabul
 def skip_foreign(
     name: str, codes: Codes, found: Vocabulary, declared: Vocabulary
 ) -> tuple[Codes, Vocabulary]:
-    """For predicting: a value outside a closed feature counts as missing."""
+    """Count a value outside a closed feature as missing. For predicting."""
     return np.where(codes < len(declared), codes, np.int32(-1)), declared
 
 

@@ -112,7 +112,7 @@ class Numeric:
 
 
 def _checked_cuts(given: Iterable[float]) -> tuple[float, ...]:
-    """Cut points: finite numbers, at least one, each above the one before."""
+    """Return cut points, checked: at least one, finite, in ascending order."""
     cuts = tuple(given)
     good = all(
         isinstance(cut, (int, float)) and not isinstance(cut, bool) and math.isfinite(cut) for cut in cuts
@@ -128,7 +128,7 @@ Spec: TypeAlias = Nominal | Numeric
 
 
 def spec_of(name: object, spec: object) -> Spec:
-    """What a schema says of a feature, a list of values being short for `Nominal(values)`."""
+    """Return the declaration of a feature; a list of values is short for `Nominal(values)`."""
     if isinstance(spec, (Nominal, Numeric)):
         return spec
     if isinstance(spec, (list, tuple)):
@@ -143,7 +143,7 @@ def spec_of(name: object, spec: object) -> Spec:
 
 
 def declared_values(what: str, given: Sequence[Value], convert: Callable[[object], Value]) -> Vocabulary:
-    """Declared values or classes, each in its plain form and none twice."""
+    """Return declared values or classes in their plain form. Raise `SchemaError` for a repeated one."""
     called = "labels" if what == "classes" else "values"
     if isinstance(given, (set, frozenset)):
         raise SchemaError(f"{what}: a set has no order to keep; give a list or tuple")
@@ -162,7 +162,7 @@ def declared_values(what: str, given: Sequence[Value], convert: Callable[[object
 
 
 def checked_limit(given: object) -> int:
-    """A bound on the number of values, or `SchemaError`."""
+    """Return a bound on the number of values. Raise `SchemaError` if it is none."""
     try:
         limit = 0 if isinstance(given, bool) else operator.index(given)  # type: ignore[arg-type]  # or raises
     except TypeError:
@@ -173,7 +173,7 @@ def checked_limit(given: object) -> int:
 
 
 def inferred_spec(name: object, cells: Cells, limit: int | None) -> Spec:
-    """The kind of feature that a column's values show; `limit` bounds a nominal one's values."""
+    """Return the kind of feature inferred from a column's values; `limit` bounds a nominal one's values."""
     types = value_types(cells, name)
     if not types:
         raise SchemaError(f"column {shown(name)} holds no value, so its kind is unknown; declare or drop it")
@@ -190,7 +190,7 @@ def inferred_spec(name: object, cells: Cells, limit: int | None) -> Spec:
 
 
 def spec_to_json(spec: Spec) -> dict[str, JSONValue]:
-    """A kind of feature as JSON."""
+    """Return a kind of feature as JSON."""
     if isinstance(spec, Numeric):
         return {"kind": "numeric"} if spec.cuts is None else {"kind": "numeric", "cuts": list(spec.cuts)}
     return {
@@ -202,7 +202,7 @@ def spec_to_json(spec: Spec) -> dict[str, JSONValue]:
 
 
 def feature_from_json(saved: object) -> tuple[str, Spec]:
-    """A feature's name and kind, as a schema saved them; anything else raises `BadState`."""
+    """Return a feature's name and kind as a schema saved them. Raise `BadState` for anything else."""
     if type(saved) is not list or len(saved) != 2 or type(saved[0]) is not str:
         raise BadState(f"a saved schema: expected a feature's name and kind, got {shown(saved)}")
     name, spec = saved
@@ -225,7 +225,7 @@ def feature_from_json(saved: object) -> tuple[str, Spec]:
 
 
 def json_fields(saved: object, *names: str) -> list[object]:
-    """The values of a saved object that has these names and no other."""
+    """Return the values of a saved object that has exactly these names."""
     if type(saved) is not dict or saved.keys() != set(names):
         raise BadState(f"a saved schema: expected an object with {', '.join(names)}, got {shown(saved)}")
     return [saved[name] for name in names]

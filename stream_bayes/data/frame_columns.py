@@ -24,7 +24,7 @@ _PLAIN = frozenset({str, bytes, bool, int, float, type(None)})
 
 
 def python_values(cells: Cells) -> list[object]:
-    """A column as Python objects, with None for whatever is missing.
+    """Return a column as Python objects, with None for missing values.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def python_values(cells: Cells) -> list[object]:
 
 
 def value_types(cells: Cells, name: object) -> set[type]:
-    """The plain types of a column's values. Those of a categorical column count as str, whatever they are.
+    """Return the plain types of a column's values. Categorical columns always count as str.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def factorise(
     convert: Callable[[object], Value],
     error: type[BadValue] | type[BadLabel] = BadValue,
 ) -> tuple[Codes, tuple[Value, ...]]:
-    """A column as codes into its vocabulary: the known values, then the others in order of appearance.
+    """Return a column as codes into its vocabulary: the known values, then the others in order of appearance.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def factorise(
 
 
 def _numbered_as_by_a_dict(kind: nw.dtypes.DType) -> bool:
-    """Whether a column's own library tells its values apart as a dict would, so that it may number them."""
+    """Return True if a column's own library distinguishes values as a dict does, so that it may number them."""
     return kind.is_integer() or isinstance(kind, (nw.String, nw.Boolean, nw.Categorical, nw.Enum))
 
 
@@ -154,7 +154,7 @@ def _canonical_cells(
 
 
 def numbers(cells: Cells, name: object) -> npt.NDArray[np.float64]:
-    """A numeric column as float64, NaN for missing.
+    """Return a numeric column as float64, with NaN for missing values.
 
     Raises
     ------

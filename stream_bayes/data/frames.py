@@ -43,7 +43,7 @@ class Table:
 
 
 def is_frame(obj: object) -> bool:
-    """Whether something is an eager data frame: not a list of dicts, a dict or a lazy frame.
+    """Return True for an eager data frame; False for a list of dicts, a dict or a lazy frame.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def is_frame(obj: object) -> bool:
 
 
 def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:
-    """Each row of a frame as a dict of Python values, with what is missing left out.
+    """Yield each row of a frame as a dict of Python values, without missing values.
 
     Names stay as they are, so a pandas frame whose columns are numbered gives numbered keys.
 
@@ -79,8 +79,9 @@ def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:
 
 
 def labels_of(labels: Native, called: str = "labels") -> list[object]:
-    """The labels of a series, array, list or other iterable as Python objects, in order and unchecked. They may be
-    `called` something else, values or weights, in the message where there are none.
+    """Return the labels of a series, array, list or other iterable as Python objects, in order and unchecked.
+
+    `called` names them in errors: labels, values or weights.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def labels_of(labels: Native, called: str = "labels") -> list[object]:
 
 
 def like_frame(native: Native, columns: Mapping[Label, npt.NDArray[Any]]) -> Native:
-    """Columns as a frame of the same library as another, with as many rows, and its index if it has one.
+    """Return columns as a frame of the same library as another, with as many rows, and its index if it has one.
 
     Labels name the columns. In pandas they keep their types (River looks up `True` and `False`); polars and
     pyarrow name columns by strings only, so there a label becomes `str(label)`. A list of dicts or a mapping
@@ -153,7 +154,7 @@ def like_frame(native: Native, columns: Mapping[Label, npt.NDArray[Any]]) -> Nat
 
 
 def like_series(native: Native, values: Sequence[Value | None], name: Hashable = None) -> Native:
-    """Values as a series of the same library as a frame or series, with its index if it has one.
+    """Return values as a series of the same library as a frame or series, with its index if it has one.
 
     Each value keeps its type, in a column of Python objects where no other dtype holds them all. For what has
     no series (a list of dicts, a mapping, an array) the values come back as a list.
@@ -194,13 +195,13 @@ def like_series(native: Native, values: Sequence[Value | None], name: Hashable =
 
 
 def _pandas_dtype(values: Iterable[Value | None]) -> type | None:
-    """Python objects where pandas would cast (1 and 2.5 to floats, None to NaN), else its own choice."""
+    """Return object where pandas would cast (1 and 2.5 to floats, None to NaN), else its own choice."""
     types = set(map(type, values))
     return None if len(types) == 1 and types <= {str, bool, int, float} else object
 
 
 def read_table(frame: Native) -> Table:
-    """The columns of any frame.
+    """Return the columns of any frame.
 
     Raises
     ------

@@ -105,7 +105,7 @@ class Schema:
 
     @classmethod
     def infer(cls, frame: Native, target: str | None = None, max_values: int | None = None) -> Self:
-        """The schema that a frame's columns show.
+        """Return the schema inferred from a frame's columns.
 
         Columns of str, bool, bytes, tuples or categories are nominal, with the values found in order of
         appearance; int and float are numeric.
@@ -147,7 +147,7 @@ class Schema:
         return cls(features, classes, "class" if target is None else target)
 
     def encode(self, frame: Native, target: str | None = None) -> CodedColumns:
-        """A frame's declared columns as codes, for learning.
+        """Encode a frame's declared columns, for learning.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Schema:
         return self._coded(table, label_name, refuse_foreign, labels, classes)
 
     def lookup(self, frame: Native) -> CodedColumns:
-        """A frame's declared columns as codes, for predicting: as `encode`, but nothing foreign is refused.
+        """Encode a frame's declared columns, for predicting: like `encode`, but foreign values count as missing.
 
         A value outside a closed feature counts as missing, and labels are not read.
 
@@ -194,7 +194,7 @@ class Schema:
         return self._coded(read_table(frame), self.target, skip_foreign, None, self.classes or ())
 
     def to_json(self) -> dict[str, JSONValue]:
-        """The schema as JSON, from which `from_json` makes an equal one.
+        """Return the schema as JSON, from which `from_json` makes an equal one.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, saved: object) -> Self:
-        """The schema that `to_json` wrote.
+        """Return the schema that `to_json` wrote.
 
         Raises
         ------

@@ -43,7 +43,7 @@ NOT_FROM_A_FILE = ("learner", "detector")  # these have keys of their own
 
 
 def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> base.Transformer:
-    """The transformer of a name, with arguments by name: for `select` and `discard`, `keys`.
+    """Return the transformer of a name, with arguments by name: for `select` and `discard`, `keys`.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
 
 
 def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-    """The drift detector of a name, with arguments by name. One that draws at random gets the seed 0, if none is given.
+    """Return the drift detector of a name, with arguments by name. The default seed of a randomised one is 0.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def make_adaptive(
     of_detector: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> DriftAdaptive:
-    """A learner that follows drift, with the detector of a name.
+    """Return a learner that adapts to drift, with the detector of a name.
 
     Raises
     ------

@@ -54,20 +54,20 @@ class ValueCodec(ABC):
 
     @abstractmethod
     def encode(self, held: Any, location: Location) -> JSONValue:
-        """What is held as JSON that shares nothing with it."""
+        """Return the value as JSON that shares nothing with it."""
 
     @abstractmethod
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
-        """What was held; `made` is what a fresh object holds there, and may be filled and returned."""
+        """Return the saved value. `made` is the value in a fresh object; it may be filled and returned."""
 
     def encode_many(self, held: Iterable[tuple[Any, Any]], location: Location) -> list[JSONValue]:
-        """What is held under each of many names."""
+        """Return the values under many names as JSON."""
         return [self.encode(value, location.at(shown(name))) for name, value in held]
 
     def decode_many(
         self, saved: list[Any], names: Sequence[Any], make: Callable[[], Any] | None, location: Location
     ) -> list[Any]:
-        """What was held under each of many names; `make` makes what is there before anything is learned."""
+        """Return the saved values under many names; `make` makes the value that a fresh object would hold."""
         return [
             self.decode(item, make() if make else None, location.at(shown(name)))
             for item, name in zip(saved, names, strict=True)
@@ -119,7 +119,7 @@ class Leaf(ValueCodec):
 
 
 def _stand_for_themselves(values: list[Any]) -> bool:
-    """Whether all are numbers that payloads write as they are."""
+    """Return True if all are numbers that payloads write unchanged."""
     return {float, int}.issuperset(map(type, values)) and (
         not values or (min(values) >= -SAFE and max(values) <= SAFE and all(map(math.isfinite, values)))
     )
@@ -137,7 +137,7 @@ def _is_finite(value: object) -> bool:
 
 
 def number_between(least: float, most: float) -> Leaf:
-    """A number from one to another; infinite where these are."""
+    """Return the codec of a number in a range, infinite if a bound is."""
     return Leaf(
         f"a number from {least} to {most}", lambda value: _is_number(value) and least <= value <= most
     )
@@ -176,7 +176,7 @@ class DictOf(ValueCodec):
         return {"names": _saved_names(names, location), "held": self.kind.encode_many(chosen, location)}
 
     def chosen(self, held: Mapping[Any, Any], location: Location) -> list[tuple[Any, Any]]:
-        """What is written, in the order in which it is."""
+        """Return the items to write, in their order."""
         return list(held.items())
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
@@ -205,7 +205,7 @@ class SortedDictOf(DictOf):
 
 
 def key_order(name: object, location: Location) -> tuple[int, Any]:
-    """`name_order`, with None first."""
+    """Return a sort key: `name_order`, with None first."""
     if name is None:
         return 0, 0
     try:

@@ -120,7 +120,7 @@ def _kind(role: str) -> Leaf:
 
 
 def unknown_layout(held: object, location: Location) -> Exception:
-    """That this River's compiled objects are not those whose bytes are known here."""
+    """Return the error for a version of River whose compiled objects have another layout."""
     return location.cannot_save(
         f"this version of River keeps its {type(held).__name__} in a form that is not known here; "
         "use the River version this package asks for"
@@ -128,7 +128,7 @@ def unknown_layout(held: object, location: Location) -> Exception:
 
 
 def _quantile_fits(numbers: Sequence[Any]) -> bool:
-    """Heights are sorted once there are five, and positions go up; no height is NaN."""
+    """Return True if heights are sorted once there are five, positions increase, and no height is NaN."""
     markers, positions, heights = numbers[6:11], numbers[11:16], numbers[16:21]
     used, is_sorted = numbers[21:23]
     if any(map(math.isnan, heights)) or not all(map(math.isfinite, (*markers, *positions))):

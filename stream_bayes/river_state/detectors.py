@@ -69,7 +69,7 @@ register(
 
 
 def _ddm_fits(held: Any) -> bool:
-    """The rate of errors is one, and there is a least one with its deviation or neither."""
+    """Return True if the error rate is valid, and the minimum and its deviation are both set or both unset."""
     least = held._p_min is None, held._s_min is None, held._ps_min == math.inf
     return 0 <= held._p.get() <= 1 and (all(least) or not any(least))
 
@@ -88,7 +88,7 @@ register(
 
 
 def _eddm_fits(held: Any) -> bool:
-    """Errors are among the events, and distances between them have a variance."""
+    """Return True if errors are among the events, and the distances between them have a variance."""
     most = held._p2s_prime_max
     return bool(
         held._n_errors <= held._n
@@ -133,7 +133,7 @@ register(binary.FHDDM, _fhddm, derived=["_epsilon", "_epsilon_s"], fits=_fhddm_f
 
 
 def _hddm_a_fits(held: Any) -> bool:
-    """The two best prefixes are prefixes of all."""
+    """Return True if the two best prefixes are no longer than the whole."""
     total = held._z.n
     return all(0 <= part.n <= total and (part.n > 0) == (total > 0) for part in (held._x_min, held._x_max))
 

@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 
 def _choice_fits(held: Any) -> bool:
-    """A loss for each half-life, and the leader is one of them."""
+    """Return True if there is a loss for each half-life, and the leader is one of them."""
     members = len(held.half_lives)
     return len(held._losses) == members and held._leader < members and held._since <= held.clock
 
@@ -187,7 +187,7 @@ class _Task(ValueCodec):
 
 
 def _saved_state(state: Mapping[str, Any], location: Location) -> JSONValue:
-    """The state of a learner, as `encode_object` writes that of one that is there."""
+    """Return a learner's state as `encode_object` writes that of a learner."""
     written = {key: value for key, value in state.items() if key != "arrays"}
     return {"class": state["learner"], "state": written, "number": _saved_arrays(state["arrays"], location)}
 

@@ -14,7 +14,7 @@ __all__ = ["answering_state", "drift_logs"]
 
 
 def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
-    """The entries of each log in what `model_state` returned; none where nothing follows drift.
+    """Return the entries of each drift log in what `model_state` returned; empty if nothing adapts to drift.
 
     Those of work that was timed also say how many `seconds` it took.
 
@@ -35,7 +35,7 @@ def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
 
 
 def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The state of the learner that answers, in what `model_state` returned of a `DriftAdaptive`; None of others.
+    """Return the state of the learner that predicts, from the `model_state` of a `DriftAdaptive`; None for others.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def answering_state(state: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _adaptive(part: Any) -> Iterator[Mapping[str, Any]]:
-    """What each model that follows drift holds, of those within a state's JSON."""
+    """Yield the saved attributes of each model that adapts to drift within a state's JSON."""
     if isinstance(part, Mapping):
         if part.get("class") == DriftAdaptive.__name__ and isinstance(part.get("holds"), Mapping):
             yield part["holds"]

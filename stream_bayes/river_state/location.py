@@ -42,35 +42,35 @@ class Location:
         return ", ".join(self.names) or "the model"
 
     def at(self, name: str) -> Location:
-        """What stands here under a name."""
+        """Return the location of an attribute here."""
         return replace(self, names=(*self.names, name))
 
     def step(self, name: object) -> Location:
-        """A step of a pipeline, or another part that has a name of its own."""
+        """Return the location of a step of a pipeline, or of another named part."""
         return self.at(f"step {shown(name)}")
 
     def inside(self) -> Location:
-        """The same, within one more object."""
+        """Return the same location, one object deeper. Raise `CannotSave` beyond the limit."""
         if self.depth == MAX_DEPTH:
             raise CannotSave(f"{self}: more than {MAX_DEPTH} objects stand within one another; nest fewer")
         return replace(self, depth=self.depth + 1)
 
     def cannot_save(self, why: str) -> CannotSave:
-        """That no snapshot can hold what stands here."""
+        """Return the error for a value here that no snapshot can hold."""
         return CannotSave(f"{self}: {why}")
 
     def altered(self, expected: str, got: object) -> BadState:
-        """That a state holds something here that was never saved."""
+        """Return the error for a saved value here that was never written so."""
         return BadState(f"{self}: the state was altered: expected {expected}, got {shown(got)}")
 
     def fields(self, saved: object, *names: str) -> list[Any]:
-        """What a JSON object holds under exactly these names."""
+        """Return the values of a JSON object that has exactly these names."""
         if not isinstance(saved, Mapping) or saved.keys() != set(names):
             raise self.altered(f"an object with {', '.join(names)}", saved)
         return [saved[name] for name in names]
 
     def items(self, saved: object) -> list[Any]:
-        """What a JSON array holds."""
+        """Return the items of a JSON array."""
         if not isinstance(saved, list):
             raise self.altered("an array", saved)
         return saved

@@ -67,7 +67,7 @@ class ModelContent(NamedTuple):
     learners: list[tuple[dict[str, Any], Content]]
 
     def state(self) -> dict[str, Any]:
-        """All of it: JSON values, and arrays under "arrays"."""
+        """Return all of it: JSON values, and arrays under "arrays"."""
         arrays = {}
         for number, (written, content) in enumerate(self.learners):
             state = content.state()
@@ -77,7 +77,7 @@ class ModelContent(NamedTuple):
 
 
 def model_content(model: Any) -> ModelContent:
-    """Everything a model is now, for a snapshot: a stream has to wait for this, and not for the `state()` of it.
+    """Return everything a model is now, for a snapshot. A stream waits for this only, and not for its `state()`.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def model_content(model: Any) -> ModelContent:
 
 
 def model_state(model: Any) -> dict[str, Any]:
-    """Everything a model is: JSON values, and arrays under "arrays". Taking it changes nothing.
+    """Return everything a model is: JSON values, and arrays under "arrays". The model does not change.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def model_state(model: Any) -> dict[str, Any]:
 
 
 def restore_model(model: Any, state: Mapping[str, Any]) -> Any:
-    """A model that was made like this one, and has this state. The one that is given stays as it is.
+    """Return a model made like the given one, with this state. The given one stays as it is.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def fix_order(model: Any) -> None:
 
 
 def configuration_digest(model: Any) -> str:
-    """64 hex digits that are equal for models with the same steps and parameters, whatever they have learned.
+    """Return 64 hex digits that are equal for models with the same steps and parameters, whatever they learned.
 
     Examples
     --------

@@ -36,7 +36,7 @@ IsObject = Callable[[Any], bool]
 
 
 def encode_parameter(value: Any, location: Location, is_object: IsObject, write: ObjectWriter) -> JSONValue:
-    """A parameter as JSON; objects of known classes as `write` writes them."""
+    """Return a parameter as JSON; `write` writes objects of known classes."""
 
     def written(part: Any) -> JSONValue:
         return encode_parameter(part, location, is_object, write)
@@ -97,7 +97,7 @@ def decode_parameter(
 
 
 def objects_in(value: Any, is_object: IsObject) -> Iterator[Any]:
-    """The objects that a parameter consists of."""
+    """Yield the objects within a parameter."""
     if is_object(value):
         yield value
     elif isinstance(value, (list, tuple)):

@@ -50,18 +50,18 @@ class ObjectCodec(ABC):
 
     @abstractmethod
     def encode(self, held: Any, location: Location) -> dict[str, Any]:
-        """The state of an object, without its class."""
+        """Return the state of an object, without its class."""
 
     @abstractmethod
     def configuration(self, held: Any, location: Location) -> dict[str, Any]:
-        """What an object was made with, without its class."""
+        """Return an object's parameters, without its class."""
 
     @abstractmethod
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
-        """An object of the same configuration with this state: the one that was made, or one in its location."""
+        """Return an object of the same configuration with this state: the given one, or a replacement."""
 
     def parts(self, held: Any) -> Iterator[Any]:
-        """The objects within."""
+        """Yield the objects within."""
         return iter(())
 
     def fix_order(self, held: Any) -> None:  # noqa: B027  # most have nothing to fix_order
@@ -118,7 +118,7 @@ def register_alias(kind: type, other: type) -> None:
 
 
 def registered() -> list[type]:
-    """Every class with a codec of its own, by name."""
+    """Return every class with a codec of its own, by name."""
     _load_codecs_of(*_ON_DEMAND)
     return sorted(_CODECS, key=lambda kind: kind.__name__)
 
@@ -134,12 +134,12 @@ def _name_of(held: object) -> str:
 
 
 def is_known(held: object) -> bool:
-    """Whether there is a codec for an object."""
+    """Return True if there is a codec for an object."""
     return _find(held) is not None
 
 
 def codec_of(held: object, location: Location) -> ObjectCodec:
-    """The codec for an object; `CannotSave` without one."""
+    """Return the codec of an object. Raise `CannotSave` if there is none."""
     codec = _find(held)
     if codec is None:
         kind = type(held)
@@ -151,17 +151,17 @@ def codec_of(held: object, location: Location) -> ObjectCodec:
 
 
 def encode_object(held: Any, location: Location) -> dict[str, Any]:
-    """The state of an object, with the name of its class."""
+    """Return the state of an object, with the name of its class."""
     return {"class": _name_of(held), **codec_of(held, location).encode(held, location.inside())}
 
 
 def configuration_of(held: Any, location: Location) -> dict[str, Any]:
-    """What an object was made with, with the name of its class."""
+    """Return an object's parameters, with the name of its class."""
     return {"class": _name_of(held), **codec_of(held, location).configuration(held, location.inside())}
 
 
 def decode_object(made: Any, saved: Any, location: Location) -> Any:
-    """An object that was made from the same configuration, with this state."""
+    """Return an object made from the same configuration, with this state."""
     codec = codec_of(made, location)
     if not isinstance(saved, Mapping) or not isinstance(saved.get("class"), str):
         raise location.altered("the state of an object", saved)
@@ -298,14 +298,14 @@ def _attribute(name: str) -> Callable[[Any], Any]:
 
 
 def unseeded(held: Any) -> str | None:
-    """Why an object with random numbers of its own cannot be saved."""
+    """Return why an object with its own random numbers cannot be saved; None if it has a seed."""
     if held.seed is not None:
         return None
     return "it has no seed, so no run could ever be repeated; give it one"
 
 
 def register(kind: type, holds: Holds | Callable[[Any], Holds] | None = None, **others: Any) -> None:
-    """Tell what the objects of a class hold, so that snapshots can hold them; the parameters are `Attributes`'.
+    """Register the attributes of a class's objects, so that snapshots can hold them; the parameters are `Attributes`'.
 
     A class of one's own that learns nothing needs no more than its name:
 

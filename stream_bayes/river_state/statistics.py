@@ -107,7 +107,7 @@ ARGUMENTS = Leaf("arguments, and arguments by name", _are_arguments)
 
 
 def _takes(held: Any, entries: Iterable[Any]) -> bool:
-    """Whether an object would take these arguments, as it did when they were learned, and take them back."""
+    """Return True if an object accepts these arguments for update and revert."""
     probe = copy.deepcopy(held)
     try:
         for args, named in entries:

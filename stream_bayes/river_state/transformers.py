@@ -44,7 +44,7 @@ register(preprocessing.Binarizer)
 
 
 def _is_whole(held: Any) -> bool:
-    """Whether the zeros that an encoder puts in are those of the values it knows."""
+    """Return True if the zeros of an encoder match its known values."""
     if held.drop_zeros:
         return not held.values and not held._zero_dict
     named = {f"{name}_{value}" for name, values in held.values.items() for value in values}

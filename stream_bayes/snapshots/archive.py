@@ -25,12 +25,12 @@ from stream_bayes.errors import BadSnapshot, SnapshotNotWritten
 __all__ = [
     "ALIGNMENT",
     "Entry",
-    "Place",
+    "Extent",
     "check",
     "check_entry",
     "directory_size",
+    "extents_of",
     "first_size",
-    "laid_out",
     "pieces",
 ]
 
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
         return sum(len(part) for part in self.parts)
 
 
-class Place(NamedTuple):
+class Extent(NamedTuple):
     """Where one entry stands in the file."""
 
     name: str
@@ -76,108 +76,108 @@ class Place(NamedTuple):
         return self.data + self.size
 
 
-def laid_out(sizes: Iterable[tuple[str, int]]) -> list[Place]:
-    """Where entries of these names and sizes stand."""
-    places = []
+def extents_of(sizes: Iterable[tuple[str, int]]) -> list[Extent]:
+    """Return the extents of entries with these names and sizes."""
+    extents = []
     start = 0
     for name, size in sizes:
         header = start + HEADER.size + len(name)
         padding = -header % ALIGNMENT
         if 0 < padding < PADDING.size:
             padding += ALIGNMENT
-        place = Place(name, size, start, header + padding)
-        places.append(place)
-        start = place.stop
-    return places
+        extent = Extent(name, size, start, header + padding)
+        extents.append(extent)
+        start = extent.stop
+    return extents
 
 
-def directory_size(places: Sequence[Place]) -> int:
-    """How many bytes follow the last entry, without the comment."""
-    return sum(DIRECTORY.size + len(place.name) for place in places) + END.size
+def directory_size(extents: Sequence[Extent]) -> int:
+    """Return the number of bytes after the last entry, without the comment."""
+    return sum(DIRECTORY.size + len(extent.name) for extent in extents) + END.size
 
 
 def pieces(entries: Sequence[Entry], comment_size: int = 0) -> Iterator[Bytes]:
-    """The bytes of a zip, in pieces, up to the comment.
+    """Yield the bytes of a zip in pieces, up to the comment.
 
     Raises
     ------
     SnapshotNotWritten
         If there is too much for one file. Raised before the first piece.
     """
-    places = laid_out((entry.name, entry.size) for entry in entries)
-    total = places[-1].stop + directory_size(places) + comment_size
-    if total > MOST_BYTES or len(places) > MOST_ENTRIES:
+    extents = extents_of((entry.name, entry.size) for entry in entries)
+    total = extents[-1].stop + directory_size(extents) + comment_size
+    if total > MOST_BYTES or len(extents) > MOST_ENTRIES:
         raise SnapshotNotWritten(
-            f"{total:,} bytes in {len(places):,} entries do not fit in one snapshot, which holds at most "
+            f"{total:,} bytes in {len(extents):,} entries do not fit in one snapshot, which holds at most "
             f"{MOST_BYTES:,} bytes in {MOST_ENTRIES:,} entries; keep smaller tables, with memory_budget or max_values"
         )
     checksums = []
-    for place, entry in zip(places, entries, strict=True):
+    for extent, entry in zip(extents, entries, strict=True):
         checksum = 0
         for part in entry.parts:
             checksum = zlib.crc32(part, checksum)
         checksums.append(checksum)
-        yield _header(place, checksum)
+        yield _header(extent, checksum)
         yield from entry.parts
-    yield _directory(places, checksums, comment_size)
+    yield _directory(extents, checksums, comment_size)
 
 
 def first_size(head: Bytes, name: str) -> int:
-    """How many bytes the first entry has, if the file begins with an entry of this name. Nothing is checked yet."""
+    """Return the size of the first entry if the file begins with one of this name. Nothing is checked yet."""
     stop = HEADER.size + len(name)
     if len(head) < stop or head[:4] != LOCAL or bytes(head[HEADER.size : stop]) != name.encode():
         raise BadSnapshot(f"this is no snapshot: expected a zip whose first entry is {name}")
     return int(HEADER.unpack(head[: HEADER.size])[7])
 
 
-def check(file: memoryview, places: Sequence[Place], comment_size: int = 0) -> None:
-    """Refuse a file that is not what would be written if its entries stood at these places.
+def check(file: memoryview, extents: Sequence[Extent], comment_size: int = 0) -> None:
+    """Refuse a file that is not what would be written if its entries stood at these extents.
 
     Raises
     ------
     BadSnapshot
         It names the first entry that is wrong.
     """
-    checksums = [check_entry(file, place) for place in places]
-    start = places[-1].stop
-    if file[start : start + directory_size(places)] != _directory(places, checksums, comment_size):
+    checksums = [check_entry(file, extent) for extent in extents]
+    start = extents[-1].stop
+    if file[start : start + directory_size(extents)] != _directory(extents, checksums, comment_size):
         raise BadSnapshot("the zip's directory was altered: it does not fit the entries")
 
 
-def check_entry(file: Bytes, place: Place) -> int:
+def check_entry(file: Bytes, extent: Extent) -> int:
     """Refuse one entry unless it is whole; return its checksum."""
-    if len(file) < place.stop:
-        raise BadSnapshot(f"the file is truncated: it ends within {place.name}")
-    checksum = zlib.crc32(file[place.data : place.stop])
-    found, expected = bytes(file[place.start : place.data]), _header(place, checksum)
+    if len(file) < extent.stop:
+        raise BadSnapshot(f"the file is truncated: it ends within {extent.name}")
+    checksum = zlib.crc32(file[extent.data : extent.stop])
+    found, expected = bytes(file[extent.start : extent.data]), _header(extent, checksum)
     if found == expected:
         return checksum
     fields = HEADER.unpack(found[: HEADER.size])
     if fields[3] != 0:
-        raise BadSnapshot(f"{place.name} is compressed; the entries of a snapshot are stored as they are")
-    if found == _header(place, fields[6]):
-        raise BadSnapshot(f"{place.name} was altered: its bytes do not fit its checksum")
-    raise BadSnapshot(f"{place.name} was altered: its header does not fit its place")
+        raise BadSnapshot(f"{extent.name} is compressed; the entries of a snapshot are stored as they are")
+    if found == _header(extent, fields[6]):
+        raise BadSnapshot(f"{extent.name} was altered: its bytes do not fit its checksum")
+    raise BadSnapshot(f"{extent.name} was altered: its header does not fit its place")
 
 
-def _header(place: Place, checksum: int) -> bytes:
-    padding = place.data - place.start - HEADER.size - len(place.name)
+def _header(extent: Extent, checksum: int) -> bytes:
+    padding = extent.data - extent.start - HEADER.size - len(extent.name)
     fixed = HEADER.pack(
-        LOCAL, VERSION, 0, 0, 0, EPOCH, checksum, place.size, place.size, len(place.name), padding
+        LOCAL, VERSION, 0, 0, 0, EPOCH, checksum, extent.size, extent.size, len(extent.name), padding
     )
     extra = PADDING.pack(PADDING_ID, padding - PADDING.size).ljust(padding, b"\0") if padding else b""
-    return fixed + place.name.encode("ascii") + extra
+    return fixed + extent.name.encode("ascii") + extra
 
 
-def _directory(places: Sequence[Place], checksums: Sequence[int], comment_size: int) -> bytes:
+def _directory(extents: Sequence[Extent], checksums: Sequence[int], comment_size: int) -> bytes:
     lines = [
         DIRECTORY.pack(
-            *(LISTED, UNIX | VERSION, VERSION, 0, 0, 0, EPOCH, checksum, place.size, place.size),
-            *(len(place.name), 0, 0, 0, 0, MODE, place.start),
+            *(LISTED, UNIX | VERSION, VERSION, 0, 0, 0, EPOCH, checksum, extent.size, extent.size),
+            *(len(extent.name), 0, 0, 0, 0, MODE, extent.start),
         )
-        + place.name.encode("ascii")
-        for place, checksum in zip(places, checksums, strict=True)
+        + extent.name.encode("ascii")
+        for extent, checksum in zip(extents, checksums, strict=True)
     ]
     listed = b"".join(lines)
-    count = len(places)
-    return listed + END.pack(LAST, 0, 0, count, count, len(listed), places[-1].stop, comment_size)
+    count = len(extents)
+    return listed + END.pack(LAST, 0, 0, count, count, len(listed), extents[-1].stop, comment_size)

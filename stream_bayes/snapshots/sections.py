@@ -6,7 +6,8 @@
     learner/weight.npy    magic, version 1.0, {'descr': '<f8', 'fortran_order': False, 'shape': (12, 2), }, numbers
     metrics/state.json    {"seen":1200}
 
-and, to tell what there is, {"learner": {"text": 27, "arrays": {"weight": ["<f8", [12, 2]]}}, "metrics": {"text": 13}}.
+and, as their description in meta.json, {"learner": {"text": 27, "arrays": {"weight": ["<f8", [12, 2]]}},
+"metrics": {"text": 13}}.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.values import payloads, values
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadSnapshot, BadValue
-from stream_bayes.snapshots.archive import ALIGNMENT, Bytes, Entry, Place
+from stream_bayes.snapshots.archive import ALIGNMENT, Bytes, Entry, Extent
 
 __all__ = [
     "State",
@@ -52,7 +53,7 @@ NPY_MAGIC = b"\x93NUMPY\x01\x00"
 
 
 def copied_state(section: str, state: object) -> State:
-    """A state with its JSON values copied and its arrays as they are, once everything in it can be kept."""
+    """Return a state with its JSON values copied and its arrays shared, after checking that all of it can be saved."""
     expect(isinstance(state, Mapping), f"section {section}", "a mapping", state)
     assert isinstance(state, Mapping)
     copied: dict[str, Any] = _copied(section, {key: state[key] for key in state if key != "arrays"}, 0)
@@ -69,7 +70,7 @@ def copied_state(section: str, state: object) -> State:
 
 
 def _copied(where: str, value: Any, depth: int) -> Any:
-    """A JSON value that shares no list or dict with the one given."""
+    """Return a JSON value that shares no list or dict with the given one."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     expect(depth < MOST_DEPTH, f"section {where}", f"at most {MOST_DEPTH} values within values", "more")
@@ -83,28 +84,28 @@ def _copied(where: str, value: Any, depth: int) -> Any:
 
 
 def entries_of(section: str, state: State) -> tuple[list[Entry], dict[str, Any]]:
-    """The entries of one state, and what there is to tell of them."""
+    """Return the entries of one state, and their description for meta.json."""
     text = dumped(section, {key: value for key, value in state.items() if key != "arrays"})
     entries = [Entry(f"{section}/state.json", (text,))]
-    told: dict[str, Any] = {"text": len(text)}
+    description: dict[str, Any] = {"text": len(text)}
     if "arrays" in state:
-        told["arrays"] = {}
+        description["arrays"] = {}
     for name, given in state.get("arrays", {}).items():
         array = np.asarray(given, given.dtype.newbyteorder("<"), order="C")
-        told["arrays"][name] = [array.dtype.str, list(array.shape)]
+        description["arrays"][name] = [array.dtype.str, list(array.shape)]
         header = _npy_header(array.dtype.str, array.shape)
         entries.append(Entry(f"{section}/{name}.npy", (header, array.reshape(-1).view(np.uint8).data)))
-    return entries, told
+    return entries, description
 
 
 def sizes(sections: Any) -> Iterator[tuple[str, int]]:
-    """The name and size of every entry, by what is told of the sections; refuses what is not told as it should be."""
+    """Yield the name and size of every entry, as the sections are described. Raise `BadSnapshot` if that is wrong."""
     try:
-        for section, told in sections.items():
+        for section, described in sections.items():
             _refuse(not is_name(section), section)
-            _refuse(not set(told) <= {"text", "arrays"} or not is_count(told["text"]), section)
-            yield f"{section}/state.json", told["text"]
-            for name, (kind, shape) in told.get("arrays", {}).items():
+            _refuse(not set(described) <= {"text", "arrays"} or not is_count(described["text"]), section)
+            yield f"{section}/state.json", described["text"]
+            for name, (kind, shape) in described.get("arrays", {}).items():
                 _refuse(not is_name(name) or kind not in TYPES, f"{section}/{name}")
                 _refuse(not isinstance(shape, list) or not _is_shape(shape), f"{section}/{name}")
                 size = math.prod(shape) * np.dtype(kind).itemsize
@@ -123,32 +124,34 @@ def _refuse(condition: bool, what: object) -> None:
         )
 
 
-def read_sections(file: memoryview, sections: Mapping[str, Any], places: Iterable[Place]) -> dict[str, State]:
-    """The states that entries at these places hold."""
-    remaining = iter(places)
+def read_sections(
+    file: memoryview, sections: Mapping[str, Any], extents: Iterable[Extent]
+) -> dict[str, State]:
+    """Return the states in the entries at these extents."""
+    remaining = iter(extents)
     states: dict[str, State] = {}
-    for section, told in sections.items():
-        place = next(remaining)
-        state = parsed(place.name, file[place.data : place.stop])
-        if "arrays" in told:
+    for section, described in sections.items():
+        extent = next(remaining)
+        state = parsed(extent.name, file[extent.data : extent.stop])
+        if "arrays" in described:
             state["arrays"] = {
                 name: _read_array(file, next(remaining), kind, tuple(shape))
-                for name, (kind, shape) in told["arrays"].items()
+                for name, (kind, shape) in described["arrays"].items()
             }
         states[section] = state
     return states
 
 
-def _read_array(file: memoryview, place: Place, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    start = place.data + len(_npy_header(kind, shape))
+def _read_array(file: memoryview, extent: Extent, kind: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    start = extent.data + len(_npy_header(kind, shape))
     array: NDArray[Any] = np.ndarray(shape, kind, file, start)
     if kind == "|b1" and array.view(np.uint8).max(initial=0) > 1:
-        raise BadSnapshot(f"{place.name} was altered: a truth value is neither 0 nor 1")
+        raise BadSnapshot(f"{extent.name} was altered: a truth value is neither 0 nor 1")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _npy_header(kind: str, shape: tuple[int, ...]) -> bytes:
-    """What numpy expects before the numbers; not by numpy's own function, whose padding differs between versions."""
+    """Return the header of a `.npy` file. numpy's own function pads differently between versions."""
     text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape!r}, }}"
     size = len(NPY_MAGIC) + 2 + len(text) + 1
     text += " " * (-size % ALIGNMENT) + "\n"
@@ -156,7 +159,7 @@ def _npy_header(kind: str, shape: tuple[int, ...]) -> bytes:
 
 
 def dumped(where: str, value: object) -> bytes:
-    """A value as JSON text."""
+    """Return a value as JSON text."""
     try:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
     except ValueError as error:  # a number of thousands of digits
@@ -164,7 +167,7 @@ def dumped(where: str, value: object) -> bytes:
 
 
 def parsed(where: str, text: Bytes) -> dict[str, Any]:
-    """The JSON object that a text holds."""
+    """Return the JSON object in a text."""
     try:
         value = json.loads(bytes(text).decode("ascii"))
     except (ValueError, RecursionError) as error:
@@ -181,12 +184,12 @@ def expect(condition: object, what: str, expected: str, got: object) -> None:
 
 
 def is_name(value: object) -> bool:
-    """Whether this can name a section or an array."""
+    """Return True if this can name a section or an array."""
     return isinstance(value, str) and NAME.fullmatch(value) is not None
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Whether this is a number of something."""
+    """Return True for a whole number from 0 to 2^63 - 1."""
     return type(value) is int and 0 <= value < 2**63
 
 

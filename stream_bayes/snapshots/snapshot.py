@@ -34,7 +34,7 @@ from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadSnapshot, BadValue
 from stream_bayes.snapshots import archive
-from stream_bayes.snapshots.archive import Bytes, Entry, Place
+from stream_bayes.snapshots.archive import Bytes, Entry, Extent
 from stream_bayes.snapshots.sections import (
     State,
     copied_state,
@@ -143,7 +143,7 @@ class Snapshot:
 
     @classmethod
     def take(cls, *, sections: Mapping[str, State], **others: Any) -> Self:  # typed as the parameters above
-        """A snapshot of states that go on changing: their arrays are copied.
+        """Return a snapshot of states that will change: their arrays are copied.
 
         The copy is all that a stream has to wait for. `pieces` can follow in another thread.
 
@@ -165,7 +165,7 @@ class Snapshot:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def pieces(self, key: bytes | None = None) -> Iterator[Bytes]:
-        """The bytes of the file, in pieces: the arrays are not copied again.
+        """Yield the bytes of the file in pieces; the arrays are not copied again.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Snapshot:
         yield SIGNED + signature.hexdigest().encode()
 
     def to_bytes(self, key: bytes | None = None) -> bytes:
-        """The bytes of the file; see `pieces`."""
+        """Return the bytes of the file; see `pieces`."""
         return b"".join(self.pieces(key))
 
     def _entries(self) -> list[Entry]:
@@ -208,7 +208,7 @@ class Snapshot:
 
     @classmethod
     def from_bytes(cls, file: Bytes, key: bytes | None = None) -> Self:
-        """The snapshot that a file holds, whoever wrote it: no file can do any harm, or claim what it does not hold.
+        """Return the snapshot in a file from anyone: no file can run code or claim what it does not hold.
 
         What the sections mean is checked by whoever takes them over, such as a learner's `from_state`.
 
@@ -226,16 +226,16 @@ class Snapshot:
         """
         view = memoryview(file).toreadonly()
         _check_signature(view, key)
-        meta, places, comment_size = _read_head(view, len(view))
+        meta, extents, comment_size = _read_head(view, len(view))
         if comment_size != (0 if key is None else SIGNATURE):
             raise BadSnapshot("the zip has a comment, which is no signature: it was altered")
-        archive.check(view, places, comment_size)
-        snapshot = cls._from_meta(meta, read_sections(view, meta["sections"], places[1:]))
+        archive.check(view, extents, comment_size)
+        snapshot = cls._from_meta(meta, read_sections(view, meta["sections"], extents[1:]))
         # What remains is to be spelled the one way in which it is written: key order, names twice, headers of arrays.
-        for entry, place in zip(snapshot._entries(), places, strict=True):
+        for entry, extent in zip(snapshot._entries(), extents, strict=True):
             first = entry.parts[0]
-            if entry.name != place.name or bytes(view[place.data : place.data + len(first)]) != first:
-                raise BadSnapshot(f"{place.name} was altered: it is not spelled as this package writes it")
+            if entry.name != extent.name or bytes(view[extent.data : extent.data + len(first)]) != first:
+                raise BadSnapshot(f"{extent.name} was altered: it is not spelled as this package writes it")
         return snapshot
 
     @classmethod
@@ -254,7 +254,7 @@ class Snapshot:
 
 
 def head_size(beginning: Bytes) -> int:
-    """How many bytes of a file `describe` needs to see, told from the first hundred.
+    """Return the number of bytes that `describe` needs, from the first hundred bytes of a file.
 
     Raises
     ------
@@ -264,11 +264,11 @@ def head_size(beginning: Bytes) -> int:
     size = archive.first_size(beginning, META)
     if size > MOST_META:
         raise BadSnapshot(f"{META} claims {size:,} bytes, expected at most {MOST_META:,}")
-    return archive.laid_out([(META, size)])[0].stop
+    return archive.extents_of([(META, size)])[0].stop
 
 
 def describe(head: Bytes, size: int) -> dict[str, Any]:
-    """What a snapshot says of itself: its meta.json, how many bytes it has and whether it is signed.
+    """Return the metadata of a snapshot: its meta.json, its size and whether it is signed.
 
     Neither the arrays nor the signature have been looked at.
 
@@ -296,13 +296,13 @@ def describe(head: Bytes, size: int) -> dict[str, Any]:
     return {**meta, "bytes": size, "signed": comment_size > 0}
 
 
-def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Place], int]:
-    """What meta.json says, where everything stands by it, and how many bytes are left for a signature."""
+def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Extent], int]:
+    """Return meta.json, the extents that follow from it, and the number of bytes left for a signature."""
     stop = head_size(head)
     first = (META, archive.first_size(head, META))
-    (place,) = archive.laid_out([first])
-    archive.check_entry(head, place)
-    meta = parsed(META, head[place.data : stop])
+    (extent,) = archive.extents_of([first])
+    archive.check_entry(head, extent)
+    meta = parsed(META, head[extent.data : stop])
     written = meta.get("format")
     if is_count(written) and written > FORMAT:
         raise BadSnapshot(
@@ -313,14 +313,14 @@ def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Place], int
         raise BadSnapshot(f"{META} was altered: it has format {shown(written)}, expected {FORMAT}")
     if set(meta) != set(KEYS):
         raise BadSnapshot(f"{META} was altered: it has {shown(sorted(meta))}, expected {sorted(KEYS)}")
-    places = archive.laid_out([first, *sizes(meta["sections"])])
-    comment_size = size - places[-1].stop - archive.directory_size(places)
+    extents = archive.extents_of([first, *sizes(meta["sections"])])
+    comment_size = size - extents[-1].stop - archive.directory_size(extents)
     if comment_size not in (0, SIGNATURE):
         raise BadSnapshot(
             f"the file has {size:,} bytes, and {META} tells of {size - comment_size:,}: it is truncated, "
             "or something was added"
         )
-    return meta, places, comment_size
+    return meta, extents, comment_size
 
 
 def _signature(key: bytes) -> hmac.HMAC:

@@ -33,7 +33,7 @@ def main(once: bool) -> int:
 
 
 def checked(name: str) -> tuple[int, float, list[str]]:
-    """How many laws bind a learner, how long they took, and how it breaks them."""
+    """Return the number of laws that bind a learner, the seconds to check them, and the laws it breaks."""
     learner = learners()[name]
     start, faults = time.perf_counter(), []
     for law in laws_of(learner):

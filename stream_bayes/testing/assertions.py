@@ -35,7 +35,7 @@ def demand(condition: object, message: str) -> None:
 
 
 def state_bytes(learner: BayesClassifier) -> bytes:
-    """Everything `state()` holds, as bytes: what is the same here is the same to the bit."""
+    """Return everything `state()` holds, as bytes: equal bytes mean equal to the bit."""
     state = dict(learner.state())
     arrays = state.pop("arrays")
     parts = [json.dumps(state, sort_keys=True).encode()]
@@ -170,7 +170,7 @@ def same_knowledge(
 
 
 def rederived(learner: BayesClassifier) -> BayesClassifier:
-    """A copy that has derived its structure from the counts as they are."""
+    """Return a copy that has derived its structure from the present counts."""
     copy = type(learner).from_state(learner.state())
     copy.rederive()
     return copy
@@ -181,7 +181,7 @@ def _moments(held: Any) -> Sequence[float]:
 
 
 def _scales(held: Mapping[tuple[Any, ...], Any]) -> tuple[float, float, float]:
-    """The largest weight, mean and sum of squares."""
+    """Return the largest weight, mean and sum of squares."""
     cells = [_moments(cell) for cell in held.values()]
     weight = max((cell[0] for cell in cells), default=0.0)
     mean = max((abs(cell[1]) for cell in cells), default=0.0)

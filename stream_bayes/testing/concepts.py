@@ -41,7 +41,7 @@ AT_ONCE = 4096  # events drawn together
 
 
 def drawn_network(variables: int, seed: int, most_parents: int = 2, labels: int = 3) -> DiscreteNetwork:
-    """A network of `v0`, `v1`, ...: each variable has up to so many parents among those before it.
+    """Return a random network of `v0`, `v1`, ...: each variable has at most `most_parents` of those before it.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def drawn_network(variables: int, seed: int, most_parents: int = 2, labels: int 
 def with_new_tables(
     network: DiscreteNetwork, seed: int, variables: Iterable[Value] | None = None
 ) -> DiscreteNetwork:
-    """The same graph, with new tables for some variables, or for all.
+    """Return the same graph, with new tables for some variables, or for all.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def with_edges(
     removed: Iterable[Edge] = (),
     turned: Iterable[Edge] = (),
 ) -> DiscreteNetwork:
-    """Another graph: edges added, removed or turned round; variables whose parents are others get new tables.
+    """Return the network with edges added, removed or reversed; variables with new parents get new tables.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def with_edges(
 
 
 def with_other_features(network: DiscreteNetwork, target: Value, seed: int) -> DiscreteNetwork:
-    """Other features, of which the class follows as before: P(features) moves, and P(target | features) does not.
+    """Return a network with another P(features) and the same P(target | features).
 
     The tables of all variables are new but for the target's and its children's, which are all that tells of the target
     once every feature is known.
@@ -120,7 +120,7 @@ def with_other_features(network: DiscreteNetwork, target: Value, seed: int) -> D
 def stream_of(
     concepts: Sequence[tuple[DiscreteNetwork, int]], target: Value, seed: int
 ) -> Iterator[Labelled]:
-    """So many events of each concept, one after the other, as (features, label).
+    """Yield the events of each concept in turn, as (features, label).
 
     Examples
     --------
@@ -146,7 +146,7 @@ def gradual_stream(
     width: int,
     number: int,
 ) -> Iterator[Labelled]:
-    """A second concept takes over: from event `start` on, it becomes likelier with each of `width` events."""
+    """Yield a stream in which a second concept takes over: more likely with each of `width` events from `start` on."""
     if width < 1 or start < 0:
         raise BadValue(f"a change starts at 0 or later and takes 1 event or more, not {start} and {width}")
     rng = np.random.default_rng(seed)

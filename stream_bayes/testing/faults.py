@@ -235,7 +235,7 @@ class FaultyFileSystem(FileSystem):
             _fail(code, path)
 
     def _names_in(self, directory: Path) -> dict[str, _File]:
-        """The files of a directory by name; what was there when it was first met is durable."""
+        """Return the files of a directory by name; those there at first are durable."""
         if directory not in self._present and directory.is_dir():
             paths = [path for path in directory.iterdir() if path.is_file()]
             self._present[directory] = {path.name: _File(path, path.read_bytes()) for path in paths}
@@ -290,7 +290,7 @@ class FaultyStore(SnapshotStore):
 
 
 def _half_synced(present: bytes, durable: bytes) -> bytes:
-    """What may be left of a file that holds `present`, when `durable` was synced."""
+    """Return what may be left of a file that holds `present`, when `durable` was synced."""
     if durable.startswith(present):  # cut, or as it was
         return durable
     synced = len(durable) if present.startswith(durable) else 0

@@ -73,7 +73,7 @@ def _everyone(learner: BayesClassifier) -> bool:
 
 
 def _is_bounded(learner: BayesClassifier) -> bool:
-    """Whether values may share a code, which depends on the order of events."""
+    """Return True if values may share a code, which depends on the order of events."""
     specs = () if learner.schema is None else learner.schema.features.values()
     return learner.max_values is not None or any(
         isinstance(spec, Nominal) and spec.max_values for spec in specs
@@ -93,7 +93,7 @@ def _slides(learner: BayesClassifier) -> bool:
 
 
 def _holds_all(learner: BayesClassifier) -> bool:
-    """Whether an event that a law has taught can be taken back."""
+    """Return True if an event learned by a law can be unlearned."""
     return not isinstance(learner, SlidingWindow) or learner.size >= LONG
 
 
@@ -106,12 +106,12 @@ def _can_grow(learner: BayesClassifier) -> bool:
 
 
 def _argument(learner: BayesClassifier, name: str) -> Any:
-    """An argument of a learner, or of the one within it; None where it takes none of that name."""
+    """Return an argument of a learner, or of the one within it; None if neither has it."""
     return getattr(getattr(learner, "learner", learner), name, None)
 
 
 def _names_features(learner: BayesClassifier) -> bool:
-    """Whether its arguments name features, so that others would not do."""
+    """Return True if the learner's arguments name features."""
     return any(_argument(learner, name) is not None for name in ("parent", "parents", "root", "structure"))
 
 
@@ -168,7 +168,7 @@ REORDERING = (
 
 
 def laws_of(learner: BayesClassifier) -> list[Law]:
-    """The laws that a learner's promises and settings make binding.
+    """Return the laws that bind a learner, by its promises and settings.
 
     Examples
     --------

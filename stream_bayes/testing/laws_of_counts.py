@@ -25,12 +25,12 @@ FADED = 80
 
 
 def counts_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
-    """Whole weights: any order, any split and merge, and unlearning give equal counts, exactly."""
+    """Check that whole weights in any order, split and merged, or unlearned give exactly equal counts."""
     _form_a_group(learner, streams, WHOLE, exact=True)
 
 
 def fractions_form_a_group(learner: BayesClassifier, streams: Streams) -> None:
-    """Fractional weights: the same to 1e-9 of the largest magnitude held."""
+    """Check the same for fractional weights, to 1e-9 of the largest magnitude held."""
     _form_a_group(learner, streams, FRACTIONAL, exact=False)
 
 
@@ -89,7 +89,7 @@ def _take_back(model: BayesClassifier, samples: list[Sample]) -> BayesClassifier
 
 
 def batches_of_coded_columns(learner: BayesClassifier, streams: Streams) -> None:
-    """Coded columns are learned and answered as the same events one by one."""
+    """Check that coded columns are learned and predicted as the same events one by one."""
     exact = Promise.COUNTS in learner.promises and learner.half_life is None
     samples, probes = streams.samples(40), streams.probes()
     one, batch = learn_all(learner.clone(), samples), learner.clone()
@@ -111,7 +111,7 @@ def batches_of_coded_columns(learner: BayesClassifier, streams: Streams) -> None
 
 
 def fading_has_its_closed_form(learner: BayesClassifier, streams: Streams) -> None:
-    """A sample learned when the clock stood at i weighs 2 ** ((i - now) / half_life)."""
+    """Check that a sample learned at clock i weighs 2 ** ((i - now) / half_life)."""
     samples = streams.samples(FADED)
     for half_life in HALF_LIVES:
         probes = _steady_probes(learner, streams, half_life)
@@ -135,7 +135,7 @@ def _learn_by_age(
 
 
 def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
-    """Faded shards that advance through each other's events merge to the whole; `at` takes back what was added then."""
+    """Check that faded shards that advance past each other's events merge to the whole; `at` unlearns exactly."""
     samples = streams.samples(FADED)
     for half_life in HALF_LIVES:
         probes = _steady_probes(learner, streams, half_life)
@@ -184,7 +184,7 @@ def _demand_take_back_at(
 
 
 def _steady_probes(learner: BayesClassifier, streams: Streams, half_life: float) -> list[dict[Any, Any]]:
-    """What to compare answers on.
+    """Return events to compare predictions on.
 
     Where a sample fades within an event, a variance, M2 / (W - 1), an unsmoothed share and a share of one value's
     samples are ratios of what rounding has left. There what is held is compared, and no answers.

@@ -57,7 +57,7 @@ Errors = type[Exception] | tuple[type[Exception], ...]
 
 
 def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
-    """What cannot be learned is refused by name of the fault, wherever it stands, and leaves no trace."""
+    """Check that bad input raises the right error, wherever it stands, and leaves no trace."""
     samples = streams.samples(30)
     model = learn_all(learner.clone(), samples)
     never_told = learn_all(learner.clone(), samples)
@@ -66,7 +66,7 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     new = streams.extras(1)[0].x if streams.accepts_new_features else {}
 
     def demand_refusal(sample: Sample, errors: Errors, what: str) -> None:
-        """By every verb that learns; in the middle of many; after names never met before."""
+        """Demand an error from every verb that learns, also in the middle of many rows and after new names."""
         bad = sample._replace(x={**new, **sample.x}) if isinstance(sample.x, dict) else sample
         good = Sample({**new, **x}, y)
         rows = [good, bad, good]
@@ -108,7 +108,7 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
 
 
 def _full(streams: Streams) -> dict[Any, Any]:
-    """Features without a gap."""
+    """Return features without missing values."""
     if streams.bags:
         return dict.fromkeys(streams.tokens, 1)
     nominal = {name: values[0] for name, values in streams.nominal.items()}
@@ -116,7 +116,7 @@ def _full(streams: Streams) -> dict[Any, Any]:
 
 
 def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[Any, Any, Errors]]:
-    """Features with names or values that are refused, and how."""
+    """Yield features with a bad name or value, and the errors expected."""
     if not streams.takes_any_feature:
         for name in NO_DECLARED_NAMES:
             yield name, 1, BadValue
@@ -178,7 +178,7 @@ def _demand_whole_batches(taught: Untouched, streams: Streams) -> None:
 
 
 def _demand_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
-    """Taking back what was never learned."""
+    """Check that unlearning what was never learned is refused."""
     model, x, y = taught.learner, _full(streams), streams.labels[0]
     strangers = {
         "a label never learned": Sample(x, "never learned"),
@@ -196,7 +196,7 @@ def _demand_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
 
 
 def numbers_never_learned_are_not_unlearned(learner: BayesClassifier, streams: Streams) -> None:
-    """A number that the class cannot have learned is refused, wherever it lies; what was learned is still let go."""
+    """Check that a number the class cannot have learned is not unlearned, and that learned ones are."""
     feature = streams.numeric[-1]
     model = learner.clone()
     many, one = streams.labels[:2]
@@ -221,7 +221,7 @@ def numbers_never_learned_are_not_unlearned(learner: BayesClassifier, streams: S
 
 
 def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None:
-    """Learners of other kinds or settings, and those that hold a feature as another kind, are refused."""
+    """Check that learners of other classes, settings or kinds of features are not merged."""
     model = learn_all(learner.clone(), streams.samples(20))
     relative = learner.clone({"half_life": 7.25})
     kind = type("Another", (type(learner),), {"__doc__": "Another kind."})
@@ -242,7 +242,7 @@ def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None
 
 
 def altered_states_are_refused(learner: BayesClassifier, streams: Streams) -> None:
-    """A state that is truncated, altered, of a newer format or of another learner raises BadState."""
+    """Check that a truncated or altered state, of a newer format or another learner, raises BadState."""
     model = learn_all(learner.clone(), streams.samples(20))
     state = model.state()
     altered: dict[str, Any] = {

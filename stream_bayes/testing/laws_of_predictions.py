@@ -48,7 +48,7 @@ def learn_all(learner: BayesClassifier, samples: list[Sample]) -> BayesClassifie
 
 
 def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> None:
-    """Predicting, and reading the model, leaves the pickle, and so the state, byte-identical."""
+    """Check that predicting and reading a model leaves its pickle, and so its state, byte-identical."""
     probes = streams.probes(6)
     frame = coded(streams, [Sample(streams.features(0), streams.labels[0]) for _ in range(4)])
     for model in (learner.clone(), learn_all(learner.clone(), streams.samples(40))):
@@ -88,7 +88,7 @@ def _readings_of(model: BayesClassifier, x: dict[Any, Any]) -> Iterator[tuple[st
 
 
 def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> None:
-    """Probabilities lie in [0, 1] and sum to 1, whatever was learned and whatever is asked."""
+    """Check that probabilities lie in [0, 1] and sum to 1, whatever was learned."""
     demand(learner.clone().predict_proba_one({}) == {}, "before any learning the answer is not empty")
     demand(learner.clone().predict_one({}) is None, "before any learning there is a prediction")
     probes = streams.probes()
@@ -149,7 +149,7 @@ def _demand_probabilities(model: BayesClassifier, probe: Mapping[Any, Any], what
 
 
 def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
-    """Absent, None and NaN are one: when learning, when predicting, and when taking back."""
+    """Check that absent, None and NaN are the same in learning, predicting and unlearning."""
     samples, probes = streams.samples(30), streams.probes()
     forms = (None, float("nan"), np.float64("nan"), np.float32("nan"))
     names = [*streams.nominal, *streams.numeric, *streams.tokens]
@@ -183,7 +183,7 @@ def _without_missing(x: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def many_are_one_by_one(learner: BayesClassifier, streams: Streams) -> None:
-    """Many rows are learned and predicted as one at a time, to the bit; test-then-train is predict, then learn."""
+    """Check that many rows are learned and predicted as one at a time, to the bit; the same for test-then-train."""
     samples = [*streams.samples(25, (*WHOLE, 0.0)), *streams.extras(10, FRACTIONAL), *streams.samples(10)]
     xs, ys, ws = ([sample[part] for sample in samples] for part in range(3))
     one, answers = learner.clone(), []
@@ -231,7 +231,7 @@ def _typed(values: Any) -> list[tuple[str, Any]]:
 
 
 def explanations_add_up(learner: BayesClassifier, streams: Streams) -> None:
-    """Where a model is a sum over features, its explanation adds up to the joint log-likelihood."""
+    """Check that the explanation of an additive model sums to the joint log-likelihood."""
     model = learn_all(learner.clone(), streams.samples(40))
     for probe in streams.probes():
         explanation, joint = model.explain_one(probe), model.joint_log_likelihood(probe)

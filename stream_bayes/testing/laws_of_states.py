@@ -51,7 +51,7 @@ TIMES = 2  # how often a token comes: often enough for any threshold of a Bernou
 
 
 def _loaded(model: BayesClassifier) -> BayesClassifier:
-    """Through JSON text, as a file would have it."""
+    """Return the model after a round trip through JSON text."""
     state = model.state()
     arrays = {
         name: np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
@@ -66,7 +66,7 @@ def _unpickled(model: BayesClassifier) -> BayesClassifier:
 
 
 def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
-    """A learner that was saved and loaded is the same to the byte, and goes on as if nothing had been."""
+    """Check that a saved and loaded learner is equal to the byte and continues in the same way."""
     samples = [*streams.samples(30), *streams.samples(20, FRACTIONAL)]
     more, probes = streams.extras(12), streams.probes(4)
     for known in (0, 1, 30, len(samples)):
@@ -113,7 +113,7 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
 
 
 def replay_gives_the_same_bytes(learner: BayesClassifier, streams: Streams) -> None:
-    """The same events from the same state give the same bytes."""
+    """Check that the same events from the same state give the same bytes."""
     events = [*streams.samples(30), *streams.extras(20, FRACTIONAL), *streams.samples(30)]
     started = learn_all(learner.clone(), streams.samples(20))
     once, again = _unpickled(started), _loaded(started)
@@ -130,7 +130,7 @@ def replay_gives_the_same_bytes(learner: BayesClassifier, streams: Streams) -> N
 
 
 def shared_codes_are_not_merged(learner: BayesClassifier, streams: Streams) -> None:
-    """Past `max_values` the order of events decides which values share a code, so merging is refused."""
+    """Check that merging is refused past `max_values`, where the order of events decides which values share a code."""
     small = learner.clone({"max_values": 1})
     names: list[dict[Any, Any]] = [dict.fromkeys(streams.nominal, value) for value in ("first", "second")]
     if streams.bags:
@@ -148,7 +148,7 @@ def shared_codes_are_not_merged(learner: BayesClassifier, streams: Streams) -> N
 
 
 def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
-    """True never becomes "True"; of 1, 1.0 and True the first seen is reported; numpy's scalars become Python's."""
+    """Check that labels keep their types; of 1, 1.0, True the first is reported; numpy scalars become Python's."""
     full = streams.features(0).items()
     x = dict([(name, value) for name, value in full if value is not None and value == value][:1])
     expected = _typed(LABELS)
@@ -195,7 +195,7 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
 
 
 def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
-    """Values and names of features keep their types through learning, saving and merging."""
+    """Check that values and feature names keep their types through learning, saving and merging."""
     label = streams.labels[0]
     learner = learner.clone({"half_life": None})  # so that counts can be told
     new: BayesClassifier = learner.clone()
@@ -228,7 +228,7 @@ def _typed(values: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
-    """Tables never pass `memory_budget`: what would need more is refused before anything changes."""
+    """Check that tables never exceed `memory_budget`: a sample that needs more is refused before anything changes."""
     plain = learn_all(learner.clone(), streams.samples(30))
     demand(plain.memory_bytes > 0, f"memory_bytes is {plain.memory_bytes}")
     budget = 2 * plain.memory_bytes
@@ -269,7 +269,7 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
 
 
 def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: Streams) -> None:
-    """Near `memory_budget` a model that was loaded refuses, answers and learns what one that went on does."""
+    """Check that near `memory_budget` a loaded model refuses, predicts and learns as one that kept running."""
     events = streams.samples(24, FRACTIONAL)[:8] + streams.samples(40)
     for number, event in enumerate(events[::2]):
         event.x.update(_something_new(streams, number // 2))
@@ -291,7 +291,7 @@ def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: St
 
 
 def _outcome(model: BayesClassifier, event: Sample) -> object:
-    """What a model answers to a sample that it learns, or why it does not learn it."""
+    """Return the prediction for a sample that is learned, or the reason why it is refused."""
     try:
         return model.predict_learn_one(*event)
     except BudgetExceeded as error:

@@ -14,7 +14,7 @@ EVENTS = 60
 
 
 def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams) -> None:
-    """The counts are those of a learner that was taught the newest events alone."""
+    """Check that the counts equal those of a learner of the newest events only."""
     if not isinstance(learner, SlidingWindow):
         raise TypeError(f"a {type(learner).__name__} has no window")
     for weights in (WHOLE, FRACTIONAL):
@@ -33,7 +33,7 @@ def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams)
 def _demand_the_newest(
     learner: SlidingWindow, streams: Streams, samples: list[Sample], *, exact: bool
 ) -> None:
-    """Also after the newest of them was unlearned, and once it would have left the window."""
+    """Demand equal counts, also after the newest event was unlearned and would have left the window."""
     model, fresh = learn_all(learner.clone(), samples), learner.learner.clone()
     weighty = [place for place, sample in enumerate(samples) if sample.w > 0.0]
     learn_all(fresh, samples[weighty[-learner.size :][0] :])  # those of weight 0 let time pass

@@ -53,7 +53,7 @@ CAMPAIGN: Final = 300  # mails after which spammers think of another
 
 
 def made_up_mails(number: int, seed: int = 0) -> Iterator[tuple[bytes, str]]:
-    """So many mails with their labels, `"ham"` or `"spam"`; the same ones for the same seed.
+    """Yield made-up mails with their labels, `"ham"` or `"spam"`; the same ones for the same seed.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _words(rng: np.random.Generator, own: list[str], number: int) -> list[str]:
 
 
 def _encoded(rng: np.random.Generator, text: str) -> tuple[str, str]:
-    """A text in an encoding for the way, as many send it, and its name."""
+    """Return a text in a transfer encoding, and the encoding's name."""
     if rng.random() < 0.25:
         return base64.encodebytes(text.encode()).decode(), "base64"
     return quopri.encodestring(text.encode(), quotetabs=False).decode(), "quoted-printable"

@@ -160,7 +160,7 @@ SLIDING: list[tuple[type[BayesClassifier], dict[str, Any], int]] = [
 
 
 def learners() -> dict[str, BayesClassifier]:
-    """Every public learner, new, in each setting worth testing, under a name that says which.
+    """Return every public learner, new, in each setting worth testing, by a name with the setting.
 
     Examples
     --------

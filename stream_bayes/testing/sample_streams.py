@@ -93,7 +93,7 @@ class Streams:
         return values[int(self.rng.integers(len(values)))]
 
     def samples(self, rows: int, weights: Sequence[float] = WHOLE) -> list[Sample]:
-        """So many samples, some values missing, with weights out of those given."""
+        """Return samples, some values missing, with weights drawn from those given."""
         made = []
         for _ in range(rows):
             # The last class is met rarely, or, where it is declared, never.
@@ -102,7 +102,7 @@ class Streams:
         return made
 
     def features(self, number: int) -> dict[Any, Any]:
-        """What a sample of the class with this number holds."""
+        """Return the features of a sample of the class with this number."""
         if self.bags:
             return self._bag(number)
         x: dict[Any, Any] = {}
@@ -130,7 +130,7 @@ class Streams:
                     yield name, gap
 
     def extras(self, rows: int, weights: Sequence[float] = WHOLE) -> list[Sample]:
-        """Samples that bring what no other has, where the learner allows it: to be learned and taken back."""
+        """Return samples with names no other has, where the learner allows it: to be learned and unlearned."""
         extras = self.samples(rows, weights)
         for number, sample in enumerate(extras):
             if self.accepts_new_features:
@@ -150,7 +150,7 @@ class Streams:
         return novelty
 
     def probes(self, rows: int = 12) -> list[dict[Any, Any]]:
-        """What to predict: usual features, nothing at all, values and features never learned."""
+        """Return events to predict: usual features, none at all, values and features never learned."""
         probes: list[dict[Any, Any]] = [self.features(number % len(self.labels)) for number in range(rows)]
         probes.append({})
         if self.takes_any_feature:
@@ -159,7 +159,7 @@ class Streams:
         return probes
 
     def unseen(self) -> dict[Any, Any]:
-        """A feature and a value that no stream holds; without a schema only."""
+        """Return a feature and a value that no stream holds; without a schema only."""
         if self.bags:
             return {"never seen": 2, "nor this": 3}
         unseen: dict[Any, Any] = {}
@@ -171,7 +171,7 @@ class Streams:
 
 
 def coded(streams: Streams, samples: Sequence[Sample]) -> CodedColumns:
-    """The samples as coded columns, labels included; their weights are not."""
+    """Return the samples as coded columns with labels, without weights."""
     target = "the label"
     schema = streams.schema
     if schema is None:

@@ -285,7 +285,7 @@ def test_the_deepest_label_and_the_deepest_payload_do_not_break_a_snapshot() -> 
 def test_a_snapshot_too_large_for_a_zip_is_refused_before_anything_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert archive.MOST_BYTES == 2**32 - 1  # sizes and places have 32 bits
+    assert archive.MOST_BYTES == 2**32 - 1  # sizes and extents have 32 bits
     for key, size in [(key, len(example().to_bytes(key))) for key in (None, KEY)]:
         monkeypatch.setattr(archive, "MOST_BYTES", size)
         assert len(example().to_bytes(key)) == size
