@@ -193,7 +193,7 @@ class CountStore:
     def admit(self, x: Mapping[Any, Any], row: Any) -> Any:
         """Return the row to learn of a sample just encoded, with room for everything it names."""
         families = self.tables.families
-        brings = self.memory_budget is not None and families is not None and families.brings(row)
+        brings = families is not None and self._memory.budget is not None and families.brings(row)
         if self.encoder.created or brings or (self.tables.exact and not row.whole):
             if row.weight == 0.0:
                 return self._without_weight(x, row.label)
