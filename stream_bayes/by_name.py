@@ -1,8 +1,7 @@
-"""What was probably meant by a name that is none.
+"""Things by name, as files and commands give them.
 
-Classes of other packages by the names they go by here, imported when they are asked for: some load for a second.
-
-Checks of what files and commands make by name, from arguments by name: every catalogue says alike what is wrong.
+Suggestions for misspelt names, classes imported when first used, and checks of names and arguments with the same
+messages in every catalogue.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ def _bare(name: str) -> str:
 
 
 class Imported(Mapping[str, Any]):
-    """A mapping from names to classes, which knows the names without importing anything.
+    """A mapping from names to classes, each imported when it is first used; some load for a second.
 
     Parameters
     ----------
     paths
-        Where each is: `{name: "module.Class"}`.
+        The path of each class: `{name: "module.Class"}`.
 
     Examples
     --------
@@ -72,7 +71,7 @@ class Imported(Mapping[str, Any]):
 
 
 def check_there_is(kind: str, name: str, known: Iterable[str]) -> None:
-    """Refuse the name of a thing of this kind that there is not.
+    """Raise `BadValue` for an unknown name, with the nearest one.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def check_there_is(kind: str, name: str, known: Iterable[str]) -> None:
 
 
 def check_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse an argument that what is called `name` does not take.
+    """Raise `BadValue` for an argument that `name` does not have, with the nearest one.
 
     Examples
     --------

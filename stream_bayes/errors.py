@@ -1,6 +1,6 @@
 """Every exception the package raises.
 
-Each message says what was expected, what came, where it came from, and what to do about it. All errors
+Each message names what was expected, what was found, where, and what to do about it. All errors
 derive from `StreamBayesError`, and also from the built-in exception that fits, so that code which
 already catches `ValueError` or `TypeError` keeps working. Warnings derive from `UserWarning`.
 """
@@ -56,105 +56,105 @@ class StreamBayesError(Exception):
 
 
 class BadConfig(StreamBayesError, ValueError):
-    """A pipeline file with keys that are missing, unknown or wrong: a line for each."""
+    """A pipeline file has missing, unknown or wrong keys; the message has a line for each."""
 
 
 class BadFormat(StreamBayesError, ValueError):
-    """Text that is not in the format it is read as, with line and column; or what a format cannot express."""
+    """A text is not in the expected format (with line and column), or a format cannot express a value."""
 
 
 class BadLabel(StreamBayesError, ValueError):
-    """A label that cannot be learned: missing, of an unsupported type, or outside the declared classes."""
+    """A label cannot be learned: it is missing, of an unsupported type, or not a declared class."""
 
 
 class BadValue(StreamBayesError, ValueError):
-    """A feature's value that cannot be used: of an unsupported type, not finite, or not allowed here."""
+    """A value or argument cannot be used: it is of an unsupported type, not finite, or not allowed here."""
 
 
 class BadStructure(StreamBayesError, ValueError):
-    """A network that contradicts itself: its graph has a cycle, say, or its tables do not fit its graph."""
+    """A network contradicts itself: its graph has a cycle, or its tables do not match its graph."""
 
 
 class NoValueKnown(BadStructure):
-    """A variable of a network of which no value is known yet: none was learned, and none declared."""
+    """A variable of a network has no values yet: none was learned or declared."""
 
 
 class BadWeight(StreamBayesError, ValueError):
-    """A sample weight that is negative, infinite or not a number."""
+    """A sample weight is negative, infinite or not a number."""
 
 
 class KindChanged(StreamBayesError, TypeError):
-    """A feature that was nominal turned numeric, or the other way round."""
+    """A nominal feature became numeric, or a numeric one nominal."""
 
 
 class UnknownFeature(StreamBayesError, KeyError):
-    """A feature that the schema does not declare and so refuses, or a variable that a network does not have."""
+    """A feature is not declared by a schema that refuses others, or a network has no such variable."""
 
     def __str__(self) -> str:  # KeyError would print the message's repr
         return str(self.args[0]) if self.args else ""
 
 
 class UnknownRow(StreamBayesError, KeyError):
-    """Values of the parents that the table of a network has no row for, or that are no values of the parents."""
+    """The table of a network has no row for these values of the parents."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class SchemaError(StreamBayesError, ValueError):
-    """A schema, or a frame read with it, that contradicts itself."""
+    """A schema contradicts itself or the data read with it."""
 
 
 class MissingPackage(StreamBayesError, ImportError):
-    """A package that only some functions need, and that is not installed."""
+    """An optional package that this function needs is not installed."""
 
 
 class NotDrawn(StreamBayesError, RuntimeError):
-    """A picture that another program was to draw and did not."""
+    """Another program failed to draw a picture."""
 
 
 class NotLearned(StreamBayesError, ValueError):
-    """Unlearning something that was never learned: a count would fall below zero."""
+    """Something was unlearned that had never been learned: a count would fall below zero."""
 
 
 class CannotMerge(StreamBayesError, ValueError):
-    """Two learners of different kinds, settings or schemas, or with parts that cannot be merged."""
+    """Two learners differ in class, settings or schema, or hold parts that cannot be merged."""
 
 
 class BudgetExceeded(StreamBayesError, MemoryError):
-    """Tables that would grow past the declared memory budget. Raised before anything changes."""
+    """Tables would exceed the declared memory budget; raised before anything changes."""
 
 
 class BadState(StreamBayesError, ValueError):
-    """A saved state that is truncated, altered, of another learner or of a newer format."""
+    """A saved state is truncated, altered, of another learner or of a newer format."""
 
 
 class OtherConfiguration(BadState):
-    """A saved state of a model that was configured otherwise than the one that is to go on from it."""
+    """A saved state is of a model with another configuration than the one that loads it."""
 
 
 class CannotSave(StreamBayesError, TypeError):
-    """A step of a model whose state no snapshot can hold: it is code, it is not known, or it is not reproducible."""
+    """A snapshot cannot hold the state of a part of a model: it is code, unregistered, or not reproducible."""
 
 
 class NotSupported(StreamBayesError, NotImplementedError):
-    """A question that makes no sense for this learner."""
+    """The learner does not support the operation."""
 
 
 class ImpossibleEvidence(StreamBayesError, ValueError):
-    """Evidence of probability zero, of which nothing follows; or so improbable that no sample agreed with it."""
+    """The evidence has probability zero, or is so improbable that no sample agreed with it."""
 
 
 class InUse(StreamBayesError, RuntimeError):
-    """Asking an engine that another thread is asking at this moment: it works in one place, for one at a time."""
+    """Two threads use an inference engine at the same time; it serves one query at a time."""
 
 
 class BadSnapshot(BadState):
-    """A snapshot file that is truncated, altered, forged, hostile or of a newer format."""
+    """A snapshot file is truncated, altered, forged, hostile or of a newer format."""
 
 
 class OtherSettings(BadSnapshot):
-    """A snapshot that was taken with other settings than those of the run that is to go on from it.
+    """A snapshot was taken with other settings than those of the run that loads it.
 
     Attributes
     ----------
@@ -168,58 +168,58 @@ class OtherSettings(BadSnapshot):
 
 
 class NoSnapshot(StreamBayesError, LookupError):
-    """A snapshot that is not there, or a directory in which none can be read."""
+    """A snapshot does not exist, or none in a directory can be read."""
 
 
 class NotOwner(StreamBayesError, RuntimeError):
-    """Changing a directory of snapshots that another process has taken over, or that was never taken over."""
+    """A directory of snapshots is owned by another process, or was never taken over."""
 
 
 class SnapshotNotWritten(StreamBayesError, OSError):
-    """A snapshot that is too large, or that the disk did not take. Those written before it are untouched."""
+    """A snapshot is too large or could not be written; earlier ones are untouched."""
 
 
 class Exhausted(StreamBayesError):
-    """A source has reached its end: nothing will come any more."""
+    """A source has reached its end."""
 
 
 class SourceError(StreamBayesError, RuntimeError):
-    """A source that cannot be read as it was promised: it repeats or skips a position, or cannot go back to one."""
+    """A source breaks its contract: it repeats or skips a position, or cannot seek to one."""
 
 
 class BrokerError(StreamBayesError, RuntimeError):
-    """A Kafka cluster that does not answer, that lacks a topic, or that does not allow what a pipeline has to do."""
+    """A Kafka cluster does not respond, lacks a topic, or denies what a pipeline needs."""
 
 
 class BrokerAway(BrokerError):
-    """A Kafka cluster of which no broker answers, at least now."""
+    """No broker of a Kafka cluster responds at present."""
 
 
 class CannotResume(StreamBayesError, RuntimeError):
-    """A log and a snapshot that do not belong together: to go on would lose events or count them twice."""
+    """A log and a snapshot do not belong together: resuming would lose events or count them twice."""
 
 
 class Fenced(StreamBayesError, RuntimeError):
-    """Writing for a pipeline that another worker has taken over."""
+    """Another worker has taken over the pipeline; this one may not write any more."""
 
 
 class TooManyDeadLetters(StreamBayesError, RuntimeError):
-    """More than the allowed share of a stream's records could not be used."""
+    """More than the allowed share of a stream's records are dead letters."""
 
 
 class SinkError(StreamBayesError, RuntimeError):
-    """A sink that cannot be written as it was promised: it holds something else, or does not take what is written."""
+    """A sink cannot be written: it holds something else, or refuses a result."""
 
 
 class Undecodable(StreamBayesError, ValueError):
-    """A record that is no event. A decoder raises it; it never leaves the source, which keeps a `BadRecord` for it.
+    """A record is not an event; a decoder raises this, and the source turns it into a `BadRecord`.
 
     Parameters
     ----------
     reason
-        Why, in a word, for counting: one of `stream_bayes.streams.records.decoders.Reason`, or a decoder's own.
+        The reason as one word, for counting: one of `stream_bayes.streams.records.decoders.Reason`, or a decoder's own.
     detail
-        Why, for people. It holds nothing of the record but names of fields.
+        The reason in words. It holds nothing of the record but names of fields.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -232,16 +232,16 @@ class Undecodable(StreamBayesError, ValueError):
 
 
 class BrokenSnapshotWarning(UserWarning):
-    """A snapshot that cannot be read was passed over, or an old one could not be deleted."""
+    """A broken snapshot was skipped, or an old one could not be deleted."""
 
 
 class CountsForgotten(UserWarning):
-    """Another structure was set, and of some of its families nothing is known any more."""
+    """A new structure was set, and some of its families have no counts any more."""
 
 
 class NeverEligible(UserWarning):
-    """No value can ever hold the weight that `min_count` asks for, because it fades."""
+    """No value can ever reach the weight `min_count`, because samples fade."""
 
 
 class NeverMet(UserWarning):
-    """A feature that a learner's arguments name has not come in many events: perhaps its name is another."""
+    """A feature named in a learner's arguments has not occurred in many events: the name may be misspelt."""
