@@ -21,9 +21,9 @@ from stream_bayes.learners.costs import Costs
 from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from stream_bayes.streams.mail.mailbox import Mail, mails, size_of
-from stream_bayes.streams.mail.server import SpamServer, judged
+from stream_bayes.streams.mail.server import SpamServer, classify_mail
 from stream_bayes.streams.service.signals import stopping_on_signals
-from stream_bayes_start import home_of, judge, without_own_fields
+from stream_bayes_start import home_of, run_command, without_own_fields
 
 __all__ = ["home_at", "local_classifier", "report_waiting", "spam"]
 
@@ -52,7 +52,7 @@ def home_at(home: Path | str | None, key_env: str | None) -> SpamHome:
 def local_classifier(home: str, key_env: str | None) -> Callable[[bytes], tuple[str, str, str, str]]:
     """Return a function that classifies mails in this process, without a server."""
     model = home_at(home, key_env).load()
-    return lambda raw: judged(model, raw)
+    return lambda raw: classify_mail(model, raw)
 
 
 def report_waiting() -> None:
@@ -189,7 +189,7 @@ def _bar(total: int | None, *, quiet: bool) -> Iterator[Callable[[int, int], Non
 )
 def classify(context: typer.Context) -> None:
     """Print the verdict on each message. Exit codes: 0 spam, 1 ham, 2 unsure, 3 error."""
-    raise typer.Exit(judge("classify", context.args))
+    raise typer.Exit(run_command("classify", context.args))
 
 
 @spam.command(
@@ -198,7 +198,7 @@ def classify(context: typer.Context) -> None:
 )
 def filter_(context: typer.Context) -> None:
     """Copy a mail from stdin to stdout with the verdict in a header; unchanged on any error. Exit codes as classify."""
-    raise typer.Exit(judge("filter", context.args))
+    raise typer.Exit(run_command("filter", context.args))
 
 
 @spam.command()

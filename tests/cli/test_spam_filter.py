@@ -81,7 +81,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, raw: bytes, verb: str, *arguments: obje
     monkeypatch.setattr(
         sys, "stdout", SimpleNamespace(buffer=out, write=lambda text: out.write(text.encode()))
     )
-    return start.judge(verb, [str(argument) for argument in arguments]), out.getvalue()
+    return start.run_command(verb, [str(argument) for argument in arguments]), out.getvalue()
 
 
 # -- headers ----------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_a_reader_that_goes_away_is_trouble(home: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"Subject: a\n\nb")))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=SimpleNamespace(write=broken)))
-    assert start.judge("filter", ["--home", str(home)]) == 3
+    assert start.run_command("filter", ["--home", str(home)]) == 3
 
 
 def test_files_and_boxes_are_classified_message_by_message(
@@ -217,8 +217,8 @@ def test_the_server_says_what_the_filter_says(
 ) -> None:
     for raw, _ in MESSAGES[:5]:
         by_server = ran(monkeypatch, raw, "filter", "--home", home)
-        asked = start.asked(str(home), raw)
-        monkeypatch.setattr(start, "asked", lambda home, raw: None)
+        asked = start.query_server(str(home), raw)
+        monkeypatch.setattr(start, "query_server", lambda home, raw: None)
         assert ran(monkeypatch, raw, "filter", "--home", home) == by_server
         monkeypatch.undo()
         assert asked is not None and asked[3] == id_of_mail(raw)
@@ -227,10 +227,10 @@ def test_the_server_says_what_the_filter_says(
 
 def test_the_server_follows_what_is_taught(home: Path, server: SpamServer) -> None:
     raw = plain("a word nobody said before zyzzyva")
-    before = start.asked(str(home), raw)
+    before = start.query_server(str(home), raw)
     with SpamHome(home).changing() as model:
         model.learn_one(raw, "spam", id=id_of_mail(raw))
-    after = start.asked(str(home), raw)
+    after = start.query_server(str(home), raw)
     with SpamHome(home).changing() as model:
         model.forget(id_of_mail(raw))
     assert before is not None and after is not None and float(before[2]) < float(after[2])
@@ -239,7 +239,7 @@ def test_the_server_follows_what_is_taught(home: Path, server: SpamServer) -> No
 def test_many_ask_at_once(home: Path, server: SpamServer) -> None:
     answers: list[Any] = []
     threads = [
-        threading.Thread(target=lambda raw=raw: answers.append(start.asked(str(home), raw)))
+        threading.Thread(target=lambda raw=raw: answers.append(start.query_server(str(home), raw)))
         for raw, _ in MESSAGES[:24]
     ]
     for thread in threads:
@@ -257,7 +257,7 @@ def test_a_wrong_request_is_answered_with_an_error(home: Path, server: SpamServe
         line.sendall(request_)
         line.shutdown(socket.SHUT_WR)
         assert line.recv(4096).startswith(b"ERROR expected")
-    assert start.asked(str(home), MESSAGES[0][0]) is not None
+    assert start.query_server(str(home), MESSAGES[0][0]) is not None
 
 
 def test_only_the_owner_may_ask_and_there_is_one_server(home: Path, server: SpamServer) -> None:
@@ -269,15 +269,15 @@ def test_only_the_owner_may_ask_and_there_is_one_server(home: Path, server: Spam
 def test_where_no_socket_can_be_is_said(home: Path, tmp_path: Path) -> None:
     far = tmp_path / ("d" * 120)
     shutil.copytree(home, far)
-    with pytest.raises(SourceError, match=r"socket: cannot be listened at: .*shorter --home"):
+    with pytest.raises(SourceError, match=r"socket: cannot listen at it: .*shorter --home"):
         SpamServer(SpamHome(far))
-    assert start.asked(str(far), b"") is None
+    assert start.query_server(str(far), b"") is None
 
 
 def test_the_socket_of_a_dead_server_is_no_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(home / "socket"))
-    assert start.asked(str(home), b"") is None
+    assert start.query_server(str(home), b"") is None
     serving = SpamServer(SpamHome(home))
     serving.stop()
     serving.run()
@@ -297,7 +297,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 def test_served_a_mail_loads_a_socket_and_nothing_of_the_package(home: Path, server: SpamServer) -> None:
     code = (
         "import sys; before = set(sys.modules); import stream_bayes_start as s\n"
-        f"code = s.judge('filter', ['--home', {str(home)!r}])\n"
+        f"code = s.run_command('filter', ['--home', {str(home)!r}])\n"
         "print(code, *sorted(set(sys.modules) - before), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -367,15 +367,15 @@ def test_what_is_closed_is_trouble_and_no_verdict(home: Path, verb: str, closed:
 def test_a_mail_passes_when_its_filter_is_told_to_end() -> None:
     code = (
         "import os, signal, sys, stream_bayes_start as s\n"
-        "s.asked = lambda home, raw: os.kill(os.getpid(), signal.SIGTERM)\n"
-        "code = s.judge('filter', [])\n"
+        "s.query_server = lambda home, raw: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "code = s.run_command('filter', [])\n"
         "sys.exit(code if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL else 9)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input=CERTAIN["ham"], capture_output=True, env=ENVIRONMENT, check=False
     )
     assert (done.returncode, done.stdout) == (3, CERTAIN["ham"])
-    assert done.stderr == b"stream-bayes: told to end\n"
+    assert done.stderr == b"stream-bayes: interrupted by SIGTERM\n"
 
 
 def test_help_is_help() -> None:

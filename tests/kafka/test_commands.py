@@ -195,7 +195,7 @@ def test_a_first_run_begins_where_it_is_told(lab: Lab, file: File) -> None:
     assert file.run("--from", f"{moment:.3f}", "--limit", "5").exit_code == 0
     positions = [json.loads(record.value)["position"] for record in lab.get(file.told["predictions"])]
     assert positions == list(range(20, 25))
-    refused(file.run("--from", "latest"), 3, "holds snapshots to go on from")
+    refused(file.run("--from", "latest"), 3, "holds snapshots to resume from")
     refused(file.run("--from", "yesterday"), 3, "--from yesterday: expected earliest, latest")
 
 

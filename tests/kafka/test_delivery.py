@@ -82,10 +82,10 @@ def test_no_transaction_is_open_while_a_learner_takes_its_time(pipeline: Pipelin
         noting("commit", delivery._writer)
 
     delivery._fence = fence_and_note
-    noting("take", engine.step)
+    noting("process", engine.step)
     assert engine.run(40).processed == 40
-    assert noted.count("take") >= 4 and noted.count("commit") > 4
-    assert ("begin", "take") not in pairwise(noted)
+    assert noted.count("process") >= 4 and noted.count("commit") > 4
+    assert ("begin", "process") not in pairwise(noted)
     pipeline.check(40)
 
 

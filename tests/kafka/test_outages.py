@@ -153,7 +153,7 @@ def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
     lab: Lab, broker: Broker, tmp_path: Path, delivery: str
 ) -> None:
     pipeline = Pipeline(lab, tmp_path / "state", delivery=delivery)
-    lab.put(pipeline.topic, days(400))  # which take forty seconds
+    lab.put(pipeline.topic, days(400))  # forty seconds, with the pauses
     try:
         worker = pipeline.start(**TOLD | {"every_events": 60, "batch": 10, "pause": 1.0})
         until("a commit", lambda: pipeline.taken() > 0)

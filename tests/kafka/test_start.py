@@ -91,14 +91,14 @@ def test_rebuild_reads_the_log_again_and_writes_nothing_twice(begun: Pipeline) -
 def test_a_worker_is_not_ready_before_it_has_replayed(begun: Pipeline) -> None:
     shutil.rmtree(begun.told["directory"])
     engine: Any = begun.engine()
-    take = engine.step.take
+    process = engine.step.process
     seen: list[tuple[bool, bool]] = []
 
     def noted(records: Any) -> None:
         seen.append((engine.step.processed >= 500, engine.healthy))
-        take(records)
+        process(records)
 
-    engine.step.take = noted
+    engine.step.process = noted
     engine.run(100, rebuild=True)
     assert set(seen) == {(False, False), (True, True)}
 

@@ -1,4 +1,4 @@
-"""The filter from arguments as pipeline files write them."""
+"""Making a filter from the arguments of a pipeline file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILTER = "spam-filter"  # its name among the models
 
 
 def filter_arguments() -> list[str]:
-    """The arguments that a file may give; a key is a secret, and has no place there.
+    """Return the arguments that a file may give; not the key, which is a secret.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def filter_arguments() -> list[str]:
 
 
 def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamFilter:
-    """The filter that these arguments describe.
+    """Return a filter with these arguments.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
         By name. `labels` is a list of two; `costs` has the keys `false_positive` and perhaps `unsure`, as of
         `Costs.false_positive`; `limits` those of `Limits`; `learner` has `kind`, and perhaps `arguments`.
     key
-        Of its tokens, if they are to be hashed.
+        The key to hash its tokens with, if any.
 
     Raises
     ------
     BadValue
-        If one is none; it says which there are.
+        If there is no such argument. The error lists those that exist.
 
     Examples
     --------

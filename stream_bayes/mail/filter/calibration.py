@@ -1,10 +1,10 @@
-"""From scores to probabilities, learned from the scores of earlier messages.
+"""Calibration of scores to probabilities, learned online from earlier messages.
 
-Two curves over the score, fitted to the most recent ones, and halfway between them in log-odds:
+The result is the mean, in log-odds, of two curves over the score, fitted to the most recent scores:
 
-- a logistic one, as Platt (1999) has it, under a prior that says something sensible from the first message on;
+- a logistic curve (Platt 1999), under a prior that gives sensible probabilities from the first message on;
 - an isotonic one, the monotone steps that fit best (pool adjacent violators), each step's share drawn towards the
-  logistic curve as by a few messages, and its middle joined to the next by a line. It knows the tails, where a logistic
+  logistic curve as by a few messages, and its middle joined to the next by a line. It fits the tails, where a logistic
   curve that must also fit the middle is too cautious or too bold.
 
 The logistic curve rises everywhere, so a higher score has a higher probability; what is far out is bent, not cut.
@@ -58,14 +58,14 @@ class Calibration:
         self.labels = np.zeros(WINDOW)
 
     def log_odds(self, score: float) -> float:
-        """Of label 1, bent so that every score keeps a probability of its own."""
+        """Return the log-odds of label 1, bent so that every score has a probability of its own."""
         straight = self.slope * score + self.place
         if self.middles:
             straight = 0.5 * (straight + self._stepped(score))
         return straight / (1.0 + (straight / FURTHEST) ** 8) ** 0.125 if abs(straight) < 1e9 else straight
 
     def _stepped(self, score: float) -> float:
-        """The isotonic curve's log-odds."""
+        """Return the log-odds of the isotonic curve."""
         middles, levels = self.middles, self.levels
         after = bisect_right(middles, score)
         if after == 0:
@@ -77,12 +77,12 @@ class Calibration:
         return min(levels[after - 1] + share * (levels[after] - levels[after - 1]), levels[after])
 
     def probability(self, score: float) -> float:
-        """Of label 1."""
+        """Return the probability of label 1."""
         x = self.log_odds(score)
         return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
 
     def add(self, score: float, label: int) -> None:
-        """Learn how a score that was given to a message turned out."""
+        """Add the score of a message, given before it was learned, and its label."""
         place = self.seen % WINDOW
         self.scores[place], self.labels[place] = score, float(label)
         self.seen += 1
@@ -92,7 +92,7 @@ class Calibration:
             self._fit_steps(self.scores[:held], self.labels[:held])
 
     def _fit_logistic(self, scores: Array, labels: Array) -> None:
-        """The most probable slope and place, by Newton's method from where they stand."""
+        """Find the most probable slope and place, by Newton's method from the present ones."""
         slope, place = self.slope, self.place
         for _ in range(STEPS):
             x = np.clip(slope * scores + place, -FURTHEST, FURTHEST)
@@ -113,7 +113,7 @@ class Calibration:
         self.slope, self.place = slope, place
 
     def _fit_steps(self, scores: Array, labels: Array) -> None:
-        """The monotone steps that fit best, each drawn towards the logistic curve."""
+        """Fit the best monotone steps, and draw each towards the logistic curve."""
         order = np.argsort(scores, kind="stable")
         scores, labels = scores[order], labels[order]
         starts = scipy.optimize.isotonic_regression(labels).blocks[:-1]
@@ -123,7 +123,7 @@ class Calibration:
         straight = np.clip(self.slope * middles + self.place, -FURTHEST, FURTHEST)
         share = (ones + DRAWN / (1.0 + np.exp(-straight))) / (sizes + DRAWN)
         levels = np.maximum.accumulate(np.log(share / (1.0 - share)))
-        # Equal scores may be parted into two steps; a line needs two places.
+        # Equal scores may fall into two steps; a line needs two different places.
         apart = np.append(True, np.diff(middles) > 1e-9)
         self.middles, self.levels = middles[apart].tolist(), levels[apart].tolist()
 
@@ -133,11 +133,11 @@ class Calibration:
         return self.scores.nbytes + self.labels.nbytes
 
     def meta(self) -> dict[str, Any]:
-        """What is no array, as JSON."""
+        """Return the values that are no arrays, as JSON."""
         return {"slope": self.slope, "place": self.place, "seen": self.seen}
 
     def arrays(self) -> dict[str, Array]:
-        """The scores that it was fitted to and their labels, and the steps."""
+        """Return the recent scores, their labels, and the steps."""
         held = min(self.seen, WINDOW)
         return {
             "calibration_scores": self.scores[:held].copy(),
@@ -147,7 +147,7 @@ class Calibration:
         }
 
     def load(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """The inverse of `meta` and `arrays`, with everything checked."""
+        """Load what `meta` and `arrays` returned, with everything checked."""
         slope, place, seen = meta["slope"], meta["place"], meta["seen"]
         expect(
             type(slope) is float and math.isfinite(slope) and slope >= LEAST_SLOPE,

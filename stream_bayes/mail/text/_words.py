@@ -1,10 +1,10 @@
-"""Text to words: the loop over every letter of a message.
+"""Splitting text into words: the loop over every letter of a message.
 
     "Only $9.99 for http-based e-mail, NOW!"  ->  Only, $9.99, shape:$0.00, for, http-based, e-mail, NOW!
 
 A word is a run of letters, digits and "_", which may hold a single point, apostrophe, hyphen, asterisk or @ between two
 of these; a currency sign before it and an exclamation mark or per cent sign after it belong to it. Time is linear: each
-letter is looked at once, and no word is built that is not counted.
+letter is read once, and only words that are counted are built.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -19,7 +19,7 @@ import cython
 @cython.cfunc
 @cython.inline
 def is_letter(c: cython.Py_UCS4) -> cython.bint:
-    """Whether it is a letter, a digit or "_"."""
+    """Return True for a letter, a digit or "_"."""
     if c < "\x80":
         return ("a" <= c <= "z") or ("A" <= c <= "Z") or ("0" <= c <= "9") or c == "_"
     return c.isalnum()
@@ -28,7 +28,7 @@ def is_letter(c: cython.Py_UCS4) -> cython.bint:
 @cython.cfunc
 @cython.inline
 def is_wide(c: cython.Py_UCS4) -> cython.bint:
-    """Whether it is of a script that is written without blanks between words."""
+    """Return True for a letter of a script without blanks between words."""
     if c < "\u0e00":
         return False
     return (
@@ -43,30 +43,30 @@ def is_wide(c: cython.Py_UCS4) -> cython.bint:
 @cython.cfunc
 @cython.inline
 def joins(c: cython.Py_UCS4) -> cython.bint:
-    """Whether it may stand within a word."""
+    """Return True for a character that may join two letters of a word."""
     return c == "." or c == "'" or c == "-" or c == "@" or c == "*" or c == "\u2019"
 
 
 @cython.cfunc
 def zeroed(word: str) -> str:
-    """A word with every digit a 0."""
+    """Return a word with every digit replaced by 0."""
     return "".join(["0" if "0" <= c <= "9" else c for c in word])
 
 
 @cython.ccall
 def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py_ssize_t) -> list:
-    """The tokens of a text, in its order.
+    """Return the tokens of a text, in order.
 
     Parameters
     ----------
     text
         The text.
     prefix
-        What stands before each token.
+        Put before each token.
     longest
-        A word of more letters gives `long:`, its first letter, and its length in tens.
+        A longer word becomes `long:`, its first letter, and its length in tens.
     most
-        How many tokens to stop after.
+        The most tokens.
     """
     found: list = []
     n: cython.Py_ssize_t = len(text)
@@ -122,13 +122,13 @@ def words_of(text: str, prefix: str, longest: cython.Py_ssize_t, most: cython.Py
 @cython.cfunc
 @cython.inline
 def names_hosts(c: cython.Py_UCS4) -> cython.bint:
-    """Whether it may stand in the name of a host, a point aside."""
+    """Return True for a character of a host name other than a point."""
     return ("a" <= c <= "z") or ("0" <= c <= "9") or c == "-" or c == "_"
 
 
 @cython.ccall
 def dotted_runs(text: str) -> list:
-    """What may be names of hosts in a text of lower case: letters, digits, "-" and "_", single points between."""
+    """Return possible host names in lower-case text: letters, digits, "-" and "_" with single points between."""
     found: list = []
     n: cython.Py_ssize_t = len(text)
     i: cython.Py_ssize_t = 0
@@ -155,7 +155,7 @@ def dotted_runs(text: str) -> list:
 
 @cython.ccall
 def add_tokens(bag: dict, tokens, most: cython.Py_ssize_t):
-    """Count tokens; a bag that holds `most` takes no others than those that it holds."""
+    """Count tokens; a bag of `most` different tokens accepts no new ones."""
     for token in tokens:
         known = bag.get(token)
         if known is not None:

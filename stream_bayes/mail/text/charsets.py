@@ -1,7 +1,7 @@
-"""Bytes to text, whatever their charset is said to be.
+"""Decoding bytes to text, whatever charset they claim.
 
-A charset that is known decodes with U+FFFD for what does not fit; for one that is not, and where none is named,
-UTF-8 is tried, and Latin-1, which fits any bytes, is the last resort.
+A known charset decodes with U+FFFD for invalid bytes. For an unknown one, or none, UTF-8 is tried first, and then
+Latin-1, which fits any bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["decode_text", "decoded_header", "python_charset", "sound_base64"]
 _REFUSED = frozenset(
     "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem base64 bz2 hex quopri uu zlib rot13".split()
 )
-_NONE = frozenset({"", "us-ascii", "ascii"})  # what 8-bit text under these names is, nobody said
+_NONE = frozenset({"", "us-ascii", "ascii"})  # 8-bit text under these names has no known charset
 _WORD = re.compile(rb"=\?([\w.:*-]{1,60})\?([bBqQ])\?([^?]{0,500})\?=")
 _BETWEEN = re.compile(rb"\?=[ \t]{1,20}=\?")  # blanks between two encoded words are not part of the text
 _ESCAPE = re.compile(rb"=([0-9a-fA-F]{2})")
@@ -28,7 +28,7 @@ _NOT_BASE64 = bytes(
 
 @lru_cache(maxsize=256)
 def python_charset(name: str) -> str | None:
-    """What Python calls a charset; None if it is none that may be used."""
+    """Return Python's name of a charset; None for one that may not be used."""
     try:
         found = codecs.lookup(name.strip("'\" "))
         # Codecs that do not make text of bytes refuse here; nothing at all would not ask them.
@@ -39,7 +39,7 @@ def python_charset(name: str) -> str | None:
 
 
 def decode_text(data: bytes, charset: str) -> tuple[str, str]:
-    r"""Text, and what was wrong with its charset: "" or a defect.
+    r"""Return the text, and the defect of its charset or "".
 
     Examples
     --------
@@ -57,7 +57,7 @@ def decode_text(data: bytes, charset: str) -> tuple[str, str]:
         return _guessed(data), "unknown-charset"
     try:
         text = data.decode(known, "replace")
-    except (UnicodeError, ValueError, LookupError):  # a codec that knows no "replace"
+    except (UnicodeError, ValueError, LookupError):  # a codec without "replace"
         return _guessed(data), "charset-lie"
     return text, "charset-lie" if "\ufffd" in text else ""
 
@@ -70,7 +70,7 @@ def _guessed(data: bytes) -> str:
 
 
 def sound_base64(data: bytes) -> tuple[bytes, bool]:
-    """Base64 that is sound, made of what was sent: only its alphabet, whole groups. And whether anything was wrong."""
+    """Return valid base64 made from data, of its alphabet in whole groups; and True if the data was anything else."""
     clean = data.translate(None, b"\n \t")
     body, padding, rest = clean.partition(b"=")
     wrong = bool(rest.strip(b"="))
@@ -85,7 +85,7 @@ def sound_base64(data: bytes) -> tuple[bytes, bool]:
 
 
 def decoded_header(value: bytes, words: int) -> tuple[str, list[str], int]:
-    """The text of a header's value, the charsets of its encoded words, and how many of these were decoded.
+    """Return the text of a header's value, the charsets of its encoded words, and the number of words decoded.
 
     Parameters
     ----------

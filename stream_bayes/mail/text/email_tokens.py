@@ -1,4 +1,4 @@
-"""Messages to bags of tokens, as a transformer for River's pipelines."""
+"""EmailTokens: a transformer for River's pipelines, from messages to bags of tokens."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Mail = bytes | str | Mapping[str, Any]
 
 
 class EmailTokens(base.Transformer):
-    r"""A message to its tokens and how often each occurs, `{token: count}`.
+    r"""Transforms a message to its tokens and their counts, `{token: count}`.
 
-    Never raises, whatever the bytes, and takes time and memory in proportion to what `limits` let it read. The tokens
-    are the same whichever parser decodes; and the same with and without selectolax where HTML is sound.
+    No bytes raise an error. Time and memory are proportional to what `limits` allow to read. The tokens are the same
+    with every parser and, for valid HTML, with and without selectolax.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class EmailTokens(base.Transformer):
         What decodes base64 and quoted-printable: `"fast"` is fast-mail-parser, `"standard"` the standard library,
         `"auto"` the fast one where it is installed.
     pairs
-        Whether pairs of neighbouring words are tokens too. They tell more of short messages, and triple the vocabulary.
+        True to add pairs of neighbouring words as tokens. They help with short messages, and triple the vocabulary.
     limits
-        How much of a message is read; None for the defaults.
+        Limits on what is read of a message; None for the defaults.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class EmailTokens(base.Transformer):
         return {base.tags.TEXT_INPUT} if self.on is None else set()
 
     def transform_one(self, x: Mail) -> Bag:  # type: ignore[override]  # River's are dicts; a message is one value
-        """The tokens of a message.
+        """Return the tokens of a message and their counts.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What each header of a message tells: a list of tokens, with the header's name before each."""
+"""Tokens of headers, with the header's name before each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stream_bayes.mail.text.web import host_tokens, hosts
 
 __all__ = ["field_tokens", "header_tokens", "is_verdict"]
 
-# What another filter, or this one, wrote on the message: a filter that learned from it would only learn to agree.
+# Headers written by other filters, or this one: a filter that learned from them would only learn to agree.
 _VERDICT: Final = re.compile(
     r"x-stream-bayes|.*spam|.*bogosity|status$|x-(?:status|keywords|uidl?|mozilla-|evolution|gmail-labels|label)"
     r"|x-(?:dspam|crm114|pop-?file|text-class|bayes|sa-|rspamd|pmx|cmae|virus-?scan|amavis|mailscanner)"
@@ -36,7 +36,7 @@ _PEOPLE: Final = frozenset(
 )
 _ROUTES: Final = frozenset("received x-received x-originating-ip received-spf".split())
 _TOLD_BY_STRUCTURE: Final = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
-# Each says again what List-Id and Sender say; a list would count a dozen times over.
+# Each repeats List-Id and Sender; a list would count a dozen times.
 _REPEATING: Final = frozenset(
     "list-help list-post list-subscribe list-unsubscribe list-archive list-owner errors-to x-beenthere"
     " x-mailman-version".split()
@@ -58,23 +58,23 @@ _MARKS: Final = (
         "dial",
     ),
 )
-_MOST: Final = 16  # words of a header that nothing more is known of
+_MOST: Final = 16  # words of a header without a rule of its own
 
 
 @lru_cache(maxsize=1024)
 def is_verdict(name: str) -> bool:
-    """Whether a header is one in which filters write what they think of a message."""
+    """Return True for a header in which filters write their verdicts."""
     return _VERDICT.match(name) is not None
 
 
 @lru_cache(maxsize=4096)
 def field_tokens(name: str, value: bytes, longest: int) -> tuple[str, ...]:
-    """The tokens of a header that holds no encoded words; none of a verdict. Many headers come again and again."""
+    """Return the tokens of a header without encoded words; none for a verdict. Cached: many headers recur."""
     return () if is_verdict(name) else header_tokens(name, decode_text(value, "")[0], longest)
 
 
 def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
-    """The tokens of a header.
+    """Return the tokens of a header.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
     text
         Its value, decoded.
     longest
-        How many letters a word may have.
+        The most letters of a word.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
     if lower in _IDS:
         return (mark, *_ids(lower, text))
     if lower in _TIMES:
-        # The time itself would only be learned by heart.
+        # The time itself would only be memorised.
         zone = _ZONE.search(text)
         return (mark, f"{lower}:{zone[0] if zone else 'no-zone'}")
     if lower in _TOLD_BY_STRUCTURE or lower in _REPEATING:
@@ -112,7 +112,7 @@ def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
 
 
 def _people(name: str, text: str, longest: int) -> list[str]:
-    """Addresses, their domains, and names."""
+    """Return tokens of addresses, their domains, and names."""
     addresses = _ADDRESS.findall(text) if "@" in text else []
     tokens: list[str] = []
     for user, host in addresses[:10]:
@@ -130,7 +130,7 @@ def _people(name: str, text: str, longest: int) -> list[str]:
 
 
 def _route(text: str) -> list[str]:
-    """Hosts and networks of a hop, and how it was taken."""
+    """Return tokens of the hosts and networks of a hop, and of its protocol."""
     tokens: list[str] = []
     for host in dict.fromkeys(hosts(text)[:8]):
         tokens += host_tokens("received", host)
@@ -138,7 +138,7 @@ def _route(text: str) -> list[str]:
 
 
 def _ids(name: str, text: str) -> list[str]:
-    """The hosts of message ids, and how an id is made; the rest of it never comes twice."""
+    """Return tokens of the hosts of message ids, and of an id's shape; the rest of an id never recurs."""
     found = _ADDRESS.findall(text) if "@" in text else []
     if not found:
         return [f"{name}:no-host"]

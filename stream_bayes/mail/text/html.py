@@ -1,8 +1,8 @@
-"""HTML to the text that a reader sees, and its tags as evidence.
+"""The visible text of HTML, and its tags as tokens.
 
-The text is selectolax's where it is installed, and otherwise made by regular expressions. Both see the same source:
-tags that begin a line get a blank before them, so that words of two cells do not run together, while `Via<b></b>gra`
-stays one word. Tags, links and tricks of hiding are read from the source itself, and so are the same with both.
+The text comes from selectolax if it is installed, and otherwise from regular expressions. Both get the same source, in
+which tags that begin a line have a blank before them: words of two cells do not run together, while `Via<b></b>gra`
+stays one word. Tags, links and tricks that hide text are read from the source itself, so they are the same with both.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ _TAGS_MOST = 3_000
 
 
 class Markup(NamedTuple):
-    """What the tags of a page say."""
+    """The tokens of a page's tags, and its links."""
 
     tokens: list[str]
     links: list[str]
 
 
 def selectolax_is_installed() -> bool:
-    """Whether selectolax can be used."""
+    """Return True if selectolax is installed."""
     return LexborHTMLParser is not None
 
 
 def visible_text(source: str) -> str:
-    """The text between the tags.
+    """Return the text between the tags.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def visible_text(source: str) -> str:
 
 
 def text_by_selectolax(source: str) -> str:
-    """The text as selectolax finds it."""
+    """Return the text by selectolax."""
     tree = LexborHTMLParser(_BREAK.sub(" <", source))
     tree.strip_tags(["script", "style", "title"])
     root = tree.root
@@ -88,7 +88,7 @@ def text_by_selectolax(source: str) -> str:
 
 
 def text_by_expressions(source: str) -> str:
-    """The text as regular expressions find it: the same on sound HTML."""
+    """Return the text by regular expressions: the same on valid HTML."""
     source = _without(source, "<!--", "-->")
     for name in ("script", "style", "title"):
         source = _without_element(source, name)
@@ -96,7 +96,7 @@ def text_by_expressions(source: str) -> str:
 
 
 def _without(source: str, opening: str, closing: str) -> str:
-    """A text without what stands between two marks, to its end where the second is missing."""
+    """Return a text without all between two marks; up to its end if the second is missing."""
     begin = source.find(opening)
     if begin < 0:
         return source
@@ -113,9 +113,9 @@ def _without(source: str, opening: str, closing: str) -> str:
 
 
 def _without_element(source: str, name: str) -> str:
-    """A text without the elements of a name and what they hold."""
+    """Return a text without the elements of a name and their content."""
     lower = source.lower()
-    if len(lower) != len(source):  # a letter that changes its length; their places would not fit
+    if len(lower) != len(source):  # a letter whose lower case has another length; positions would not match
         lower = source
     opening, closing = f"<{name}", f"</{name}"
     begin = lower.find(opening)
@@ -133,7 +133,7 @@ def _without_element(source: str, name: str) -> str:
 
 
 def markup_of(source: str) -> Markup:
-    """Tokens for tags, comments and what hides text; and where links lead.
+    """Return tokens of tags, comments and tricks that hide text; and the targets of links.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def markup_of(source: str) -> Markup:
 
 @lru_cache(maxsize=8192)
 def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The name of a tag, its tokens and its links."""
+    """Return the name of a tag, its tokens and its links."""
     match = _NAME.match(tag)
     name = match[0].lower() if match else ""
     tokens = [f"html:{name}"] if name in _TELLING else [] if name in _KNOWN else ["html:unknown"]
@@ -193,5 +193,5 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def _size(count: int) -> int:
-    """A count to the power of two below it."""
+    """Return the largest power of two up to a count."""
     return 1 << (count.bit_length() - 1)

@@ -1,4 +1,4 @@
-"""How much of a message is read. What is beyond is left out, and a token says so."""
+"""Limits on what is read of a message. The rest is skipped, and a token marks that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that is read of one message, so that no message takes long or much memory.
+    """The most to read of one message, so that no message takes long or much memory.
 
     Parameters
     ----------
@@ -24,13 +24,13 @@ class Limits:
     encoded_words
         Encoded words (`=?utf-8?q?...?=`) decoded in one message.
     parts
-        Boundary lines looked at, and so parts, at all depths together.
+        Boundary lines, and so parts, at all depths together.
     depth
         Multiparts and messages within one another.
     text
         Bytes of a part that are decoded as text; the parts of a message may have four times that together.
     word
-        Letters of a token; a longer word is only counted as long.
+        Letters of a token; a longer word counts only as a long word.
     tokens
         Different tokens of a message.
 

@@ -1,9 +1,9 @@
-"""Transfer encodings, undone by a mail parser: fast-mail-parser where it is installed, the standard library otherwise.
+"""Decoding of transfer encodings by a mail parser: fast-mail-parser if installed, otherwise the standard library.
 
-No parser sees a message as it came. What is to be decoded is written anew in a canonical form, on which there is
-nothing to disagree: one multipart, one level deep, parted by a boundary that no encoded line can hold; one header a
-part; base64 of whole groups and nothing else, quoted-printable in ASCII without a stray `=`. So a parser can neither be
-sent into the depths nor be asked what a broken message means, and the answer is the same from each.
+No parser sees the original message. The encoded bodies are rewritten in a canonical form that all parsers read alike:
+one multipart, one level deep, with a boundary that no encoded line can hold; one header a part; base64 of whole groups
+and nothing else, quoted-printable in ASCII without a stray `=`. So no parser can be driven into deep recursion, or has
+to interpret a broken message, and all give the same result.
 
     MIME-Version: 1.0
     Content-Type: multipart/mixed; boundary="=_:"
@@ -56,12 +56,12 @@ _LINE = 1_000  # SMTP's limit; a longer line of an encoded body is cut by `canon
 
 
 def canonical_base64(body: bytes) -> tuple[bytes, bool]:
-    """Sound base64, and whether the body was anything else."""
+    """Return valid base64, and True if the body was anything else."""
     return sound_base64(body)
 
 
 def canonical_quoted(body: bytes) -> tuple[bytes, bool]:
-    """Sound quoted-printable, and whether the body was anything else but for blanks at the ends of lines."""
+    """Return valid quoted-printable, and True if the body was anything else, blanks at the ends of lines aside."""
     if b" \n" in body or b"\t\n" in body:
         body = b"\n".join([line.rstrip(b" \t") for line in body.split(b"\n")])
     body = body.rstrip(b" \t")
@@ -74,7 +74,7 @@ def canonical_quoted(body: bytes) -> tuple[bytes, bool]:
 
 
 def canonical(parts: Sequence[Encoded]) -> bytes:
-    """The canonical message with these parts."""
+    """Return the canonical message with these parts."""
     return _HEAD + b"".join([_PART % (encoding.encode(), body) for encoding, body in parts]) + _TAIL
 
 
@@ -90,7 +90,7 @@ def _with_standard_library(parts: Sequence[Encoded]) -> list[bytes]:
 
 
 def _with_lines_alike(parts: Sequence[Encoded], decoded: list[bytes]) -> list[bytes]:
-    """Quoted-printable with its lines ended in one way: one parser leaves them, the other ends them as SMTP does."""
+    """Return quoted-printable bodies with equal line ends: one parser keeps them, the other writes those of SMTP."""
     return [
         body if encoding == "base64" else body.replace(b"\r\n", b"\n").rstrip(b"\n")
         for (encoding, _), body in zip(parts, decoded, strict=True)
@@ -98,12 +98,12 @@ def _with_lines_alike(parts: Sequence[Encoded], decoded: list[bytes]) -> list[by
 
 
 def fast_parser_is_installed() -> bool:
-    """Whether fast-mail-parser can be used."""
+    """Return True if fast-mail-parser is installed."""
     return fast_mail_parser is not None
 
 
 def decoder(parser: str) -> Decoder:
-    """What decodes the parts of a message.
+    """Return the decoder of a message's parts.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-r"""The structure of a message, found in one pass over its bytes, before any parser sees it.
+r"""The structure of a message, from one pass over its bytes.
 
-Headers are split from bodies and bodies into parts here, with everything counted and capped on the way, so that a
-message of 50,000 nested parts or a header of a megabyte costs no more than an honest one. What is wrong with a message,
-its defects, is found here too, and so does not depend on the parser that decodes it.
+Headers are split from bodies and bodies into parts, with everything counted and capped, so a message of 50,000 nested
+parts or a header of a megabyte costs no more than an ordinary one. The defects of a message are found here too, and so
+do not depend on the parser that decodes it.
 
     b"From: a@b\nContent-Type: multipart/mixed; boundary=x\n\n--x\n...\n--x--\n"
       -> Outline(headers=[("From", b"a@b"), ...], leaves=[Leaf, ...], media="multipart/mixed", defects={...})
@@ -48,7 +48,7 @@ class Leaf:
 
 @dataclass(slots=True)
 class Outline:
-    """A message as its bytes show it, before anything is decoded."""
+    """The structure of a message, before anything is decoded."""
 
     headers: list[Header]
     leaves: list[Leaf]
@@ -60,7 +60,7 @@ class Outline:
 
 @dataclass(slots=True)
 class _Entity:
-    """Something with headers and a body that is still to be looked at."""
+    """A part with headers and a body, still to be scanned."""
 
     start: int
     stop: int
@@ -70,7 +70,7 @@ class _Entity:
 
 @dataclass(slots=True)
 class _Content:
-    """What the headers of an entity say of its body."""
+    """The description of an entity's body by its headers."""
 
     media: str
     encoding: str
@@ -121,7 +121,7 @@ class _Scan:
         self.result = Outline(headers, self.leaves, content.media, self.containers, boundary, self.defects)
 
     def _headers(self, entity: _Entity) -> tuple[list[Header], _Content, int]:
-        """The header fields of an entity, what they say of its body, and where that begins."""
+        """Return the header fields of an entity, their description of its body, and the body's start."""
         raw, limits = self.raw, self.limits
         start, stop = entity.start, entity.stop
         if start < stop and raw[start] == 10:  # no headers at all
@@ -149,7 +149,7 @@ class _Scan:
         return headers, self._content(known, entity.default), body
 
     def _fields(self, lines: list[bytes]) -> list[Header]:
-        """The fields of a block of headers, folded lines joined and what is too long cut."""
+        """Return the fields of a block of headers, unfolded and cut to the limits."""
         limits = self.limits
         headers: list[Header] = []
         name, value = "", b""
@@ -215,7 +215,7 @@ class _Scan:
     def _open(
         self, entity: _Entity, headers: list[Header], content: _Content, body: int, waiting: list[_Entity]
     ) -> None:
-        """Put what an entity holds on the stack, or make it a leaf."""
+        """Push the parts of an entity on the stack, or make it a leaf."""
         media, inside = content.media, entity.depth + 1
         if media.startswith("multipart/") or media == "message/rfc822":
             if inside > self.limits.depth:
@@ -248,7 +248,7 @@ class _Scan:
         self.leaves.append(leaf)
 
     def _parts(self, boundary: bytes, start: int, stop: int) -> list[tuple[int, int]]:
-        """Where the parts of a multipart begin and end, by its boundary lines."""
+        """Return the start and end of each part of a multipart, by its boundary lines."""
         raw, line = self.raw, b"\n--" + boundary
         parts: list[tuple[int, int]] = []
         begin, closed = -1, False
@@ -282,7 +282,7 @@ class _Scan:
 
 
 def _name_of(line: bytes) -> str | None:
-    """The name of the field that begins on a line; None where none does."""
+    """Return the name of the field that begins on a line; None if there is none."""
     end = line.find(b":", 0, _LONGEST_NAME)
     return _checked_name(line[:end]) if end > 0 else None
 
@@ -294,7 +294,7 @@ def _checked_name(name: bytes) -> str | None:
 
 
 def _parameters(value: bytes) -> dict[bytes, bytes]:
-    """The parameters of a header; of two with one name the first. `name*0*` counts as `name`."""
+    """Return the parameters of a header; of two with one name, the first. `name*0*` counts as `name`."""
     found: dict[bytes, bytes] = {}
     for match in _PARAMETER.finditer(value):
         name = match[1].lower().partition(b"*")[0]

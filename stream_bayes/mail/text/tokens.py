@@ -1,16 +1,15 @@
-"""A message to its bag of tokens, `{token: count}`.
+"""The tokens of a message, as a bag `{token: count}`.
 
-Words of the text are tokens as they stand; whatever else there is has a prefix that ends in a colon, which no word
-holds:
+Words of the text are tokens as they stand. Every other token has a prefix with a colon, which no word holds:
 
     shape: long:                       a number or a long word by its shape
     from: to: subject: received: ...   words, addresses and hosts of a header
-    hops:                              how many servers handed it on
-    header:                            that a header is there, as its name was written
+    hops:                              the number of servers on its way
+    header:                            the name of a header, as written
     url: path:                         hosts and paths of links
-    html:                              tags, and what hides text
+    html:                              tags, and tricks that hide text
     mime: charset: file: boundary:     the structure
-    defect:                            what is wrong with the message
+    defect:                            defects of the message
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ Bag = dict[str, int]
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
 _TEXT_TYPES = ("text/", "message/")
-_PARTS_OF_TEXT = 4  # how many times the limit of one part all parts may have together
+_PARTS_OF_TEXT = 4  # of all parts together, in limits of one part
 
 
 def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
-    """The tokens of a text without headers, such as a short message."""
+    """Return the tokens of a text without headers, such as a short message."""
     reader = _Reader(limits, pairs)
     reader.read_text(text[: limits.text])
     return reader.bag
 
 
 def bag_of_message(raw: bytes, limits: Limits, decode: Decoder, *, pairs: bool) -> Bag:
-    """The tokens of a message."""
+    """Return the tokens of a message."""
     reader = _Reader(limits, pairs)
     found = outline(raw, limits)
     reader.read_headers(found)
@@ -69,7 +68,7 @@ class _Reader:
         add_tokens(self.bag, tokens, self.limits.tokens)
 
     def read_headers(self, found: Outline) -> None:
-        """Count what the headers of the message say."""
+        """Count the tokens of the message's headers."""
         tokens: list[str] = []
         routes = 0
         for name, value in found.headers:
@@ -85,7 +84,7 @@ class _Reader:
         self.add(tokens)
 
     def decoded(self, value: bytes) -> tuple[str, list[str]]:
-        """A header's value as text, and tokens of the charsets in it."""
+        """Return a header's value as text, and tokens of the charsets in it."""
         text, charsets, used = decoded_header(value, self.encoded_words)
         self.encoded_words -= used
         return text, [f"charset:{charset[:20]}" for charset in charsets]
@@ -112,7 +111,7 @@ class _Reader:
             self.read_part(leaf, body)
 
     def sound(self, leaf: Leaf, most: int) -> bytes:
-        """The body of a part, cut to what may be decoded, and sound where it is encoded."""
+        """Return the body of a part, cut to the limit, and valid if it is encoded."""
         body = leaf.body
         if len(body) > most:
             self.defects["long-text"] = None
@@ -174,13 +173,13 @@ class _Reader:
         if found.boundary:
             tokens["boundary:" + _RUN.sub(_shape_of_run, found.boundary)[:24]] = None
         self.add(list(tokens))
-        # What is wrong is rare and tells much: it goes in, whatever the bag holds already.
+        # Defects are rare and strong evidence: they count even in a full bag.
         for defect in (*found.defects, *self.defects):
             self.bag[f"defect:{defect}"] = 1
 
 
 def _shape_of_run(run: re.Match[str]) -> str:
-    """A run of digits as 0; of letters as its first four, if it is long enough to be a word of some software."""
+    """Return a run of digits as 0; of letters as its first four, or "a" for a short one."""
     text = run[0]
     if text[0].isdigit():
         return "0"

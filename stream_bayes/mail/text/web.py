@@ -1,4 +1,4 @@
-"""Web addresses and names of hosts, found and taken apart."""
+"""Tokens of web addresses and host names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATH_WORDS = 12
 
 
 def hosts(text: str) -> list[str]:
-    """Names of hosts and IP addresses in a text of lower case.
+    """Return host names and IP addresses in lower-case text.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def hosts(text: str) -> list[str]:
 
 
 def cut_urls(text: str) -> tuple[str, list[str]]:
-    """A text without its web addresses, and these, without repetition.
+    """Return a text without its web addresses, and these without repetition.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def cut_urls(text: str) -> tuple[str, list[str]]:
 
 @lru_cache(maxsize=4096)
 def host_tokens(prefix: str, host: str) -> tuple[str, ...]:
-    """A host, and the domains or networks that it lies in.
+    """Return tokens of a host and of its domains or networks.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def host_tokens(prefix: str, host: str) -> tuple[str, ...]:
 
 
 def url_tokens(addresses: Iterable[str]) -> list[str]:
-    """Tokens of web addresses: their hosts and domains, the words of their paths, and what hides a host.
+    """Return tokens of web addresses: hosts and domains, words of paths, and tricks that hide a host.
 
     Examples
     --------

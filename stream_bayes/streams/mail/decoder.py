@@ -1,4 +1,4 @@
-"""Raw mails as events: taken apart as they come, so that what waits for its label is tokens, not attachments."""
+"""Raw mails as events. A mail becomes tokens on arrival, so samples that wait for labels hold no attachments."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["MailDecoder"]
 
 @register_decoder
 class MailDecoder(RawDecoder):
-    r"""A mail, as it came (RFC 822): the event's `x` is `{"id": ..., "tokens": {token: count}}`, for a `SpamFilter`.
+    r"""Decodes a mail (RFC 822) to an event whose `x` is `{"id": ..., "tokens": {token: count}}`, for a `SpamFilter`.
 
-    The id is the record's key, or, where it has none, the SHA-256 of the mail; never what the sender wrote. No mail is
-    a bad record, but one that is too long: what is wrong with it becomes tokens.
+    The id is the record's key or, without a key, the SHA-256 of the mail; never a header of the sender's. Only a mail
+    that is too long is a bad record: other defects become tokens.
 
     Parameters
     ----------
     fields, schema, max_record_bytes
         As of a `RawDecoder`: a mail has neither fields nor label.
     tokens
-        What takes mails apart; with its usual settings, if not given.
+        The tokenizer; `EmailTokens()`, if not given.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Where a spam filter lives between two runs: a directory with its state, a lock for who teaches it, and a socket.
+"""The directory of a spam filter: its state, a lock for training, and the server's socket.
 
-filter.zip    a snapshot, replaced in one step: whoever reads it sees the old one or the new one, whole
-lock          locked (flock) from before the state is read until after it was written by whoever changes it
-socket        of the server, if one runs
+filter.zip    a snapshot, replaced atomically: a reader sees the old one or the new one, whole
+lock          held (flock) by a command that changes the filter, from before it reads the state until it has written it
+socket        the server's, while one runs
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from stream_bayes.streams.files.file_system import FileSystem
 __all__ = ["SpamHome", "id_of_mail"]
 
 SECTION = "filter"
-WAIT = 0.05  # seconds between two looks at the lock
-MOST_STATE = 1 << 32  # bytes
+LOCK_PAUSE = 0.05  # seconds between two attempts to lock
+MAX_STATE = 1 << 32  # bytes
 
 
 class SpamHome:
@@ -32,11 +32,11 @@ class SpamHome:
     Parameters
     ----------
     directory
-        Where. It is made when something is first learned, for its owner alone.
+        The path. It is created at the first training, for its owner alone.
     key
         The key of the filter's tokens, if they are hashed.
     files
-        What is asked of the file system.
+        The file system.
     """
 
     def __init__(self, directory: Path, key: bytes | None = None, files: FileSystem | None = None) -> None:
@@ -47,11 +47,11 @@ class SpamHome:
         self._files = FileSystem() if files is None else files
 
     def exists(self) -> bool:
-        """Whether there is a filter."""
+        """Return True if there is a filter."""
         return self.state.exists()
 
     def version(self) -> tuple[int, int, int]:
-        """What changes whenever the state is written; zeros without one."""
+        """Return a value that changes whenever the state is written; zeros without a state."""
         try:
             found = self.state.stat()
         except FileNotFoundError:
@@ -59,23 +59,23 @@ class SpamHome:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def load(self) -> SpamFilter:
-        """The filter as it was written last.
+        """Return the filter as last written.
 
         Raises
         ------
         NoSnapshot
             If there is none yet.
         BadState
-            If what is there is none, or its tokens are hashed with another key. It names the file.
+            If the file holds no filter, or one with another key. The error names the file.
         """
         try:
             descriptor = self._files.open(self.state, os.O_RDONLY)
         except FileNotFoundError:
             raise NoSnapshot(
-                f"there is no filter in {self.directory}: teach one with `stream-bayes spam train`"
+                f"there is no filter in {self.directory}: train one with `stream-bayes spam train`"
             ) from None
         try:
-            data = self._files.read(descriptor, 0, min(self._files.size(descriptor), MOST_STATE))
+            data = self._files.read(descriptor, 0, min(self._files.size(descriptor), MAX_STATE))
         finally:
             self._files.close(descriptor)
         try:
@@ -90,26 +90,26 @@ class SpamHome:
     def changing(
         self, make: Callable[[], SpamFilter] | None = None, waiting: Callable[[], None] | None = None
     ) -> Iterator[SpamFilter]:
-        """The filter, to be changed by nobody else until it is written at the end; not written if something is raised.
+        """Lock the filter, yield it to be changed, and write it. After an error, do not write it.
 
         Parameters
         ----------
         make
-            What makes the first one. None: there must be one.
+            Makes the first filter. None: there must be one.
         waiting
-            Called once if somebody else is changing it just now, and so has to be waited for.
+            Called once if another process holds the lock.
         """
         if make is not None:
             self._files.make_directory(self.directory)
         elif not self.exists():
-            self.load()  # says what is wrong
+            self.load()  # raises NoSnapshot
         lock = self._files.open(self.directory / "lock", os.O_RDWR | os.O_CREAT)
         try:
             while not self._files.try_lock(lock):
                 if waiting is not None:
                     waiting()
                     waiting = None
-                time.sleep(WAIT)
+                time.sleep(LOCK_PAUSE)
             model = self.load() if make is None or self.exists() else make()
             yield model
             self._write(model)
@@ -128,7 +128,7 @@ class SpamHome:
                 self._files.close(descriptor)
             self._files.rename(new, self.state)
         except OSError as error:
-            with suppress(OSError):  # on a full disk, half a state is in the way
+            with suppress(OSError):  # on a full disk, half a state takes space
                 self._files.unlink(new)
             raise SnapshotNotWritten(
                 f"{self.state} cannot be written, and stays as it was: {error}"
@@ -137,10 +137,10 @@ class SpamHome:
 
 
 def id_of_mail(raw: bytes) -> str:
-    r"""What a mail is known by: the SHA-256 of what is the same wherever it lies.
+    r"""Return the id of a mail: a SHA-256 that is the same in an mbox, a Maildir and a pipe.
 
-    The line with which an mbox begins a message is no part of it, nor is white space around it. Our own headers must
-    have been taken away.
+    It leaves out the separator line of an mbox and white space around the mail. The filter's own headers must have been
+    removed.
 
     Examples
     --------

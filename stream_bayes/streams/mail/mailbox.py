@@ -1,7 +1,7 @@
 r"""Mails from files: a message, an mbox, a Maildir, a directory of these, or the standard input.
 
-An mbox is told by its first five bytes, "From ". A new message begins with each such line that follows a blank one; a
-">" before a "From " in a message is taken away, as mboxrd has it. What is compressed by gzip is read as what is in it.
+An mbox begins with "From ". Each such line after a blank one begins a new message; a ">" before a "From " in a message
+is removed, as in mboxrd. Files compressed by gzip are decompressed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import IO, NamedTuple, cast
 
 from stream_bayes.errors import SourceError
 
-__all__ = ["MOST_BYTES", "Mail", "mails", "size_of"]
+__all__ = ["MAX_BYTES", "Mail", "mails", "size_of"]
 
-MOST_BYTES = 1 << 26  # of one message; what is longer is cut, and nothing of it is held
+MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 GZIP = b"\x1f\x8b"
 
 
@@ -30,9 +30,9 @@ class Mail(NamedTuple):
     raw
         Its bytes.
     done
-        How far reading has come, in the bytes that `size_of` counts.
+        The bytes read so far, as `size_of` counts them.
     place
-        Where it is: its file, with its number where that is an mbox.
+        Its file, with its number in an mbox.
     """
 
     raw: bytes
@@ -41,7 +41,7 @@ class Mail(NamedTuple):
 
 
 def mails(path: str | Path) -> Iterator[Mail]:
-    """The messages that a path stands for, in its order; of directories in the order of names.
+    """Yield the messages of a path in order; in directories, by file name.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def mails(path: str | Path) -> Iterator[Mail]:
 
 
 def size_of(paths: Iterable[str | Path]) -> int | None:
-    """How many bytes there are to read; None where that is not known."""
+    """Return the number of bytes to read; None if it is unknown."""
     total = 0
     for path in paths:
         if str(path) == "-":
@@ -89,8 +89,8 @@ def size_of(paths: Iterable[str | Path]) -> int | None:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The files with messages: of a Maildir those that were delivered, of another directory all in and below it that
-    are not hidden. Links to directories may lead in circles, and are not followed.
+    """Yield the files with messages: of a Maildir, those in cur and new; of another directory, all files in and below
+    it that are not hidden. Links to directories may form cycles, and are not followed.
     """
     if not path.is_dir():
         yield path
@@ -107,17 +107,17 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]:
-    """The messages of one file; `below` says how far it was read."""
+    """Yield the messages of one file; `below` is the file under a gzip stream, whose position counts."""
     place = below.tell if below.seekable() else lambda: 0
-    first = stream.readline(MOST_BYTES)
+    first = stream.readline(MAX_BYTES)
     if not first:  # an empty box holds no message
         return
     if not first.startswith(b"From "):
-        yield Mail(first + stream.read(max(MOST_BYTES - len(first), 0)), place(), name)
+        yield Mail(first + stream.read(max(MAX_BYTES - len(first), 0)), place(), name)
         return
     lines: list[bytes] = []
     size, blank, number = 0, False, 1
-    while line := stream.readline(MOST_BYTES):
+    while line := stream.readline(MAX_BYTES):
         if blank and line.startswith(b"From "):
             yield Mail(_joined(lines), place(), f"{name}:{number}")
             lines, size, blank, number = [], 0, False, number + 1
@@ -125,12 +125,12 @@ def _in_stream(stream: IO[bytes], below: IO[bytes], name: str) -> Iterator[Mail]
         blank = line in (b"\n", b"\r\n")
         if line.startswith(b">") and line.lstrip(b">").startswith(b"From "):
             line = line[1:]
-        if size < MOST_BYTES:
+        if size < MAX_BYTES:
             lines.append(line)
             size += len(line)
     yield Mail(_joined(lines), place(), f"{name}:{number}")
 
 
 def _joined(lines: list[bytes]) -> bytes:
-    """A message of an mbox without the blank line that parts it from the next."""
+    """Return a message of an mbox without the blank line before the next one."""
     return b"".join(lines[:-1] if lines and lines[-1] in (b"\n", b"\r\n") else lines)

@@ -1,10 +1,10 @@
-r"""A spam filter that answers over a socket, so that a mail costs milliseconds and not the start of a program.
+r"""A server that classifies mails over a Unix socket, in milliseconds instead of the start of a program.
 
     request   STREAM-BAYES 1 classify 1732\n and so many bytes
-    answer    OK spam 0.998120 4.1730 9f86d081...\n or ERROR what was wrong\n
+    answer    OK spam 0.998120 4.1730 9f86d081...\n or ERROR and a message\n
 
-The socket is a file, for its owner alone. Whoever teaches the filter writes its state; the server looks before each
-answer whether that has changed, and loads it again. It changes nothing itself.
+Only the owner may open the socket. The server never changes the filter: before each answer it reloads a state that
+another process has written.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from stream_bayes.errors import InUse, SourceError, StreamBayesError
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 
-__all__ = ["SpamServer", "judged", "written"]
+__all__ = ["SpamServer", "classify_mail", "encode_answer"]
 
-MOST_BYTES = 1 << 27  # of a request
-MOST_LINE = 200
-PATIENCE = 30.0  # seconds that somebody may take to send a mail
+MAX_BYTES = 1 << 27  # of a request
+MAX_LINE = 200
+REQUEST_SECONDS = 30.0  # for a client to send a mail
 
 
-def judged(model: SpamFilter, raw: bytes) -> tuple[str, str, str, str]:
-    r"""What a filter says of a mail: the verdict, the probability of spam, the score and the mail's id, as texts.
+def classify_mail(model: SpamFilter, raw: bytes) -> tuple[str, str, str, str]:
+    r"""Return a mail's verdict, probability of spam, score and id, as text.
 
     Examples
     --------
     >>> model = SpamFilter()
     >>> model.learn_one("cheap pills", "spam")
-    >>> judged(model, b"Subject: lunch\n\nnotes")[:2]
+    >>> classify_mail(model, b"Subject: lunch\n\nnotes")[:2]
     ('unsure', '0.634438')
     """
     wanted, unwanted = model.labels
     answer = model.predict_proba_one(raw)
     verdict = model.verdict_one(raw)
-    said = "spam" if verdict == unwanted else "ham" if answer and verdict == wanted else "unsure"
-    return said, f"{answer.get(unwanted, 0.5):.6f}", f"{model.score_one(raw):.4f}", id_of_mail(raw)
+    name = "spam" if verdict == unwanted else "ham" if answer and verdict == wanted else "unsure"
+    return name, f"{answer.get(unwanted, 0.5):.6f}", f"{model.score_one(raw):.4f}", id_of_mail(raw)
 
 
-def written(answer: tuple[str, str, str, str]) -> bytes:
-    """An answer as a line."""
+def encode_answer(answer: tuple[str, str, str, str]) -> bytes:
+    """Return an answer as a line of the protocol."""
     return ("OK " + " ".join(answer) + "\n").encode("ascii")
 
 
 class SpamServer:
-    """Answers at the socket of a filter's directory.
+    """Serves the socket of a filter's directory.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SpamServer:
     InUse
         If another server answers there.
     SourceError
-        If there can be no socket there.
+        If the socket cannot be created.
     StreamBayesError
         If there is no filter.
     """
@@ -78,19 +78,17 @@ class SpamServer:
         try:
             self._server = _Listener(str(home.socket), self._answer)
         except OSError as error:  # a path too long for a socket, mostly
-            raise SourceError(
-                f"{home.socket}: cannot be listened at: {error}; try a shorter --home"
-            ) from error
+            raise SourceError(f"{home.socket}: cannot listen at it: {error}; try a shorter --home") from error
         finally:
             os.umask(mask)
 
     def _clear(self) -> None:
-        """Take the socket of a server that has died away."""
+        """Remove the socket of a server that has died."""
         path = self.home.socket
         if not path.exists():
             return
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(PATIENCE)
+            line.settimeout(REQUEST_SECONDS)
             try:
                 line.connect(str(path))
             except (ConnectionRefusedError, FileNotFoundError):
@@ -104,10 +102,10 @@ class SpamServer:
             if version != self._version:
                 self._model, self._version = self.home.load(), version
             self.answered += 1
-            return written(judged(self._model, raw))
+            return encode_answer(classify_mail(self._model, raw))
 
     def run(self) -> None:
-        """Answer until `stop` is called, then take the socket away."""
+        """Serve until `stop` is called, then remove the socket."""
         try:
             self._server.serve_forever(poll_interval=0.1)
         finally:
@@ -115,7 +113,7 @@ class SpamServer:
             self.home.socket.unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Let `run` end soon. It returns at once, so that a signal's handler may call it."""
+        """End `run` soon. Return at once: a signal handler may call this."""
         threading.Thread(target=self._server.shutdown, daemon=True).start()
 
 
@@ -128,15 +126,15 @@ class _Listener(socketserver.ThreadingUnixStreamServer):
         super().__init__(path, _Conversation)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Somebody went away, or never came to the end of what was to be sent: nobody else need know."""
+        """Ignore clients that disconnect or do not finish their request."""
 
 
 class _Conversation(socketserver.StreamRequestHandler):
-    timeout = PATIENCE
+    timeout = REQUEST_SECONDS
     server: _Listener
 
     def handle(self) -> None:
-        """One request, and its answer."""
+        """Answer one request."""
         try:
             raw = self._request()
             answer = self.server.answer(raw)
@@ -145,12 +143,12 @@ class _Conversation(socketserver.StreamRequestHandler):
         self.wfile.write(answer)
 
     def _request(self) -> bytes:
-        words = self.rfile.readline(MOST_LINE).split()
+        words = self.rfile.readline(MAX_LINE).split()
         if len(words) != 4 or words[:3] != [b"STREAM-BAYES", b"1", b"classify"] or not words[3].isdigit():
             raise ValueError("expected STREAM-BAYES 1 classify, and a number of bytes")
         size = int(words[3])
-        if size > MOST_BYTES:
-            raise ValueError(f"expected at most {MOST_BYTES:,} bytes, got {size:,}")
+        if size > MAX_BYTES:
+            raise ValueError(f"expected at most {MAX_BYTES:,} bytes, got {size:,}")
         raw = self.rfile.read(size)
         if len(raw) != size:
             raise ValueError(f"expected {size} bytes, got {len(raw)}")

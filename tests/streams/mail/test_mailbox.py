@@ -116,7 +116,7 @@ def test_how_far_reading_has_come_ends_at_the_size(tmp_path: Path) -> None:
 def test_of_a_message_without_end_the_beginning_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_BYTES", 100)
+    monkeypatch.setattr(reading, "MAX_BYTES", 100)
     (tmp_path / "box").write_bytes(b"From a\n" + b"line of ten\n" * 100 + b"\nFrom b\n\ntwo\n")
     first, second = raws(tmp_path / "box")
     assert 90 < len(first) < 220 and second == b"\ntwo\n"
