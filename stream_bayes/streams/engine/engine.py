@@ -111,19 +111,19 @@ class Engine:
 
     @property
     def delivery(self) -> str:
-        """How often an event has a result: `"exactly once"` or `"at least once"`."""
+        """The delivery guarantee: `"exactly once"` or `"at least once"`."""
         sinks = [sink for sink in self._sinks if sink is not self.drifts or self.recovery is None]
         media = {sink.medium for sink in sinks if sink.medium != "none"}
         return "exactly once" if media <= {self.source.medium} else "at least once"
 
     @property
     def running(self) -> bool:
-        """Whether a run has begun, and not ended. May be read by other threads."""
+        """True from the start of a run to its end. Thread-safe."""
         return self._running
 
     @property
     def healthy(self) -> bool:
-        """Whether it runs, can read, and its snapshots are being written. May be read by other threads."""
+        """True while the engine runs, can read, and writes its snapshots. Thread-safe."""
         writer = self._writer
         connected = not isinstance(self.source, HasEndOffsets) or self.source.connected
         connected = connected and (self.recovery is None or self.recovery.ready)
@@ -131,7 +131,7 @@ class Engine:
 
     @property
     def lag(self) -> dict[Partition, int]:
-        """How many positions lie between where the model stands and the end of a partition, where that is known."""
+        """The lag of each partition with a known end: positions between the model and the end."""
         ends = self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
         return {
             part: max(0, ends[part] - position) for part, position in self.positions.items() if part in ends
@@ -139,7 +139,7 @@ class Engine:
 
     @property
     def snapshots(self) -> tuple[int, int]:
-        """How many snapshots this run has written, and how many could not be written."""
+        """The numbers of snapshots that this run has written, and that could not be written."""
         writer = self._writer
         return (0, 0) if writer is None else (writer.written, writer.failures)
 
@@ -201,7 +201,7 @@ class Engine:
 
     @property
     def progress(self) -> Progress:
-        """How far the run has come."""
+        """The progress of the run."""
         step = self.step
         taken, learned, began = self._began
         return Progress(
@@ -213,7 +213,7 @@ class Engine:
         )
 
     def _take(self, records: Sequence[Record]) -> None:
-        """One batch, from events to results that last."""
+        """Process one batch and commit its results."""
         slices = slices_of(records, self.positions, self.source.may_skip)
         for sink in self._sinks:
             sink.begin()
@@ -243,7 +243,7 @@ class Engine:
     # -- beginning and ending -----------------------------------------------------------------------------------------
 
     def preview(self, rebuild: bool = False) -> dict[str, Any]:
-        """Where a run would begin, as JSON values; nothing is written. What would be refused is refused.
+        """Return the start of a run as JSON values, without writing anything; raise what the run would raise.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Engine:
             self._replay(self.recovery.replay())
 
     def _newest(self, rebuild: bool) -> Snapshot | None:
-        """The snapshot to go on from."""
+        """Return the snapshot to resume from."""
         found = None if self.store is None or rebuild else self.store.latest()
         return None if found is None else found.snapshot
 
@@ -345,7 +345,7 @@ class Engine:
         self.source.seek(self.positions)
 
     def _finish(self) -> None:
-        """A last snapshot; one that is being written is waited for."""
+        """Write a last snapshot, after waiting for one that is being written."""
         if self._writer is None:
             return
         self._writer.wait()

@@ -54,11 +54,11 @@ class Schedule:
         self._last: tuple[int, float] | None = None
 
     def mark_taken(self, events: int, now: float) -> None:
-        """A snapshot was taken, or loaded, after so many events."""
+        """Record that a snapshot was taken or loaded after `events` events."""
         self._last = (events, now)
 
     def due(self, events: int, now: float) -> bool:
-        """Whether it is time for a snapshot after so many events."""
+        """Return True if a snapshot is due after `events` events."""
         if self._last is None:
             return True
         new, passed = events - self._last[0], now - self._last[1]
@@ -67,7 +67,7 @@ class Schedule:
         return by_events or (by_time and new > 0)
 
     def due_at_end(self, events: int) -> bool:
-        """Whether a last snapshot is due, when nothing comes after so many events."""
+        """Return True if a last snapshot is due at the end of the stream."""
         return self.at_end and (self._last is None or events > self._last[0])
 
 
@@ -118,12 +118,12 @@ class SnapshotWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether a snapshot is being written: another one need not be taken now."""
+        """True while a snapshot is being written."""
         return self._writing is not None and not self._writing.done()
 
     @property
     def healthy(self) -> bool:
-        """Whether snapshots are being written, but for a few failures."""
+        """True unless too many writes have failed in a row."""
         return self.failures_in_a_row < self.most_failures
 
     def write(self, snapshot: Snapshot | Callable[[], Snapshot]) -> bool:

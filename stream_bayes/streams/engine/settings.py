@@ -11,7 +11,7 @@ __all__ = ["differences", "said", "written"]
 def differences(
     saved: Mapping[str, Any], own: Mapping[str, Any], path: str = ""
 ) -> list[tuple[str, Any, Any]]:
-    """What differs between two settings: the path of each, what it was, and what it is; `...` where it is not given.
+    """Return the path, old and new value of each setting that differs; `...` if it is not given.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def differences(
 
 
 def said(changes: Iterable[tuple[str, Any, Any]]) -> str:
-    """Changes in a line.
+    """Return changes as one line.
 
     Examples
     --------
@@ -40,5 +40,5 @@ def said(changes: Iterable[tuple[str, Any, Any]]) -> str:
 
 
 def written(value: object) -> str:
-    """A setting as text."""
+    """Return a setting as text."""
     return "not given" if value is ... else repr(value)

@@ -195,7 +195,7 @@ class Step:
         self._answered.append(([event], AnswerDicts([answer]), version))
 
     def _version_now(self) -> ModelVersion:
-        """The model that answers now."""
+        """Return the version of the present model."""
         if self._version.generation != self.model.generation:
             self._version = ModelVersion(self.name, self.model.generation, self._version.configuration)
         return self._version
@@ -259,7 +259,7 @@ class Step:
             self._note(learn, event.x, pending)
 
     def _note(self, learn: Learn, x: Any, pending: Pending) -> None:
-        """A sample was learned: score what was said of it, and remember it for corrections."""
+        """Score the prediction of a sample that was learned, and hold it for corrections."""
         self.learned += 1
         self.losses.update(learn.label, learn.prediction, ..., learn.event.weight)
         pending.learned(learn, self.model.content(x), self.model.clock)
@@ -302,7 +302,7 @@ class Step:
     # -- keeping ------------------------------------------------------------------------------------------------------
 
     def freeze(self) -> Callable[[], dict[str, dict[str, Any]]]:
-        """All that is kept, as it is now. The sections themselves may be made later, and by another thread.
+        """Freeze the state as it is now. The returned function makes the sections, later and in any thread.
 
         What is copied now is all that the stream waits for.
         """
@@ -349,12 +349,12 @@ class Step:
 
 
 def _added(model: Served) -> int:
-    """How many entries there have been in its log of drifts."""
+    """Return the number of entries ever added to the drift log."""
     return 0 if model.drifts is None else model.drifts.added
 
 
 def _runs_of_samples(records: Iterable[Record]) -> Iterator[list[Event] | Record]:
-    """The records in their order, samples that follow one another as a list."""
+    """Yield the records in order, with consecutive samples as one list."""
     given = list(records)
     if set(map(type, given)) == {Event}:
         events = cast("list[Event]", given)
@@ -384,7 +384,7 @@ class _Names(dict[Any, str]):
 
 
 def _written(event: Event) -> bytes:
-    """An event as JSON, to be read by people."""
+    """Return an event as JSON, for people to read."""
     try:
         return json_bytes({"y": tagged_payload(plain(event.y)), "x": tagged_payload(plain(event.x))})
     except BadValue:

@@ -78,7 +78,7 @@ def write_checkpoints(checkpoints: Iterable[Checkpoint], path: str | PathLike[st
 
 
 def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:
-    """The checkpoints of a file that `write_checkpoints` wrote.
+    """Read the checkpoints of a file that `write_checkpoints` wrote.
 
     Raises
     ------

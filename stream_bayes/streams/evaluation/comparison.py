@@ -112,7 +112,7 @@ class Comparison(Mapping[str, Checkpoint]):
     # -- how sure -----------------------------------------------------------------------------------------------------
 
     def interval(self, name: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
-        """A learner's mean over all events, by bootstrap over blocks of events.
+        """Return a learner's mean over all events, by bootstrap over blocks of events.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Comparison(Mapping[str, Checkpoint]):
         return self._resampling.mean(self._sums_of(name, measure), measure, level)
 
     def difference(self, name: str, other: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
-        """By how much a learner's mean is larger than another's, over the same blocks of events.
+        """Return the difference between two learners' means over the same blocks of events.
 
         What is hard for both cancels, so the difference is often known better than either mean.
         """
@@ -152,7 +152,7 @@ class Comparison(Mapping[str, Checkpoint]):
         return max(self, key=lambda name: self.losses[name].cumulative.accuracy)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything at the end of the stream, as JSON values; `None` where something is not defined."""
+        """Return all results at the end of the stream as JSON values; `None` if a value is not defined."""
         best = self.most_accurate
         learners = {}
         for name, checkpoint in self.items():
@@ -188,7 +188,7 @@ class Comparison(Mapping[str, Checkpoint]):
         return f"<Comparison of {', '.join(self)} over {max(c.events for c in self.values()):,} events>"
 
     def _standings(self, room: int) -> Table:
-        """Where they stand; of the columns those that fit, the most telling ones first."""
+        """Return the table of results, with the most important columns that fit."""
         events = max(checkpoint.events for checkpoint in self.values())
         caption = f"{events:,} events, each predicted before it was learned"
         caption += f"; {self.waiting:,} predicted and without label" * bool(self.waiting)
@@ -214,7 +214,7 @@ class Comparison(Mapping[str, Checkpoint]):
         return table
 
     def _columns(self) -> dict[str, list[str]]:
-        """Every column of the standings."""
+        """Return every column of the table."""
         standing = list(self.values())
         right = [self.interval(name) for name in self]
         columns = {
@@ -258,7 +258,7 @@ def _as_json(numbers: Sequence[float]) -> list[float | None]:
 
 
 def _text(value: float | None, factor: float, digits: int) -> str:
-    """A figure, or a dash where there is none."""
+    """Return a figure as text, or a dash if there is none."""
     return "-" if value is None or math.isnan(value) else f"{factor * value:.{digits}f}"
 
 
@@ -273,7 +273,7 @@ def _ends(estimate: Estimate, factor: float, digits: int) -> str:
 
 
 def _bytes(size: int | None) -> str:
-    """A size with the unit that fits it."""
+    """Return a size in the unit that fits."""
     if size is None:
         return "-"
     scale = min(max(size, 1).bit_length() // 10, 3)
@@ -426,5 +426,5 @@ def _contestants(
 
 
 def _single(metrics: Sequence[Metric | MetricsSum]) -> list[Metric]:
-    """The metrics one by one."""
+    """Return the metrics as a flat list."""
     return [single for metric in metrics for single in (metric if isinstance(metric, UserList) else [metric])]

@@ -95,7 +95,7 @@ class Contestant(ABC):
 
     @abstractmethod
     def _predict(self, x: Mapping[Any, Any]) -> Answer:
-        """Answer, and count the time."""
+        """Predict, and measure the time."""
 
     # -- taking steps -------------------------------------------------------------------------------------------------
 
@@ -150,13 +150,13 @@ class Contestant(ABC):
 
     @property
     def waiting(self) -> int:
-        """How many samples were predicted and wait for their labels."""
+        """Number of samples that were predicted and wait for their labels."""
         return len(self._held)
 
     # -- where it stands ----------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> Checkpoint:
-        """How it stands now."""
+        """Return the measures as they are now."""
         size = memory_of(self.learner)
         self.ram_hours += (size or 0) / GIGABYTE * (self.seconds - self._weighed) / HOUR
         self._weighed = self.seconds
@@ -248,7 +248,7 @@ def contestant(
     clock: Clock,
     on_answer: OnAnswer | None = None,
 ) -> Contestant:
-    """The learner as a contestant of the kind that its verbs make it."""
+    """Return a learner as a contestant; its methods decide the kind."""
     kind = _kind_of(name, learner)
     for metric in metrics:
         measure = type(metric).__name__
@@ -277,7 +277,7 @@ def _kind_of(name: str, learner: Learner) -> type[Contestant]:
 
 
 def memory_of(learner: Learner) -> int | None:
-    """A learner's size in bytes; None of one that cannot tell."""
+    """Return a learner's size in bytes; None if it does not report one."""
     size = getattr(learner, "memory_bytes", None)
     if size is None:
         size = getattr(learner, "_raw_memory_usage", None)
@@ -285,7 +285,7 @@ def memory_of(learner: Learner) -> int | None:
 
 
 def names_of(metrics: Sequence[Metric]) -> list[str]:
-    """The names of metrics: their classes', numbered where two are of one class."""
+    """Return the names of metrics: their classes, numbered if two are of one class."""
     names = [type(getattr(metric, "obj", metric)).__name__ for metric in metrics]  # `obj`: what rolls
     return [
         name if names.count(name) == 1 else f"{name} {names[: place + 1].count(name)}"

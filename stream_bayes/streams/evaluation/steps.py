@@ -100,7 +100,7 @@ class Arrivals:
         self.skipped: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Step | None]:
-        """Each step; None where nothing is there yet."""
+        """Iterate over the steps; None stands for a pause."""
         if hasattr(self._stream, "poll"):
             return self._polled(cast(Source, self._stream))
         records = self._stream
@@ -128,7 +128,7 @@ class Arrivals:
         raise BadValue(f"a stream holds pairs (x, y), triples (x, y, weight) or Events; got {record!r:.200}")
 
     def _do(self, action: Action) -> Iterator[Step]:
-        """The steps of an action, and of what follows from it."""
+        """Yield the steps of an action, and of the actions that follow from it."""
         if isinstance(action, Refuse):
             self.skipped[action.reason.value] += 1
         elif isinstance(action, Learn):
@@ -137,7 +137,7 @@ class Arrivals:
             yield from self._predict(action)
 
     def _predict(self, action: Predict) -> Iterator[Step]:
-        """The steps of a sample, and of one that it crowds out."""
+        """Yield the steps of a sample, and of one that it evicts."""
         event, number = action.event, next(self._numbers)
         following = self._pending.predicted(action, number)
         for other in following:
@@ -169,7 +169,7 @@ def check_delay(delay: object) -> None:
 
 
 def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
-    """The same steps with labels that come later.
+    """Return the same steps with labels that come later.
 
     Labels that a source sent late by itself come no later than that.
     """
@@ -200,7 +200,7 @@ def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator
 
 
 def _moment(clock: StreamTime, step: Step) -> float:
-    """The stream's time at a step."""
+    """Return the stream's time at a step."""
     if step.event is not None:
         clock.advance(step.event)
     if clock.now == -math.inf:
@@ -212,7 +212,7 @@ def _moment(clock: StreamTime, step: Step) -> float:
 
 
 def portions(steps: Iterable[Step | None], every: int) -> Iterator[list[Step]]:
-    """The steps in portions that end at every multiple of `every` scored samples; empty ones where nothing comes."""
+    """Yield steps in portions that end at each multiple of `every` scored samples; empty ones while nothing comes."""
     portion: list[Step] = []
     scored = 0
     for step in steps:

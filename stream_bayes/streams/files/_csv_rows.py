@@ -58,7 +58,7 @@ class PlainCells:
 
     @cython.ccall
     def split(self, data: bytes):
-        """The cells of whole lines, one line after another, and the bytes of each line; None unless all are plain.
+        """Return the cells of whole lines in order, and the bytes of each line; None unless all are plain.
 
         Plain are lines that end with a newline, perhaps after a return, without another return and without a quote; of
         which none is empty or too long, and each has the right number of cells.
@@ -119,7 +119,7 @@ class PlainCells:
         end: cython.Py_ssize_t,
         hashed: cython.ulonglong,
     ) -> str:
-        """The text of a cell."""
+        """Return the text of a cell."""
         size: cython.Py_ssize_t = end - begin
         slot: cython.Py_ssize_t
         k: cython.Py_ssize_t = 0
@@ -142,7 +142,7 @@ class PlainCells:
 
 @cython.ccall
 def rows_of_columns(names: list, columns: list, count: cython.Py_ssize_t) -> list:
-    """`{name: value}` of each row.
+    """Return `{name: value}` for each row.
 
     Parameters
     ----------

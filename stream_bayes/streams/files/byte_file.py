@@ -61,7 +61,7 @@ class ByteFile:
         self.identity = (status.st_dev, status.st_ino)
 
     def read(self, size: int) -> bytes:
-        """The next bytes: up to `size`, and none at the end."""
+        """Return the next bytes: up to `size`, and none at the end."""
         try:
             data = self._content.read(size)
         except (OSError, EOFError, zlib.error) as error:
@@ -97,16 +97,16 @@ class ByteFile:
 
     @property
     def size(self) -> int:
-        """How many bytes the file has now, on the disk."""
+        """Size of the file on the disk now, in bytes."""
         return os.fstat(self._descriptor).st_size
 
     @property
     def modified(self) -> int:
-        """When it was last written to, in nanoseconds."""
+        """Time of the last write, in nanoseconds."""
         return os.fstat(self._descriptor).st_mtime_ns
 
     def beginning(self, size: int) -> bytes:
-        """The first bytes on the disk, up to `size`; where the file is read next stays as it is."""
+        """Return the first bytes on the disk, up to `size`, without moving the read position."""
         try:
             return os.pread(self._descriptor, size, 0)
         except OSError as error:
@@ -124,12 +124,12 @@ ROTATED = re.compile(r"[.-]\d[\d.T:_-]*(\.gz)?")  # what is put behind the name
 
 
 def rotations_before(number: int) -> int:
-    """How many files came before the one of this number."""
+    """Return the number of files before the one with this partition number."""
     return number >> DIGEST_BITS
 
 
 def numbered(file: ByteFile, rotations: int, lines: int, complete: bool) -> int | None:
-    """The number of a file as a partition; None as long as its first lines are not complete.
+    """Return the partition number of a file; None until its first lines are complete.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def numbered(file: ByteFile, rotations: int, lines: int, complete: bool) -> int 
 
 
 def found_again(path: Path, number: int, lines: int) -> ByteFile:
-    """The file of this number: what has the name now, or a file that was renamed.
+    """Return the file with this number: the one at the path, or one that was renamed.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def found_again(path: Path, number: int, lines: int) -> ByteFile:
 
 
 def after(path: Path, file: ByteFile) -> ByteFile | None:
-    """The file that was begun after this one was renamed; None while this one is the newest, or nothing is in the next.
+    """Return the file begun after this one was renamed; None while this one is the newest, or the next is empty.
 
     A writer may go on with the old file for a moment after it has been renamed. What is written to the new one says
     that it has gone over.
@@ -207,7 +207,7 @@ def _digest(file: ByteFile, lines: int, complete: bool) -> int | None:
 
 
 def _rotated(path: Path) -> list[Path]:
-    """The files beside this one that were once it, by their names."""
+    """Return the rotated files of a path, by their names."""
     try:
         names = sorted(path.parent.iterdir())
     except OSError as error:

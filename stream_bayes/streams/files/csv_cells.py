@@ -42,7 +42,7 @@ class Cells(ABC):
         self._missing = missing
 
     def values(self, cells: list[str]) -> list[Any]:
-        """The values of the cells.
+        """Return the values of the cells.
 
         Raises
         ------
@@ -56,12 +56,12 @@ class Cells(ABC):
         return [absent if cell in missing else next(present) for cell in cells]
 
     def present(self, cells: list[str]) -> list[Any]:
-        """The values of cells of which none is missing."""
+        """Return the values of cells, none of which is missing."""
         return [self.one(cell) for cell in cells]
 
     @abstractmethod
     def one(self, cell: str) -> Any:
-        """The value of one cell."""
+        """Return the value of one cell."""
 
 
 class TextCells(Cells):
@@ -148,7 +148,7 @@ class KindCells(Cells):
 
 
 def number(text: str) -> float:
-    """The number that is written in a text, or `ValueError`.
+    """Return the number in a text, or raise `ValueError`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def number(text: str) -> float:
 
 
 def _written(value: Value) -> tuple[str, ...]:
-    """How a declared value may be written; as nothing, if it is text or no text could stand for it."""
+    """Return the texts that stand for a declared value; none if it is a text itself."""
     if isinstance(value, bool):
         return (str(value), str(value).lower())
     if isinstance(value, (int, float)):

@@ -99,7 +99,7 @@ class Columns:
     def events(
         self, cells: list[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
     ) -> list[Event]:
-        """The events of some rows.
+        """Return the events of some rows.
 
         Parameters
         ----------
@@ -144,12 +144,12 @@ class Columns:
                 )
 
     def _other_delimiter(self) -> str:
-        """A hint, where the whole heading is one name that another delimiter would part."""
+        """Return a hint if another delimiter would split the heading."""
         found = [said for mark, said in DELIMITERS.items() if len(self.names) == 1 and mark in self.names[0]]
         return f"; is the delimiter perhaps {found[0]}?" if found else ""
 
     def _declared(self, features: Sequence[str], schema: Schema) -> list[str]:
-        """Those of the features that the schema declares."""
+        """Return the features that the schema declares."""
         self._check_there("schema", filter(self.fields.is_feature, schema.features))
         unknown = [name for name in features if name not in schema.features]
         if unknown and (schema.unknown == "refuse" or self.fields.only is not None):
@@ -160,7 +160,7 @@ class Columns:
 
 
 def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Schema | None) -> Cells:
-    """What the column of a role holds."""
+    """Return the converter of a role's column."""
     name = fields.roles[role]
     if role == "target":
         return _nominal_cells(name, missing, None if schema is None else schema.classes)
@@ -174,7 +174,7 @@ def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Sche
 
 
 def _feature_cells(name: str, schema: Schema | None, missing: frozenset[str]) -> Cells:
-    """What the column of a feature holds."""
+    """Return the converter of a feature's column."""
     spec = None if schema is None else schema.features[name]
     if isinstance(spec, Numeric):
         return NumberCells(name, missing)

@@ -69,7 +69,7 @@ class QuickCells:
         self._plain = PlainCells(ord(delimiter), width, self.limit) if delimiter.isascii() else None
 
     def split(self, lines: Lines) -> tuple[list[str], list[int]] | None:
-        """All cells, one record after another, and the length of each record; None unless all lines are such."""
+        """Return all cells in order, and the length of each record; None unless all lines are plain."""
         data = lines.data
         if b"\0" in data:
             return None
@@ -99,7 +99,7 @@ class QuickCells:
 
 
 def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
-    """The records that are complete in these lines, and how many bytes they take, blank lines included.
+    """Return the complete records in these lines, and their bytes, blank lines included.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
 
 
 def _no_row(error: csv.Error) -> Undecodable:
-    """Why the reader refuses a row, in words for those who do not program."""
+    """Describe in plain words why the reader refuses a row."""
     told = str(error)
     if "new-line" in told:
         told = "a return stands in it without a newline; if all lines of the file end so: tr '\\r' '\\n'"
@@ -176,14 +176,14 @@ class _Lines:
         )
 
     def row(self, cells: list[str] | Undecodable, end: int) -> Row:
-        """The present record, which goes to the end of the line before `end`; the next one begins there."""
+        """Return the present record, which ends with the line before `end`; the next one begins there."""
         row = Row(self._no_text or cells, self.begins[self.first], self.begins[end])
         self.first = self.following = end
         self._no_text = None
         return row
 
     def feed(self) -> Iterator[str]:
-        """The lines from the present record on, up to one that is too long. Asked for more than there is, it raises."""
+        """Yield the lines from the present record on, up to one that is too long. Raise at the end of the data."""
         while self.following < len(self.pieces):
             if self.following == self.first and len(self.pieces[self.first]) > self.limit:
                 return
@@ -223,7 +223,7 @@ class _Lines:
         raise _Unclosed
 
     def _stays_open(self, line: int) -> bool:
-        """Whether a quote that is open before a line is open after it."""
+        """Return True if a quote is open after a line."""
 
         def quoted() -> Iterator[str]:
             yield '"' + self._given.data[self.begins[line] : self.begins[line + 1]].decode("utf-8", "replace")

@@ -90,7 +90,7 @@ class CSVSink(FileSink):
 
 
 def _cell(value: Any) -> Any:
-    """A key or label as a cell."""
+    """Return a key or label as a cell."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     return json_bytes(value).decode() if isinstance(value, tuple) else value

@@ -137,7 +137,7 @@ class CSVSource(FileSource):
     def _made(
         self, rows: list[Row], data: bytes, positions: list[int], ends: list[int], partition: Partition
     ) -> list[Record]:
-        """The records of rows."""
+        """Return the records of rows."""
         width = len(self._columns.names)
         fault: Undecodable | None = None
         try:
@@ -165,7 +165,7 @@ class CSVSource(FileSource):
 
 
 def _checked_delimiter(given: object) -> str:
-    """One character that may stand between cells, or `SchemaError`."""
+    """Return a valid delimiter, or raise `SchemaError`."""
     try:
         if not isinstance(given, str) or given in ('"', "\r", "\n"):
             raise TypeError

@@ -22,7 +22,7 @@ FIRST_ROWS = 1000
 
 
 def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
-    r"""What stands between the cells of a file: a tab may also be written `tab` or `\t`.
+    r"""Return the delimiter of a file: a tab may also be written `tab` or `\t`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
 
 
 def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> dict[str, Spec]:
-    """What features are, by the text in some rows: numeric where every value is a finite number, or else nominal.
+    """Infer the features from the text of some rows: numeric if every value is a finite number, otherwise nominal.
 
     A feature without any value is nominal. The result depends on the rows alone.
 
@@ -84,7 +84,7 @@ def inferred_schema(
     delimiter: str = ",",
     missing: Iterable[str] = ("",),
 ) -> Schema:
-    r"""The schema that a file's first rows show.
+    r"""Infer a schema from the first rows of a file.
 
     Values and classes are left open, for later rows may hold others; but a column that holds numbers in these rows must
     hold numbers in all of them. Numbers that are names, as of products, look like any others: declare them nominal.
@@ -139,7 +139,7 @@ def _check_names(path: str | os.PathLike[str], names: Sequence[str], fields: Fie
 
 
 def first_rows(source: CSVSource, count: int) -> Iterable[Event]:
-    """The events of a file's first so many records."""
+    """Yield the events among the first `count` records of a file."""
     while count > 0:
         try:
             records = source.poll(count)

@@ -30,7 +30,7 @@ class FileSystem:
         self.sync_directory(path.parent)
 
     def names(self, directory: Path) -> list[str]:
-        """The names in a directory, in order."""
+        """Return the names in a directory, sorted."""
         return sorted(os.listdir(directory))  # noqa: PTH208  # names are wanted, not paths
 
     def open(self, path: Path, flags: int) -> int:
@@ -47,11 +47,11 @@ class FileSystem:
         os.close(descriptor)
 
     def size(self, descriptor: int) -> int:
-        """How many bytes a file has."""
+        """Return the size of a file in bytes."""
         return os.fstat(descriptor).st_size
 
     def read(self, descriptor: int, start: int, size: int) -> memoryview:
-        """Bytes of a file from `start` on: `size` of them, or fewer where the file ends."""
+        """Read `size` bytes of a file from `start` on, or fewer at its end."""
         # numpy asks for large pages, which makes reading 100 MB three times as fast as into a bytearray.
         view = np.empty(size, np.uint8).data
         done = 0

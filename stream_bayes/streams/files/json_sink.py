@@ -51,7 +51,7 @@ class JSONLinesSink(FileSink):
 
 
 def json_bytes(value: object) -> bytes:
-    """A result, or a key, label or anything that one holds, as JSON."""
+    """Encode a result, or a key or label of one, as JSON."""
     try:
         return ENCODER.encode(value)
     except UnicodeEncodeError:
@@ -59,13 +59,13 @@ def json_bytes(value: object) -> bytes:
 
 
 def _escaped(value: object) -> str:
-    """JSON in ASCII: it can write half of a character, which UTF-8 cannot."""
+    """Encode as ASCII JSON, which can hold lone surrogates; UTF-8 cannot."""
     plain = msgspec.to_builtins(value, enc_hook=_plain, str_keys=True)
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=True)
 
 
 def _plain(value: object) -> Any:
-    """What a key or label that JSON does not know is written as: numpy's scalars, enums and the like as Python's."""
+    """Convert a key or label that JSON has no type for: numpy's scalars, enums and the like become Python's."""
     try:
         return canonical(value)
     except BadValue:

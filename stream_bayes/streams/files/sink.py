@@ -62,10 +62,10 @@ class FileSink(ABC):
 
     @abstractmethod
     def _encoded(self, results: Sequence[Result]) -> bytes:
-        """The bytes of results, or `SinkError`."""
+        """Return the bytes of results, or raise `SinkError`."""
 
     def _heading(self) -> bytes:
-        """What stands before the first result."""
+        """Return the bytes before the first result."""
         return b""
 
     # -- the protocol -------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class FileSink(ABC):
             self._descriptor = None
 
     def _check(self, size: int, length: int | None) -> None:
-        """Whether the file is what it was said to be."""
+        """Raise `SinkError` if the file does not fit the snapshot."""
         if length is None and size and not self.overwrite:
             raise SinkError(
                 f"{self.path} holds {size} bytes already, and the stream begins anew: choose another file, move this "

@@ -121,7 +121,7 @@ class SnapshotStore:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def list(self) -> list[int]:
-        """The generations that are kept, oldest first; empty also where there is no directory yet."""
+        """Return the generations in the store, oldest first; none if there is no directory yet."""
         try:
             names = self._files.names(self.directory)
         except FileNotFoundError:
@@ -129,11 +129,11 @@ class SnapshotStore:
         return sorted(int(match[1]) for match in map(GENERATION.fullmatch, names) if match)
 
     def path(self, generation: int) -> Path:
-        """The file of a generation."""
+        """Return the path of a generation."""
         return self.directory / f"snapshot-{generation:012}.zip"
 
     def newest(self) -> Newest | None:
-        """The newest file, whatever is in it; None where there is none. May be called from any thread."""
+        """Return the newest file, valid or not; None if there is none. Thread-safe."""
         for generation in reversed(self.list()):
             with suppress(FileNotFoundError):  # its owner may delete it just now
                 told = self.path(generation).stat()
@@ -141,7 +141,7 @@ class SnapshotStore:
         return None
 
     def latest(self) -> Found | None:
-        """The newest snapshot that can be read; None where there has never been one.
+        """Return the newest snapshot that can be read; None if there has never been one.
 
         One that cannot be read is passed over with a `BrokenSnapshotWarning`.
 
@@ -171,7 +171,7 @@ class SnapshotStore:
         return None
 
     def load(self, generation: int) -> Snapshot:
-        """One snapshot, checked.
+        """Load one snapshot, checked.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class SnapshotStore:
         return self._read(generation)[1]
 
     def describe(self, generation: int) -> dict[str, Any]:
-        """What a snapshot says of itself, with its number under "generation"; the arrays are not read.
+        """Return the metadata of a snapshot, with its number under "generation"; the arrays are not read.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class SnapshotStore:
         return tuple(broken)
 
     def _read(self, generation: int) -> tuple[memoryview, Snapshot]:
-        """A file, and the snapshot in it."""
+        """Return the bytes of a file, and the snapshot in it."""
         with self._opened(generation) as descriptor:
             size = self._described(descriptor)["bytes"]  # before any room is made for so much
             data = self._files.read(descriptor, 0, size)

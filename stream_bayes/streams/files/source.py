@@ -107,10 +107,10 @@ class FileSource(ABC):
 
     @abstractmethod
     def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
-        """The records that are complete in these lines, and how many bytes they take, blank lines included."""
+        """Return the complete records in these lines, and their bytes, blank lines included."""
 
     def _heading(self, lines: Lines) -> int | None:
-        """How many bytes come before the first record; None while they are not complete."""
+        """Return the length of the heading in bytes; None until it is complete."""
         return 0
 
     # -- the protocol -------------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class FileSource(ABC):
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
-        """Where the file ends now; nothing of one that is compressed."""
+        """The end of the file now; empty for a compressed file."""
         return {} if self._file.compressed else {self._given_partition: self._file.size}
 
     def fetch_end(self) -> Mapping[Partition, Position]:
@@ -249,7 +249,7 @@ class FileSource(ABC):
                 return []
 
     def _ended(self) -> bool:
-        """Whether nothing will be added to the file any more."""
+        """Return True if nothing will be added to the file any more."""
         if not self._file.compressed and self._file.size < self._file.offset:
             raise SourceError(
                 f"{self.path} was cut to {self._file.size} bytes while it was read, to byte {self._file.offset}. "
@@ -286,13 +286,13 @@ class FileSource(ABC):
             )
 
     def _lines(self, begin: int, last: bool) -> Lines:
-        """The whole lines in memory, from this byte on."""
+        """Return the whole lines in memory, from this byte on."""
         end = len(self._data) if last else self._data.rfind(b"\n") + 1
         data = self._data[begin : max(begin, end)]
         return Lines(data, self._start + begin, self._span, len(self._data) - begin - len(data), last)
 
     def _taken(self, last: bool) -> list[Record]:
-        """The records that are complete in memory."""
+        """Return the records that are complete in memory."""
         if not self._headed:
             self._read_heading(last)
         if self._skipped:
@@ -313,7 +313,7 @@ class FileSource(ABC):
         return records
 
     def _numbered(self, last: bool) -> bool:
-        """Whether the file can be told from others, so that it has a number."""
+        """Return True once the file has a partition number."""
         if self._partition is None:
             number = numbered(self._file, self._rotations, 1 + self._lines_of_heading, last)
             if number is not None:
@@ -340,7 +340,7 @@ class FileSource(ABC):
 
 
 def checked_name(name: object) -> str:
-    """The name of a source, or `BadValue`."""
+    """Return the name of a source, or raise `BadValue`."""
     if not isinstance(name, str) or not name:
         raise BadValue(f"name: expected a non-empty str, got {name!r}")
     return name

@@ -25,11 +25,11 @@ class Answers(Protocol):
     def __len__(self) -> int: ...
 
     def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
-        """`{name: probability}` of each, given what labels are called."""
+        """Return `{name: probability}` for each sample; `name` maps a label to its name."""
         ...
 
     def decide(self, decide: Decide, /) -> list[Any]:
-        """What is said to each."""
+        """Return the decision for each sample."""
         ...
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
@@ -128,7 +128,7 @@ def process_one_by_one(
     ws: Sequence[float],
     enough: Callable[[], bool] = lambda: False,
 ) -> tuple[AnswerDicts, StreamBayesError | None]:
-    """Answer and learn samples, up to one that is refused or after which it is enough; answer those without label."""
+    """Predict and learn samples up to one that is refused, or until `enough`; only predict those without a label."""
     answers: list[Answer] = []
     try:
         for x, y, w in zip(xs, ys, ws, strict=True):

@@ -164,7 +164,7 @@ class ServedAdaptive(ServedRiver):
 
     @property
     def adaptive(self) -> DriftAdaptive:
-        """What notices drift."""
+        """The part that detects drift."""
         adaptive: DriftAdaptive = self._last
         return adaptive
 
@@ -195,7 +195,7 @@ class ServedAdaptive(ServedRiver):
 
 @contextmanager
 def _refusals(name: str, x: Any) -> Iterator[None]:
-    """What River's classifiers raise for an event they cannot use, as a refusal of this event."""
+    """Turn the errors of River's classifiers for an event into `BadValue`."""
     try:
         yield
     except StreamBayesError:

@@ -52,7 +52,7 @@ class Served(Protocol):
     model: Any
 
     def answer(self, x: Any, /) -> Answer:
-        """The probability of each label; nothing is learned."""
+        """Return the probability of each label; learn nothing."""
         ...
 
     def learn(self, x: Any, y: Any, w: float, /) -> None:
@@ -60,13 +60,13 @@ class Served(Protocol):
         ...
 
     def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
-        """The probability of each label before the sample is learned; then learn it."""
+        """Return the probability of each label, then learn the sample."""
         ...
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        """Answer and learn samples one after the other, up to one that is refused; answer those without label.
+        """Predict and learn samples sequentially, up to one that is refused; only predict those without a label.
 
         Returns
         -------
@@ -75,26 +75,26 @@ class Served(Protocol):
         ...
 
     def decide(self, answer: Answer, /) -> Any:
-        """What is said, given the probabilities."""
+        """Return the decision for these probabilities."""
         ...
 
     @property
     def clock(self) -> int | None:
-        """What its clock says, if it has one: what `unlearn` is to be told later."""
+        """The clock of the model, to be passed to `unlearn` later; None if it has none."""
         ...
 
     @property
     def generation(self) -> int:
-        """How often the model that answers was swapped for another."""
+        """Number of times that the model was replaced by another."""
         ...
 
     @property
     def drifts(self) -> DriftLog | None:
-        """What became of each drift; None of a model that looks for none."""
+        """The drift log; None for a model without drift detection."""
         ...
 
     def content(self, x: Any) -> Payload:
-        """What was learned of a sample just now, so that it can be taken back."""
+        """Return what was learned from a sample, so that it can be unlearned."""
         ...
 
     def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
@@ -106,11 +106,11 @@ class Served(Protocol):
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Its class and arguments, as JSON: two models of the same can go on from one another's states."""
+        """Return its class and arguments as JSON values: models with equal settings can load each other's state."""
         ...
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
-        """Everything it is now; what is returned makes the section of a snapshot of it, later and in any thread."""
+        """Freeze the state; the returned function makes a snapshot's section of it, later and in any thread."""
         ...
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -191,7 +191,7 @@ class ServedLearner:
 
 
 def served(model: Any) -> Served:
-    """The model as the engine serves it.
+    """Return an adapter with which the engine serves a model.
 
     Raises
     ------
@@ -213,13 +213,13 @@ def served(model: Any) -> Served:
 
 
 def settings_of(learner: BayesClassifier) -> dict[str, Any]:
-    """A learner's class and arguments, as JSON."""
+    """Return a learner's class and arguments as JSON values."""
     parameters = {name: saved_parameter(value) for name, value in learner._get_params().items()}
     return {"learner": type(learner).__name__, "parameters": parameters}
 
 
 def digest(settings: Any) -> str:
-    """A short name for settings: the beginning of the SHA-256 of their JSON.
+    """Return a short digest of settings: the beginning of the SHA-256 of their JSON.
 
     Examples
     --------

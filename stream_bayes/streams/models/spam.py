@@ -97,7 +97,7 @@ class ServedFilter:
 
 
 def _message(x: Any) -> Message:
-    """The message in the features of an event."""
+    """Return the message in the features of an event."""
     found = [name for name in FIELDS if x.get(name) is not None]
     if len(found) != 1:
         raise BadValue(f"a message is in one of the fields {', '.join(FIELDS)}; this event has {sorted(x)}")

@@ -109,7 +109,7 @@ class CSVConfig(FieldsConfig):
 
     @property
     def between(self) -> str:
-        """What stands between cells."""
+        """The delimiter of cells."""
         return delimiter_of(self.path, self.delimiter)
 
 
@@ -225,11 +225,11 @@ class PipelineConfig(Table):
 
     @property
     def reads_mails(self) -> bool:
-        """Whether the records of the source are mails, as they came."""
+        """True if the records of the source are raw mails."""
         return isinstance(self.source, KafkaSourceConfig) and self.source.decoder == MailDecoder.name
 
     def schema_of_stream(self) -> Schema | None:
-        """The schema, if one is declared."""
+        """Return the declared schema, or None."""
         if self.record is None:
             return None
         features = {
@@ -242,7 +242,7 @@ class PipelineConfig(Table):
         return Schema(features, classes=self.record.classes, target=target, unknown=self.record.unknown)
 
     def settings(self) -> dict[str, Any]:
-        """All that the state depends on, as JSON: with other settings it cannot be gone on with."""
+        """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
         secret = {"model": {"key"}}  # the state itself knows whether its key is this one
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
@@ -255,7 +255,7 @@ class PipelineConfig(Table):
 
 
 def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
-    """The pipeline that a file describes; paths in it are relative to it.
+    """Load a pipeline file; paths in it are relative to it.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
 
 
 def parse_config(text: str) -> PipelineConfig:
-    r"""The pipeline that a text describes.
+    r"""Parse the text of a pipeline file.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def parse_config(text: str) -> PipelineConfig:
 
 
 def checked(table: Mapping[str, Any]) -> PipelineConfig:
-    """The pipeline that a table describes; `BadConfig` with a line for each key that is wrong."""
+    """Return the configuration in a table, or raise `BadConfig` with a line for each invalid key."""
     variables = list(_misplaced(table, ()))
     if variables:
         raise BadConfig("\n".join(variables))
@@ -319,7 +319,7 @@ SECRETS = {
 
 
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:
-    """Complaints about variables where no secret is expected: a pipeline must be what its file says."""
+    """Yield complaints about variables outside secrets: a pipeline must be fully described by its file."""
     if isinstance(part, str) and VARIABLE.search(part) and path not in SECRETS:
         yield f"{'.'.join(path)}: only secrets are read from the environment, and this is none"
     elif isinstance(part, Mapping):

@@ -37,7 +37,7 @@ TYPES = {"str", "int", "float", "bool"}
 
 
 def lines_of(error: ValidationError, table: Mapping[str, Any], root: type[BaseModel]) -> list[str]:
-    """A line for each key that is wrong.
+    """Return a line for each invalid key.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def lines_of(error: ValidationError, table: Mapping[str, Any], root: type[BaseMo
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Several complaints about one value, of which each may be one of the things that it might have been."""
+    """Join several complaints about one value, one for each type that it might have had."""
     if len(texts) > 1 and all(text.startswith("expected ") for text in texts):
         return "expected " + ", or ".join(text.removeprefix("expected ") for text in texts)
     return "; ".join(texts)
 
 
 def _told(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tuple[str, str | None]:
-    """The key of a problem, and what is wrong there; None where another choice says more."""
+    """Return the key of a problem and its description; None if another choice says more."""
     place = [str(part) for part in problem["loc"]]
     given: Any = table
     model: Any = root
@@ -122,7 +122,7 @@ def _keys(model: Any) -> list[str]:
 
 
 def _model_at(place: Sequence[str], table: Mapping[str, Any], root: type[BaseModel]) -> Any:
-    """The class of the table at a place of the file."""
+    """Return the class of the table at a path in the file."""
     model: Any = root
     given: Any = table
     for part in place:
@@ -133,7 +133,7 @@ def _model_at(place: Sequence[str], table: Mapping[str, Any], root: type[BaseMod
 
 
 def _inner(model: Any, key: str, given: Any) -> Any:
-    """The class of the table under a key; of several, the one of its kind."""
+    """Return the class of the table under a key; of several, the one of its kind."""
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return model
     for name, field in model.model_fields.items():
@@ -143,7 +143,7 @@ def _inner(model: Any, key: str, given: Any) -> Any:
 
 
 def _choice(annotation: Any, given: Any) -> Any:
-    """The class that an annotation holds, of several the one for the kind that was given."""
+    """Return the class in an annotation; of several, the one for the given kind."""
     if isinstance(annotation, type):
         return annotation
     found = [choice for part in get_args(annotation) if isinstance(choice := _choice(part, given), type)]

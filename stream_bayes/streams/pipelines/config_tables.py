@@ -18,7 +18,7 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def _secret(given: object) -> object:
-    """What a secret stands for."""
+    """Return the value of a secret."""
     if isinstance(given, str):
         named = VARIABLE.fullmatch(given)
         if named is None:
@@ -65,7 +65,7 @@ class FieldsConfig(Table):
     only: list[str] | None = None
 
     def fields(self) -> Fields:
-        """These, as a decoder takes them."""
+        """Return these settings as the `Fields` of a decoder."""
         return Fields(
             target=self.target,
             key=self.key,

@@ -34,7 +34,7 @@ class KafkaParts(NamedTuple):
 
 
 def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool = False) -> KafkaParts:
-    """The source and sinks of a pipeline that are topics, and what binds them together.
+    """Build the source and sinks of a pipeline that are topics, and the delivery that they share.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class KafkaConfig(Table):
         return self
 
     def connection(self) -> Connection:
-        """The connection that these describe."""
+        """Return these settings as a `Connection`."""
         return Connection(
             servers=tuple(self.servers),
             client=self.client,

@@ -65,7 +65,7 @@ def build(
     accept_gap: bool = False,
     anew: bool = False,
 ) -> Engine:
-    """The engine of a pipeline; nothing is written before it runs, and only the first rows of a file are read.
+    """Build the engine of a pipeline. It writes nothing before it runs, and reads only the first rows of a file.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def build(
 
 
 def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Schema | None:
-    """What the columns hold, by the first rows; or what they were taken for when the state was begun."""
+    """Return the schema inferred from the first rows, or the one inferred when the state was begun."""
     found = None if store is None else store.latest()
     if found is not None:
         kept = found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
@@ -135,7 +135,7 @@ def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Sc
 
 
 def _model(config: PipelineConfig, schema: Schema | None) -> Any:
-    """What learns, behind its transformers; these make features that the stream's schema knows nothing of."""
+    """Build the model behind its transformers, whose features are not in the stream's schema."""
     own = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
     if own.kind == FILTER:
@@ -172,7 +172,7 @@ def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> K
 
 
 def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) -> FileSource:
-    """The source of a pipeline that reads a file.
+    """Build the source of a pipeline that reads a file.
 
     Raises
     ------

@@ -65,7 +65,7 @@ class Reason(Enum):
 
 
 def undecodable(reason: Reason, detail: str) -> Undecodable:
-    """The error to raise for a record of which this is true."""
+    """Return the error to raise for such a record."""
     return Undecodable(reason.value, detail)
 
 
@@ -78,12 +78,12 @@ def bad_record(
     key: Any = None,
     time: float | None = None,
 ) -> BadRecord:
-    """What stands in the stream for a record that could not be decoded."""
+    """Return the stand-in for a record that could not be decoded."""
     return BadRecord(error.reason, error.detail, raw[:KEPT_BYTES], key, time, position, partition, length)
 
 
 def described(value: object) -> str:
-    """A value's type and size, in words.
+    """Describe a value's type and size in words.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def described(value: object) -> str:
 
 
 def shortened(name: object) -> str:
-    """The name of a field, as it may stand in a message: quoted, and not longer than a line.
+    """Return the name of a field for a message: quoted, and at most a line long.
 
     Examples
     --------

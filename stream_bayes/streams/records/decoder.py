@@ -61,7 +61,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def content(self, raw: bytes) -> dict[str, Any]:
-        """The fields of a record, as a dict of its own.
+        """Return the fields of a record as a new dict.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class Decoder(ABC):
         key: Any = None,
         time: float | None = None,
     ) -> Record:
-        """The event in these bytes, or a `BadRecord` that says why there is none. It raises nothing.
+        """Return the event in these bytes, or a `BadRecord` with the reason. Never raise.
 
         Parameters
         ----------
@@ -172,12 +172,12 @@ class RawDecoder(Decoder):
 
 
 def too_long(length: int, limit: int) -> Undecodable:
-    """The error for a record of more bytes than are allowed."""
+    """Return the error for a record with too many bytes."""
     return undecodable(Reason.TOO_LONG, f"expected at most {limit} bytes, got {length}")
 
 
 def checked_bytes(name: str, given: object) -> int:
-    """A number of bytes above 0, or `BadValue`."""
+    """Return a number of bytes above 0, or raise `BadValue`."""
     if type(given) is not int or given < 1:
         raise BadValue(f"{name}: expected a whole number of bytes of at least 1, got {shown(given)}")
     return given

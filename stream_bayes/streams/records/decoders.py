@@ -65,7 +65,7 @@ def register_decoder(decoder: D) -> D:
 
 
 def decoder_names() -> list[str]:
-    """What decoders there are, in the order of names."""
+    """Return the names of the decoders, sorted."""
     return sorted(DECODERS)
 
 
@@ -75,7 +75,7 @@ def make_decoder(
     schema: Schema | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
 ) -> Decoder:
-    """A decoder by its name.
+    """Return a decoder by its name.
 
     Raises
     ------

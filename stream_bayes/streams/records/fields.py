@@ -103,14 +103,14 @@ class Fields:
         return {role: name for role in ROLES if (name := getattr(self, role)) is not None}
 
     def with_schema(self, schema: Schema | None) -> Fields:
-        """These, with the schema's target where none is given."""
+        """Return these fields, with the schema's target if none is given."""
         if schema is None or self.target is not None or schema.target in self.roles.values():
             return self
         values = {name: getattr(self, name) for name in self.__slots__}
         return Fields(**{**values, "target": schema.target})
 
     def is_feature(self, name: str) -> bool:
-        """Whether a field is a feature, as far as these know."""
+        """Return True if a field is a feature."""
         if name in self.roles.values() or name in self.ignore:
             return False
         return self.only is None or name in self.only
@@ -162,7 +162,7 @@ class Assembler:
         key: Any = None,
         time: float | None = None,
     ) -> Event:
-        """The event of a record. `content` becomes its features; `key` and `time` are for where it names none."""
+        """Return the event of a record. `content` becomes its features; `key` and `time` are the defaults."""
         fields = self.fields
         for name in fields.required:
             if is_missing(content.get(name)):
@@ -182,7 +182,7 @@ class Assembler:
 
 
 def kind_from(value: object, fields: Fields) -> Kind:
-    """What a record asks for, by the value of the field that says so."""
+    """Return the kind of an event from the value of its field."""
     if value is None:
         return fields.default_kind
     kind = KINDS.get(value) if isinstance(value, str) else None
@@ -195,7 +195,7 @@ def kind_from(value: object, fields: Fields) -> Kind:
 
 
 def weight_from(value: object, fields: Fields) -> float:
-    """A weight, by the value of its field. Whether it can be learned with, the learner says."""
+    """Return a weight from the value of its field. The learner checks its range."""
     if value is None:
         return ONE
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -206,7 +206,7 @@ def weight_from(value: object, fields: Fields) -> float:
 
 
 def seconds_from(value: object, fields: Fields) -> float | None:
-    """A moment in seconds since 1970 UTC, by the value of its field."""
+    """Return a time in seconds since 1970 UTC from the value of its field."""
     if value is None:
         return None
     try:

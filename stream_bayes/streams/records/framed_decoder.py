@@ -45,7 +45,7 @@ class ConfluentJSONDecoder(JSONDecoder):
 
 
 def unframed(raw: bytes) -> bytes:
-    """The record in a frame.
+    """Return the record in a frame.
 
     Raises
     ------

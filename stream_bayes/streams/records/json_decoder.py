@@ -85,7 +85,7 @@ class JSONDecoder(Decoder):
         return self._checked(self._arranged(content))
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
-        """The fields that are used, side by side."""
+        """Return the fields that are used, flattened."""
         if self.fields.flatten:
             content = flattened(content)
         for name in self.fields.ignore:
@@ -99,7 +99,7 @@ class JSONDecoder(Decoder):
         return {name: content[name] for name in self._declared if name in content}
 
     def _checked(self, content: dict[str, Any]) -> dict[str, Any]:
-        """The fields, if all are as declared."""
+        """Return the fields if all are as declared."""
         for name in self._numbers:
             value = content.get(name)
             if value is None or type(value) is float:
@@ -126,7 +126,7 @@ def _no_json(raw: bytes, error: msgspec.DecodeError) -> Undecodable:
 
 
 def flattened(content: dict[str, Any]) -> dict[str, Any]:
-    """A record whose objects in objects have become fields of their own.
+    """Return a record whose nested objects are flattened into fields.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def flattened(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _declared(fields: Fields, schema: Schema | None) -> dict[str, Any] | None:
-    """The type of each field that is used; None where every field is, whatever its name."""
+    """Return the type of each field that is used; None if all fields are."""
     if schema is not None:
         missing = [name for name in fields.only or () if name not in schema.features]
         if missing:

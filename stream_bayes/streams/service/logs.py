@@ -39,7 +39,7 @@ class JSONFormatter(logging.Formatter):
 
 @contextmanager
 def logging_json(stream: IO[str]) -> Iterator[None]:
-    """While this lasts, write what the package logs to a stream, and nowhere else."""
+    """Write the logs of the package to a stream, and nowhere else, inside a `with` block."""
     logger = logging.getLogger("stream_bayes")
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JSONFormatter())

@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """While this lasts, call `stop` at the first signal; the second does what it did before. Main thread only.
+    """Call `stop` at the first signal inside a `with` block; the second acts as before. Main thread only.
 
     Examples
     --------

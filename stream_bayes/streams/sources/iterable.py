@@ -85,7 +85,7 @@ class IterableSource:
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
-        """How many items there are; nothing where only reading them would tell."""
+        """The number of items; empty if it is known only after reading them."""
         if not isinstance(self.items, Sized):
             return {}
         return {self._partition: len(self.items) if self.limit is None else min(len(self.items), self.limit)}
@@ -129,7 +129,7 @@ class IterableSource:
         self._iterator = None
 
     def _begin(self) -> Iterator[Item]:
-        """The items from the first one on."""
+        """Return an iterator over the items from the first one on."""
         iterator = iter(self.items() if callable(self.items) else self.items)
         if iterator is self.items and self._position:
             raise SourceError(
@@ -172,7 +172,7 @@ def _check_moment(time: object) -> None:
 
 
 def _are_pairs(items: Sequence[Any]) -> bool:
-    """Whether all items are pairs `(x, y)`; an `x` may also be a message, which its learner takes as it is."""
+    """Return True if all items are pairs `(x, y)`; an `x` may also be a message, as text or bytes."""
     if set(map(type, items)) != {tuple} or set(map(len, items)) != {2}:
         return False
     return all(issubclass(kind, (Mapping, str, bytes)) for kind in {type(x) for x, _ in items})

@@ -103,7 +103,7 @@ class Paced:
 
     @property
     def connected(self) -> bool:
-        """Whether it can be read now."""
+        """True while the source can be read."""
         return not isinstance(self.source, HasEndOffsets) or self.source.connected
 
     @property
@@ -112,11 +112,11 @@ class Paced:
         return self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
 
     def fetch_end(self) -> Mapping[Partition, Position]:
-        """Where each partition ends now."""
+        """Return the end of each partition as it is now."""
         return self.source.fetch_end() if isinstance(self.source, EndlessSource) else {}
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
-        """Whether all records before this end were given away; one that cannot tell is read until it says so."""
+        """Return True once all records before this end were returned; a source without ends is read until exhausted."""
         return not self._waiting and isinstance(self.source, EndlessSource) and self.source.has_reached(end)
 
     def _begin(self) -> None:
@@ -132,7 +132,7 @@ class Paced:
         return records
 
     def _due(self, limit: int) -> int:
-        """How many of the waiting records have come by now."""
+        """Return the number of waiting records that are due."""
         now = self._clock()
         count = 0
         for record in self._waiting[:limit]:
@@ -147,7 +147,7 @@ class Paced:
         return self._wait_for(self._waiting[0], self._clock())
 
     def _wait_for(self, record: Record, now: float) -> float:
-        """How many seconds are left until a record comes; it has come already, if that is not above 0."""
+        """Return the seconds until a record is due; 0 or less if it is due already."""
         if record.time is None or self._start is None:
             return 0.0
         moment, begun = self._start
