@@ -49,21 +49,21 @@ class Engine:
     step
         The model, and what scores it and holds its events.
     source
-        Where events come from.
+        Source of the events.
     predictions, dead_letters, drifts
         Where results go: answers to the one, what could not be used to another, and what a model that follows drift
         noted of it to the third. Any may be missing.
     recovery
         Checks that a run can resume, and replays what was committed, where partitions have no order of their own.
     store
-        Where snapshots are kept. None: nothing is kept, and every run starts anew.
+        The store of snapshots. None: nothing is saved, and every run starts from the beginning.
     schedule
         When a snapshot is due.
     settings
         All that later state depends on, as JSON: a snapshot of other settings is not gone on from. The model's, if not
         given.
     batch
-        How many events there are between two commits, at most.
+        Maximum number of events between two commits.
     clock, sleep
         The seconds that pass, and waiting; only snapshots every so many seconds depend on them.
     """

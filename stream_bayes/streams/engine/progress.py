@@ -14,15 +14,15 @@ class Progress:
     Parameters
     ----------
     processed
-        How many records were taken since the pipeline began, this run or an earlier one.
+        Number of records since the pipeline began, in this run or an earlier one.
     processed_in_run
-        How many of them in this run, replayed ones included.
+        Number of them in this run, replayed ones included.
     replayed
-        How many were only replayed: their results had been written before.
+        Number of replayed records, whose results had been written before.
     seconds
         How long this run has lasted.
     learned
-        How many more samples are learned than were when it began; fewer, where more was taken back.
+        Samples learned in this run, less those unlearned.
     """
 
     processed: int

@@ -27,7 +27,7 @@ class Schedule:
     every_seconds
         After so many seconds, if given.
     at_end
-        Whether one is due when the stream ends or the process is told to stop.
+        True if one is due when the stream ends or is stopped.
 
     Examples
     --------
@@ -80,11 +80,11 @@ class SnapshotWriter:
     Parameters
     ----------
     store
-        Where to; `take_over` has been called.
+        The store to write to, after `take_over`.
     most_failures
         After so many failures in a row it is no longer `healthy`, until a snapshot is written again.
     executor
-        What runs the writing; a thread of its own, if not given.
+        Executor for writing; by default a thread of its own.
 
     Examples
     --------

@@ -56,11 +56,11 @@ class Step:
     Parameters
     ----------
     model
-        What learns and predicts.
+        The model that predicts and learns.
     name
-        What the outputs call the model.
+        Name of the model in the outputs.
     losses
-        What scores the predictions.
+        Scores of the predictions.
     pending
         What holds events that wait for their labels. None: a sample without label is predicted and forgotten, and
         labels, corrections and tombstones are dead letters.
@@ -71,11 +71,11 @@ class Step:
     Attributes
     ----------
     letters
-        What could not be used, and was not forgotten.
+        Dead letters since `clear_results`.
     processed
-        How many records were taken.
+        Number of records processed.
     learned
-        How many samples were learned.
+        Number of samples learned.
     dead
         How many dead letters there were of each reason.
     drifts

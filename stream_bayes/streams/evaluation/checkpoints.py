@@ -46,11 +46,11 @@ class Checkpoint(msgspec.Struct, frozen=True):
     learner
         Its name.
     events
-        How many events were scored.
+        Number of scored events.
     cumulative, windowed, fading
         The measures over all events, over the last ones, and over all with fading weights.
     seconds
-        What its own predicting and learning have taken.
+        Time of its own predicting and learning.
     memory_bytes
         Its size: what a learner of this package says of its tables, and for another one all objects it refers to;
         None of one that cannot tell.

@@ -62,17 +62,17 @@ class Comparison(Mapping[str, Checkpoint]):
     Parameters
     ----------
     checkpoints
-        Where they stood over time, all learners at one moment one after the other.
+        The measures over time: all learners at one moment, then at the next.
     losses
         The scores of each learner.
     metrics
         The metrics of each learner that were asked for.
     rng
-        What draws the blocks of the intervals.
+        Random generator for the blocks of the intervals.
     skipped
-        How many records of the stream were passed over, for each reason.
+        Number of skipped records, by reason.
     waiting
-        How many samples were predicted and not scored, as their labels did not come.
+        Number of samples that were predicted but not scored, because their labels did not come.
 
     Attributes
     ----------
@@ -324,11 +324,11 @@ def compare(
     every
         After how many scored events each learner's standing is noted. It is also noted at the end.
     window, half_life
-        How many events the windowed measures look back; after how many an event weighs half in the fading ones.
+        Events in the windowed measures; events after which an event weighs half in the fading ones.
     metrics
         River's classification metrics, to be kept beside the measures; each learner has copies of its own.
     rng
-        What draws the blocks of the confidence intervals; `numpy.random.default_rng(0)` if not given.
+        Random generator for the blocks of the confidence intervals; by default `numpy.random.default_rng(0)`.
     on_checkpoint
         Called with each learner's standing when it is noted.
     progress

@@ -59,7 +59,7 @@ class Contestant(ABC):
     learner
         The learner itself; it learns.
     losses
-        Where its answers are scored.
+        The scores of its answers.
     metrics
         River's metrics to be kept beside them; each contestant has its own.
     clock

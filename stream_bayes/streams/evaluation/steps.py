@@ -83,12 +83,12 @@ class Arrivals:
     stream
         Pairs (x, y), or (x, y, weight); events; or a source that is polled for them.
     most_waiting
-        How many samples wait for their labels at most. With one more, the oldest is forgotten.
+        Maximum number of samples that wait for labels. Beyond that, the oldest is evicted.
 
     Attributes
     ----------
     skipped
-        How many records were passed over, for each reason; `"crowded_out"` are samples that waited too long.
+        Number of skipped records by reason; `"crowded_out"` are samples that waited too long.
     """
 
     def __init__(self, stream: Stream, most_waiting: int = 100_000) -> None:

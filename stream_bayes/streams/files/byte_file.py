@@ -38,7 +38,7 @@ class ByteFile:
     Parameters
     ----------
     path
-        Which file.
+        Path of the file.
 
     Raises
     ------
@@ -138,9 +138,9 @@ def numbered(file: ByteFile, rotations: int, lines: int, complete: bool) -> int 
     rotations
         How many came before it.
     lines
-        How many of its first lines tell it from others.
+        Number of first lines that identify it.
     complete
-        Whether nothing more is written to it, so that what there is has to do.
+        True if nothing more will be written to it.
     """
     digest = _digest(file, lines, complete)
     return None if digest is None else rotations << DIGEST_BITS | digest

@@ -40,7 +40,7 @@ class Columns:
     names
         Their names, from left to right.
     fields
-        Which of them is what of an event.
+        Roles of the fields.
     schema
         What the features are: a numeric one's cells are numbers, and a nominal one's are text, or those of its declared
         values that are written so. Without one, all are text.

@@ -38,7 +38,7 @@ class Row(NamedTuple):
     cells
         Its cells, or why it has none.
     begin, end
-        Where its bytes stand in the lines.
+        Positions of its bytes in the lines.
     """
 
     cells: list[str] | Undecodable
@@ -54,11 +54,11 @@ class QuickCells:
     Parameters
     ----------
     delimiter
-        What stands between cells.
+        Delimiter of the cells.
     width
         How many cells a record has.
     limit
-        How many bytes a record may have.
+        Maximum length of a record in bytes.
     """
 
     def __init__(self, delimiter: str, width: int, limit: int) -> None:
@@ -106,9 +106,9 @@ def rows_of(lines: Lines, delimiter: str, limit: int) -> tuple[list[Row], int]:
     lines
         Whole lines, at the beginning of a record.
     delimiter
-        What stands between cells.
+        Delimiter of the cells.
     limit
-        How many bytes a record may have.
+        Maximum length of a record in bytes.
     """
     split = _Lines(lines, delimiter, limit)
     rows: list[Row] = []

@@ -34,13 +34,13 @@ class CSVSource(FileSource):
     path, name, follow, max_record_bytes, block_bytes, sleep
         As of a `FileSource`.
     fields
-        Which column is what of an event.
+        Roles of the columns.
     schema
         What the features are. The columns of numeric ones must hold numbers.
     columns
         The columns' names, for a file whose first line does not hold them.
     delimiter
-        What stands between cells.
+        Delimiter of the cells.
     missing
         Cells that hold no value, as `"?"` or `"NA"`.
 

@@ -29,7 +29,7 @@ def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
     path
         The file; in one whose name ends in .tsv it is a tab, and in others a comma, unless another is given.
     given
-        What is given.
+        The configured delimiter.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def inferred_schema(
     path, fields, columns, delimiter, missing
         As of a `CSVSource`.
     rows
-        How many rows are looked at; those that cannot be read count among them.
+        Number of rows to examine, including those that cannot be read.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class JSONLinesSource(FileSource):
     path, name, follow, block_bytes, sleep
         As of a `FileSource`.
     decoder
-        What reads a line, and how long one may be; if not given, a `JSONDecoder`.
+        Decoder of a line, which also limits its length; by default a `JSONDecoder`.
 
     Examples
     --------

@@ -29,13 +29,13 @@ class FileSink(ABC):
     Parameters
     ----------
     path
-        Where to; the directory is made if need be, and the file is for its owner only.
+        Path of the file, readable by its owner only; missing directories are created.
     name
         The sink's name in snapshots; if not given, the file's.
     overwrite
-        Whether a stream that begins may empty a file that is there already.
+        True if a new stream may empty an existing file.
     file_system
-        What the file is written through.
+        File system to write through.
     """
 
     medium = "local"

@@ -80,7 +80,7 @@ class SnapshotStore:
     directory
         Made when it is first written to, for its owner only, as all files in it.
     keep
-        How many snapshots are kept. With fewer than 2 there is none to fall back to.
+        Number of snapshots to keep. With fewer than 2 there is none to fall back to.
     key
         A secret to sign snapshots with, and to check those that are read. See `Snapshot.pieces`.
     file_system

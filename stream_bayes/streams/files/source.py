@@ -37,7 +37,7 @@ class Lines(NamedTuple):
     ahead
         How many bytes of the next line are there already.
     last
-        Whether nothing comes after them.
+        True if nothing comes after them.
     """
 
     data: bytes
@@ -56,17 +56,17 @@ class FileSource(ABC):
     Parameters
     ----------
     path
-        Which file.
+        Path of the file.
     name
         The source's name; if not given, the file's.
     follow
-        Whether to wait for more at the end. A last line that is not complete is then left until it is.
+        True to wait for more at the end. An incomplete last line is then read once it is complete.
     max_record_bytes
         More bytes in one record are a bad record. It is skipped, and never in memory as a whole.
     block_bytes
-        How much is read at once.
+        Number of bytes to read at once.
     sleep
-        What waits, when there is nothing to read.
+        Function that waits when there is nothing to read.
 
     Raises
     ------

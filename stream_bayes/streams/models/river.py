@@ -42,7 +42,7 @@ class ServedRiver:
     model
         The classifier or pipeline. It is replaced when a state is loaded: see `model` then.
     decide
-        What is said, given the probabilities.
+        Function that makes a decision from the probabilities.
 
     Examples
     --------

@@ -126,7 +126,7 @@ class ServedLearner:
     learner
         The classifier. It is replaced when a state is loaded: see `learner` then.
     decide
-        What is said, given the probabilities.
+        Function that makes a decision from the probabilities.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Decoder(ABC):
     Parameters
     ----------
     fields
-        Which field is what of an event.
+        Roles of the fields.
     schema
         What the features are. What is not as declared is a bad record.
     max_record_bytes
@@ -33,7 +33,7 @@ class Decoder(ABC):
     Attributes
     ----------
     name
-        What it is called in configuration files.
+        Name in configuration files.
 
     Examples
     --------

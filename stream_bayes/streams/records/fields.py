@@ -42,7 +42,7 @@ class Fields:
     kind
         That of what it asks for: sample, label, correction or tombstone; where it is missing, `default_kind`.
     default_kind
-        What a record asks for that does not say so; `Kind.LABEL` for a stream of labels.
+        Kind of a record without a kind; `Kind.LABEL` for a stream of labels.
     required
         Features and roles without which a record is none.
     ignore
@@ -50,7 +50,7 @@ class Fields:
     only
         The fields that are features, if not all.
     flatten
-        Whether an object in an object is taken for fields of its own, named `outer.inner`. If not, it is refused.
+        True to flatten nested objects into fields named `outer.inner`; otherwise they are refused.
 
     Raises
     ------

@@ -36,9 +36,9 @@ class IterableSource:
     name
         The source's name.
     limit
-        How many items are read at most: for those without end.
+        Maximum number of items to read, for endless iterables.
     fields
-        Which field of a dict is what of an event.
+        Roles of the fields of a dict.
 
     Examples
     --------

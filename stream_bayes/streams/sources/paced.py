@@ -26,9 +26,9 @@ class Paced:
     Parameters
     ----------
     source
-        What is replayed.
+        The source to replay.
     speed
-        How many seconds of the stream pass in one second; infinity for no waiting at all.
+        Seconds of the stream per second; infinity for no waiting.
     clock, sleep
         What tells the time, and what waits.
 
