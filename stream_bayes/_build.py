@@ -31,7 +31,7 @@ PACKAGE = "stream_bayes"
 
 
 def pure_is_wanted() -> bool:
-    """Whether the environment asks for the uncompiled kernels."""
+    """Return True if the environment asks for the uncompiled kernels."""
     return os.environ.get("STREAM_BAYES_PURE", "") not in ("", "0")
 
 
