@@ -19,7 +19,7 @@ from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.streams.engine.drift_worker import model
 
 WORKER = Path(__file__).with_name("drift_worker.py")
-ROOT = WORKER.parents[2]
+ROOT = WORKER.parents[3]
 PART = 400
 
 

@@ -18,7 +18,7 @@ import pytest
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 WORKER = Path(__file__).with_name("killed_worker.py")
-ROOT = WORKER.parents[2]
+ROOT = WORKER.parents[3]
 SAMPLES = 400
 FILES = ("answers", "dead")
 
