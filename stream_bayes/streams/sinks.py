@@ -67,7 +67,7 @@ class CallableSink:
         self._batch = []
 
     def sync(self) -> None:
-        """There is nothing to wait for: what the function does with results is its own."""
+        """Do nothing: what the function does with results is its own."""
 
     def close(self) -> None:
         self._batch = []
@@ -100,22 +100,22 @@ class NoSink:
         return None
 
     def open(self, length: int | None) -> None:
-        """There is nothing to open."""
+        """Do nothing."""
 
     def begin(self) -> None:
-        """Every batch is the same: nothing."""
+        """Do nothing."""
 
     def write(self, results: Sequence[Result]) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def commit(self, slices: Sequence[Slice]) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def abort(self) -> None:
-        """Nothing was kept."""
+        """Do nothing."""
 
     def sync(self) -> None:
-        """Nothing has to outlast anything."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing."""

@@ -432,18 +432,6 @@ NO_VERBS = frozenset(
     These Those Through Two What When Where Whether Which While Who Whole Whose Why With Without
     """.split()
 )
-# Rooms whose docstrings are still to be rewritten.
-UNWRITTEN: frozenset[str] = frozenset(
-    """
-    stream_bayes.core.counts stream_bayes.core.encoding stream_bayes.core.readings
-    stream_bayes.core.values stream_bayes.drift stream_bayes.learners
-    stream_bayes.learners.classifier stream_bayes.mail.filter stream_bayes.mail.text
-    stream_bayes.streams stream_bayes.streams.engine stream_bayes.streams.evaluation
-    stream_bayes.streams.files stream_bayes.streams.mail stream_bayes.streams.models
-    stream_bayes.streams.pipelines stream_bayes.streams.records stream_bayes.streams.service
-    stream_bayes.streams.sources
-    """.split()
-)
 PROPERTIES = ("property", "cached_property", "setter")
 
 
@@ -476,8 +464,6 @@ def test_docstrings_of_functions_begin_with_a_verb(place: str) -> None:
         if place_of(path) == place
         for line, word in no_verb_first(path.read_text(encoding="utf-8"))
     ]
-    if place in UNWRITTEN:
-        pytest.skip("its docstrings are still to be rewritten")
     assert not found, "\n".join(found)
 
 

@@ -40,7 +40,7 @@ class Configurations:
     @cython.cfunc
     @cython.exceptval(check=False)
     def home(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Where in the hash table the configuration that begins at `first` would best stand."""
+        """Return the preferred place in the hash table of the configuration that begins at `first`."""
         k: cython.Py_ssize_t
         mixed: cython.ulonglong = 0
         for k in range(self.parents):
@@ -50,7 +50,9 @@ class Configurations:
 
     @cython.cfunc
     def seek(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """The place in the hash table of the configuration that begins at `first`, or the empty one where it goes."""
+        """Return the place in the hash table of the configuration that begins at `first`, or the empty one where it
+        goes.
+        """
         k: cython.Py_ssize_t
         row: cython.longlong
         last: cython.Py_ssize_t = self.table.shape[0] - 1
@@ -67,12 +69,12 @@ class Configurations:
 
     @cython.cfunc
     def find(self, wanted: cython.int[::1]) -> cython.longlong:
-        """The row of a configuration, -1 where it was never met."""
+        """Return the row of a configuration, -1 where it was never met."""
         return self.table[self.seek(wanted, 0)] - 1
 
     @cython.ccall
     def meet(self, wanted: cython.int[::1]) -> cython.longlong:
-        """The row of a configuration, a new one if need be."""
+        """Return the row of a configuration, a new one if need be."""
         k: cython.Py_ssize_t
         place: cython.Py_ssize_t = self.seek(wanted, 0)
         if self.table[place] != 0:
@@ -142,7 +144,7 @@ class Configurations:
             self.table[self.seek(self.codes, r * self.parents)] = r + 1
 
     def leave_exact(self):
-        """From now on samples are counted beside the weights."""
+        """Count samples beside the weights."""
         self.exact = False
         self.samples = np.array(self.weight)
 
@@ -150,7 +152,7 @@ class Configurations:
 @cython.ccall
 @cython.exceptval(check=False)
 def room_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """The room that so many rows get, met one by one: it says nothing that their number does not."""
+    """Return the room that so many rows get, met one by one: it says nothing that their number does not."""
     room: cython.Py_ssize_t = FIRST_ROOM
     while room < rows:
         room += room // 2
@@ -158,14 +160,14 @@ def room_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
 
 
 def bytes_of(room: cython.Py_ssize_t, width: cython.Py_ssize_t, parents: cython.Py_ssize_t, columns):
-    """What room for so many rows takes; `columns` is 2 with samples beside the weights."""
+    """Return the bytes of room for so many rows; `columns` is 2 with samples beside the weights."""
     return 8 * room * width * columns + 4 * room * parents + 8 * (1 << bits_for(room))
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
 def bits_for(room: cython.Py_ssize_t) -> cython.int:
-    """The size of the hash table, as a power of two: at least twice the room."""
+    """Return the size of the hash table, as a power of two: at least twice the room."""
     bits: cython.int = 4
     while (cython.cast(cython.Py_ssize_t, 1) << bits) < 2 * room:
         bits += 1
@@ -173,7 +175,7 @@ def bits_for(room: cython.Py_ssize_t) -> cython.int:
 
 
 def grown(array, held, size):
-    """A larger array that begins with what is held."""
+    """Return a larger array that begins with what is held."""
     array = np.asarray(array)
     larger = np.zeros(size, array.dtype)
     larger[:held] = array[:held]

@@ -55,7 +55,7 @@ class Gaussians:
 
     @cython.cfunc
     def missing_number(self, row: Row, unit: cython.double, heaviest: cython.double) -> cython.longlong:
-        """The first number of the row that the class cannot have learned, or -1."""
+        """Return the first number of the row that the class cannot have learned, or -1."""
         # Rounding leaves of mean and deviations an error relative to the largest number that was ever held, the
         # peak, and to the heaviest that the class ever was; only what that cannot explain was never learned.
         amount: cython.double = row.weight * unit

@@ -55,32 +55,32 @@ class Layout:
         self.triples = int(blocks.sum())
 
     def positions_of(self, counts):
-        """The positions of the first `counts[f]` codes of each feature f, in order."""
+        """Return the positions of the first `counts[f]` codes of each feature f, in order."""
         counts = np.asarray(counts, np.longlong)
         starts = np.asarray(self.start)[: len(counts)]
         inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return (np.repeat(starts, counts) + inside).astype(np.longlong)
 
     def pairs_of(self, counts):
-        """The cells of all pairs among the first `counts[f]` codes of each feature f, in an order that does not
+        """Return the cells of all pairs among the first `counts[f]` codes of each feature f, in an order that does not
         depend on the room.
         """
         return self.rows_of(counts, self.pair_start, self.start, self.positions_of(counts))
 
     def triples_of(self, counts):
-        """The cells of all triples among the first `counts[f]` codes of each feature f, in such an order too."""
+        """Return the cells of all triples among the first `counts[f]` codes of each feature f, in such an order too."""
         return self.rows_of(counts, self.triple_start, self.pair_start, self.pairs_of(counts))
 
     def pairs_with(self, chosen):
-        """Which cells of pairs have a value of one of the features chosen, a mask over slots."""
+        """Return which cells of pairs have a value of one of the features chosen, a mask over slots."""
         return self.rows_with(chosen, self.start, np.asarray(chosen)[np.asarray(self.owner)])
 
     def triples_with(self, chosen):
-        """Which cells of triples have a value of one of the features chosen."""
+        """Return which cells of triples have a value of one of the features chosen."""
         return self.rows_with(chosen, self.pair_start, self.pairs_with(chosen))
 
     def rows_with(self, chosen, width, inner):
-        """The mask over rows of cells, from the mask `inner` over what a row goes through."""
+        """Return the mask over rows of cells, from the mask `inner` over what a row goes through."""
         parts = [np.zeros(0, bool)]
         for f in range(self.features):
             row = np.ones(width[f], bool) if chosen[f] else inner[: width[f]]
@@ -88,7 +88,7 @@ class Layout:
         return np.concatenate(parts)
 
     def rows_of(self, counts, first, width, inner):
-        """The cells in the rows of the codes: those cells `inner` of a row that belong to earlier features."""
+        """Return the cells in the rows of the codes: those cells `inner` of a row that belong to earlier features."""
         cells = [np.zeros(0, np.longlong)]
         for f in range(len(counts)):
             lines = first[f] + np.arange(counts[f], dtype=np.longlong) * width[f]
@@ -99,7 +99,7 @@ class Layout:
 
     @cython.ccall
     def pair(self, high: cython.longlong, low: cython.longlong) -> cython.longlong:
-        """The number of the cell of two positions, the higher one first."""
+        """Return the number of the cell of two positions, the higher one first."""
         owner: cython.longlong = self.owner[high]
         return self.pair_start[owner] + (high - self.start[owner]) * self.start[owner] + low
 
@@ -111,7 +111,7 @@ class Layout:
 
     @cython.cfunc
     def triple(self, high: cython.longlong, middle: cython.longlong, low: cython.longlong) -> cython.longlong:
-        """The number of the cell of three positions, highest first."""
+        """Return the number of the cell of three positions, highest first."""
         owner: cython.longlong = self.owner[high]
         line: cython.longlong = self.triple_start[owner] + (high - self.start[owner]) * self.pair_start[owner]
         return line + self.pair(middle, low)
@@ -124,7 +124,7 @@ def gather(
     classes: cython.Py_ssize_t,
     out: cython.double[:, ::1],
 ):
-    """The first classes of the cells of a table, as many as `out` is wide."""
+    """Gather the first classes of the cells of a table, as many as `out` is wide."""
     labels: cython.Py_ssize_t = out.shape[1]
     row: cython.Py_ssize_t
     cell: cython.Py_ssize_t
@@ -139,7 +139,7 @@ def gather(
 def gather_pairs(
     table: cython.double[::1], layout: Layout, counts: cython.longlong[::1], out: cython.double[:, ::1]
 ):
-    """The same of all pairs among the first codes of each feature, in the order of `Layout.pairs_of`."""
+    """Gather all pairs among the first codes of each feature, in the order of `Layout.pairs_of`."""
     labels: cython.Py_ssize_t = out.shape[1]
     classes: cython.Py_ssize_t = layout.classes
     high: cython.Py_ssize_t

@@ -77,7 +77,7 @@ class CountHistogram:
 
     @cython.cfunc
     def leave(self, node: cython.int, label: cython.Py_ssize_t):
-        """One word fewer in a bucket; an empty bucket is unlinked."""
+        """Remove one word from a bucket; an empty bucket is unlinked."""
         self.number[node] -= 1
         if self.number[node] > 0:
             return
@@ -94,7 +94,7 @@ class CountHistogram:
 
     @cython.cfunc
     def move(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t, count: cython.double):
-        """The word of this cell has now been seen `count` times in the class."""
+        """Move the word of this cell to the bucket of those seen `count` times in the class."""
         before: cython.int
         after: cython.int
         node: cython.int = -1
@@ -173,7 +173,7 @@ class ValueCounts:
         self.distinct = np.diff(np.concatenate([[0], np.cumsum(held, dtype=np.longlong)])[self.bounds()])
 
     def bounds(self):
-        """Where each feature's run begins, and where the last one ends."""
+        """Return where each feature's run begins, and where the last one ends."""
         return np.append(np.asarray(self.layout.start), self.layout.positions)
 
     def rebuild_histogram(self):
@@ -227,7 +227,7 @@ class ValueCounts:
 
     @cython.cfunc
     def missing_entry(self, row: Row, unit: cython.double, least: cython.double) -> cython.longlong:
-        """The first entry of the row that was never learned in this class, or -1; less than `least` is rounding."""
+        """Return the first entry of the row that was never learned in this class, or -1; below `least` is rounding."""
         layout: Layout = self.layout
         k: cython.Py_ssize_t
         cell: cython.Py_ssize_t

@@ -26,8 +26,8 @@ CACHE_LINE = 64  # bytes
 
 
 def width_of(size, item_bytes):
-    """How long a column of so many items is: an odd number of cache lines, so that the places next to be filled, one
-    in each column, do not share the few places in the cache that a multiple of its size would leave them.
+    """Return how long a column of so many items is: an odd number of cache lines, so that the places next to be filled,
+    one in each column, do not share the few places in the cache that a multiple of its size would leave them.
     """
     items = CACHE_LINE // item_bytes
     return (-(-size // items) | 1) * items
@@ -101,7 +101,7 @@ class Ring:
 
     @cython.cfunc
     def place(self, index: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Where the event stands that has so many older ones before it."""
+        """Return the place of the event that has so many older ones before it."""
         at: cython.Py_ssize_t = self.next - self.held + index
         return at + self.size if at < 0 else at
 
@@ -138,12 +138,14 @@ class Ring:
 
     @cython.ccall
     def clock_of(self, index: cython.Py_ssize_t) -> cython.longlong:
-        """When an event was learned; the oldest is number 0."""
+        """Return the clock at which an event was learned; the oldest is number 0."""
         return self.clock[self.place(index)]
 
     @cython.ccall
     def find(self, row: Row) -> cython.Py_ssize_t:
-        """The number of the newest event equal to a row, -1 where there is none. Numbers count, their bins do not."""
+        """Return the number of the newest event equal to a row, -1 where there is none. Numbers count, their bins do
+        not.
+        """
         index: cython.Py_ssize_t
         for index in range(self.held - 1, -1, -1):
             if self.equals(index, row):
@@ -152,7 +154,7 @@ class Ring:
 
     @cython.ccall
     def find_at(self, clock: cython.longlong) -> cython.Py_ssize_t:
-        """The number of the event learned at that time, -1 where there is none. Clocks ascend."""
+        """Return the number of the event learned at that time, -1 where there is none. Clocks ascend."""
         low: cython.Py_ssize_t = 0
         high: cython.Py_ssize_t = self.held
         middle: cython.Py_ssize_t
@@ -166,7 +168,7 @@ class Ring:
 
     @cython.ccall
     def equals(self, index: cython.Py_ssize_t, row: Row) -> cython.bint:
-        """Whether an event is what a row says, and was not taken back."""
+        """Return True if an event is what a row says, and was not taken back."""
         k: cython.Py_ssize_t
         at: cython.Py_ssize_t = self.place(index)
         column: cython.longlong
@@ -205,7 +207,7 @@ class Ring:
         self.held -= 1
 
     def in_order(self, columns):
-        """A copy of columns, events from the oldest to the newest."""
+        """Return a copy of columns, events from the oldest to the newest."""
         columns = np.asarray(columns)
         start: cython.Py_ssize_t = self.place(0)
         stop: cython.Py_ssize_t = start + self.held

@@ -99,7 +99,7 @@ def _best_split(counts: NDArray[np.float64]) -> tuple[float, int] | None:
 
 
 def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """In bits, of each row."""
+    """Return the entropy of each row, in bits."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     entropy: NDArray[np.float64] = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
     return entropy

@@ -81,7 +81,7 @@ def sizes(encoder: Encoder) -> tuple[Array, Array]:
 
 
 def clock_state(tables: Tables) -> dict[str, Any]:
-    """When it is, and since when the tables have been on their present scale."""
+    """Return the time, and the time at which the tables' present scale began."""
     return {"clock": tables.clock, "origin": tables.origin, "exact": bool(tables.exact)}
 
 
@@ -333,7 +333,7 @@ def _checked(name: str, array: object, shape: tuple[int, int], *, exact: bool) -
 
 
 def _survey(array: Array) -> tuple[float, bool]:
-    """The least number, -inf if one is not finite; and whether all are whole.
+    """Return the least number, -inf if one is not finite; and whether all are whole.
 
     In pieces that stay in the cache: an array of tables is read from memory once, and no second one is made of it.
     """

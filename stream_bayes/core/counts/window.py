@@ -105,7 +105,7 @@ class Window:
         ring.lay_out(code_column, number_column, *wide)
 
     def _slots(self) -> tuple[list[bool], list[bool]]:
-        """For each slot of either kind whether it has codes, or numbers."""
+        """Return for each slot of either kind whether it has codes, or numbers."""
         encoder = self.encoder
         codes = [not feature.measured for feature in encoder.nominal]
         if encoder.bins is not None:

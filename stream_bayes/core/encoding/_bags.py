@@ -57,7 +57,7 @@ class BagEncoder(Encoder):
         self.threshold = 0.0 if threshold is None else threshold
 
     def unlearned(self, x, y, w) -> Row:
-        """The row of a bag to be unlearned; what was never learned is refused."""
+        """Return the row of a bag to be unlearned; what was never learned is refused."""
         row: Row = self.row
         row.weight = read_weight(w)
         row.label = self.known_label(y)
@@ -132,11 +132,11 @@ class BagEncoder(Encoder):
         row.entries = n
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """The bag itself: there is no other feature."""
+        """Return the bag itself: there is no other feature."""
         return self.features[name]
 
     def meet_token(self, token, learning: cython.bint):
-        """The code of a token not met before, `UNSEEN` where it gets none."""
+        """Return the code of a token not met before, `UNSEEN` where it gets none."""
         if self.declared:
             if not isinstance(token, str):
                 raise BadValue(f"tokens are str where a schema is declared, not {shown(token)}")

@@ -64,7 +64,7 @@ class Bins:
 
     @cython.ccall
     def code_of(self, slot: cython.Py_ssize_t, number: cython.double) -> cython.Py_ssize_t:
-        """The number of cuts that are not above a number."""
+        """Return the number of cuts that are not above a number."""
         low: cython.Py_ssize_t = self.first[slot]
         high: cython.Py_ssize_t = low + self.count[slot]
         middle: cython.Py_ssize_t
@@ -80,7 +80,7 @@ class Bins:
     def inside_of(
         self, slot: cython.Py_ssize_t, code: cython.Py_ssize_t, number: cython.double
     ) -> cython.double:
-        """How far into its bin a number is, from 0 to 1; -1 where bins are read as they were counted."""
+        """Return how far into its bin a number is, from 0 to 1; -1 where bins are read as they were counted."""
         if not self.soft[slot]:
             return -1.0
         first: cython.Py_ssize_t = self.first[slot]

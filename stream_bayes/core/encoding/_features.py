@@ -126,7 +126,7 @@ class Encoder:
 
     @cython.ccall
     def encode(self, x, y, w) -> Row:
-        """The row of a sample to be learned."""
+        """Return the row of a sample to be learned."""
         if self.created:
             self.rollback()  # somebody else's unfinished business
         try:
@@ -170,7 +170,7 @@ class Encoder:
 
     @cython.ccall
     def lookup(self, x) -> Row:
-        """The row of a sample to be predicted: what is unknown is left out."""
+        """Return the row of a sample to be predicted: what is unknown is left out."""
         self.look(x)
         if self.row.numbers and self.bins is not None:
             self.bins.resolve(self.row)
@@ -184,15 +184,15 @@ class Encoder:
         self.read(x, False)
 
     def unlearned(self, x, y, w) -> Row:
-        """The row of a sample to be unlearned; what was never learned is refused."""
+        """Return the row of a sample to be unlearned; what was never learned is refused."""
         raise NotImplementedError
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """A feature by its name, added if need be; its kind is the caller's business."""
+        """Return a feature by its name, added if need be; its kind is the caller's business."""
         raise NotImplementedError
 
     def name_label(self, y):
-        """The code of a label, a new one if need be."""
+        """Return the code of a label, a new one if need be."""
         return self.read_label(y)
 
     def rollback(self, known: cython.Py_ssize_t = 0):
@@ -212,7 +212,7 @@ def whole_products(row: Row) -> cython.bint:
 
 @cython.ccall
 def read_weight(w) -> cython.double:
-    """A sample weight as a float, or the reason why it is none."""
+    """Return a sample weight as a float; raise if it is none."""
     weight: cython.double = -1.0
     if type(w) is float or type(w) is int:
         weight = as_double(w)
@@ -227,7 +227,7 @@ def read_weight(w) -> cython.double:
 
 @cython.cfunc
 def as_double(value) -> cython.double:
-    """A float or an int as a double, infinite where an int is too large for one."""
+    """Return a float or an int as a double, infinite where an int is too large for one."""
     try:
         return value
     except OverflowError:
@@ -276,7 +276,7 @@ class RowEncoder(Encoder):
             self.add_feature(name, vocabulary)
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """A feature by its name, added if need be; its kind is the caller's business."""
+        """Return a feature by its name, added if need be; its kind is the caller's business."""
         feature = self.features.get(name)
         if feature is None:
             feature = self.add_feature(name, None if numeric else Vocabulary((), self.max_values))
@@ -284,7 +284,7 @@ class RowEncoder(Encoder):
         return feature
 
     def is_met(self, name):
-        """Whether a feature that is not known is met when it comes, and not ignored."""
+        """Return True if an unknown feature is added when it comes, and not ignored."""
         return not self.declared and (self.wanted is None or name in self.wanted)
 
     def take_back(self):
@@ -294,7 +294,7 @@ class RowEncoder(Encoder):
         (self.numeric if feature.numeric else self.nominal).pop()
 
     def unlearned(self, x, y, w) -> Row:
-        """The row of a sample to be unlearned; what was never learned is refused."""
+        """Return the row of a sample to be unlearned; what was never learned is refused."""
         row: Row = self.row
         row.weight = read_weight(w)
         row.label = self.known_label(y)
@@ -398,7 +398,7 @@ class RowEncoder(Encoder):
 
     @cython.cfunc
     def meet(self, name, value, learning: cython.bint) -> Feature:
-        """A feature not met before: None where there is nothing to learn from it."""
+        """Return a feature not met before: None where there is nothing to learn from it."""
         if self.declared:
             check_declared(name)
             if self.refuse:

@@ -19,7 +19,7 @@ if not cython.compiled:
         """Say that the text that a list holds there will be."""
 
     def same_listed(values, k, value):
-        """Whether a value is the text that a list holds there: never sure, so that Python is asked."""
+        """Return -1, unknown: uncompiled, Python compares a value with the text that a list holds."""
         return -1
 
     def hash_of(value):

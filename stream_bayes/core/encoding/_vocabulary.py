@@ -33,7 +33,7 @@ LOW_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFF)
 
 @cython.cfunc
 def mark_of(value) -> cython.ulonglong:
-    """The 32 bits of a value's hash that are kept; equal values have equal marks."""
+    """Return the 32 bits of a value's hash that are kept; equal values have equal marks."""
     mixed: cython.ulonglong = (cython.cast(cython.ulonglong, hash_of(value)) * GOLDEN) & ALL_BITS
     return mixed >> 32
 
@@ -65,7 +65,7 @@ class Vocabulary:
 
     @cython.cfunc
     def seek(self, value, mark: cython.ulonglong) -> cython.Py_ssize_t:
-        """The place of a value in the table, or the empty one where it would go."""
+        """Return the place of a value in the table, or the empty one where it would go."""
         last: cython.Py_ssize_t = self.table.shape[0] - 1
         place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
         entry: cython.ulonglong = self.table[place]
@@ -103,19 +103,19 @@ class Vocabulary:
 
     @cython.ccall
     def find(self, value) -> cython.int:
-        """The code that a value has for itself, or `UNSEEN`."""
+        """Return the code that a value has for itself, or `UNSEEN`."""
         entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
         return UNSEEN if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
 
     @cython.ccall
     def lookup(self, value) -> cython.int:
-        """The code that a value is counted under, or `UNSEEN`: a value past the limit is counted under `OTHER`."""
+        """Return the code that a value is counted under, or `UNSEEN`; values past the limit are all `OTHER`."""
         entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
         return self.other if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
 
     @cython.cfunc
     def encode(self, value, created: list) -> cython.int:
-        """The code of a value, a new one if need be; `created` is told, so that it can be taken back."""
+        """Return the code of a value, a new one if need be; `created` records it, so that it can be taken back."""
         code: cython.int = self.find(value)
         if code >= 0:
             return code
@@ -139,7 +139,7 @@ class Vocabulary:
         return code
 
     def name(self, value):
-        """The code of a value, a new one if need be; past the limit the one of `OTHER`."""
+        """Return the code of a value, a new one if need be; past the limit the one of `OTHER`."""
         return self.encode(value, [])
 
     def add(self, value):
@@ -234,7 +234,7 @@ class Foresight:
 
     @cython.cfunc
     def recall(self, vocabulary: Vocabulary, k: cython.Py_ssize_t, word) -> cython.int:
-        """What `lookup` says of the key that was number `k` of those looked for."""
+        """Return the result of `lookup` for key number `k` of those looked up."""
         if not cython.compiled:
             return vocabulary.lookup(word)
         code: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, self.marks[k]) - 1

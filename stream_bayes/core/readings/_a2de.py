@@ -28,7 +28,7 @@ if not cython.compiled:
 @cython.inline
 @cython.exceptval(check=False)
 def pair_number(high: cython.Py_ssize_t, low: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """The number of a pair of entries."""
+    """Return the number of a pair of entries."""
     return high * (high - 1) // 2 + low
 
 
@@ -48,7 +48,8 @@ def multiply_row(
     first: cython.Py_ssize_t,
     last: cython.Py_ssize_t,
 ) -> cython.void:
-    """The triples of entries k and j with the entries from `first` to before `last`, of class y and the next.
+    """Multiply in the triples of entries k and j with the entries from `first` to before `last`, of class y and the
+    next.
 
     Both classes are read before either is written, so that a compiler can take the two as one.
     """
@@ -147,7 +148,7 @@ class PairAverageReading(AverageReading):
 
     @cython.cfunc
     def weight_of_both(self, high: cython.longlong, low: cython.longlong) -> cython.double:
-        """The weight of the samples that have two features, of all classes."""
+        """Return the weight of the samples that have two features, of all classes."""
         tables: Tables = self.tables
         pairs: PairCounts = tables.pairs
         layout: Layout = pairs.layout
@@ -246,7 +247,7 @@ class PairAverageReading(AverageReading):
     def weight_with(
         self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, other: cython.longlong, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of two entries' values together in a class among samples that have a third feature."""
+        """Return the weight of two entries' values together in a class among samples that have a third feature."""
         layout: Layout = self.tables.values.layout
         p: cython.longlong
         total: cython.double = 0.0
@@ -260,7 +261,7 @@ class PairAverageReading(AverageReading):
     def weight_of_three(
         self, a: cython.Py_ssize_t, b: cython.Py_ssize_t, c: cython.Py_ssize_t, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of three entries' values together in a class, of those brought together."""
+        """Return the weight of three entries' values together in a class, of those brought together."""
         k: cython.Py_ssize_t = max(a, b, c)
         i: cython.Py_ssize_t = min(a, b, c)
         j: cython.Py_ssize_t = a + b + c - k - i
@@ -271,7 +272,7 @@ class PairAverageReading(AverageReading):
     def blend(
         self, k: cython.Py_ssize_t, j: cython.Py_ssize_t, third: cython.longlong, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of two entries' values together with a position of a third feature, read between bins."""
+        """Return the weight of two entries' values together with a position of a third feature, read between bins."""
         total: cython.double = 0.0
         share: cython.double
         a: cython.Py_ssize_t
@@ -286,7 +287,7 @@ class PairAverageReading(AverageReading):
     @cython.cfunc
     @cython.exceptval(check=False)
     def share_at(self, k: cython.Py_ssize_t, aside: cython.Py_ssize_t) -> cython.double:
-        """How much of an entry is read from its own bin, or from the one to its left or right."""
+        """Return how much of an entry is read from its own bin, or from the one to its left or right."""
         if not self.soft:
             return 1.0 if aside == 0 else 0.0
         if aside == 0:
@@ -297,7 +298,7 @@ class PairAverageReading(AverageReading):
     def cell_of_three(
         self, a: cython.longlong, b: cython.longlong, c: cython.longlong, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of three positions together in a class."""
+        """Return the weight of three positions together in a class."""
         triples: TripleCounts = self.tables.triples
         high: cython.longlong = max(a, b, c)
         low: cython.longlong = min(a, b, c)
@@ -306,7 +307,7 @@ class PairAverageReading(AverageReading):
         ]
 
     def members(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """As of the average over single super-parents, for pairs; where no pair is eligible, theirs."""
+        """Return the members of the average over pairs; where no pair is eligible, those over single super-parents."""
         terms: Terms = self.terms
         answer: list = []
         k: cython.Py_ssize_t
@@ -331,7 +332,7 @@ class PairAverageReading(AverageReading):
     def share_of_child(
         self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, child: cython.Py_ssize_t, y
     ) -> tuple:
-        """A child's smoothed weight beside a pair in a class, and that of its feature, in fresh samples."""
+        """Return a child's smoothed weight beside a pair in a class, and that of its feature, in fresh samples."""
         different: cython.Py_ssize_t = self.tables.values.distinct[self.slot[child]]
         add: cython.double = self.terms.pseudocount[child]
         own: cython.double = self.weight_of_three(high, low, child, y) + add

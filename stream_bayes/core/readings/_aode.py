@@ -55,7 +55,7 @@ class Generalities:
 
     @cython.cfunc
     def ranks(self) -> cython.longlong[::1]:
-        """The place of each slot's feature in the order of names."""
+        """Return the place of each slot's feature in the order of names."""
         if self.rank.shape[0] != len(self.encoder.nominal):
             names = [name_order(feature.name) for feature in self.encoder.nominal]
             order = sorted(range(len(names)), key=names.__getitem__)
@@ -151,8 +151,8 @@ class AverageReading(PairReading):
         self.fused = False
 
     def members(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """What each super-parent's joint probability is made of: its weight among them, the smoothed weight of (y,
-        value) and of its feature, and the shares of the other values. Empty where naive Bayes answers.
+        """Return what each super-parent's joint probability is made of: its weight among them, the smoothed weight of
+        (y, value) and of its feature, and the shares of the other values. Empty where naive Bayes answers.
         """
         terms: Terms = self.terms
         k: cython.Py_ssize_t
@@ -172,7 +172,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def answers(self, k: cython.Py_ssize_t) -> cython.bint:
-        """Whether an entry noted is one of the super-parents that answer."""
+        """Return True if an entry noted is one of the super-parents that answer."""
         return True
 
     @cython.cfunc
@@ -330,7 +330,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def counted(self, y: cython.Py_ssize_t) -> cython.double:
-        """P(y) as the counts have it, whatever prior was given."""
+        """Return P(y) as the counts have it, whatever prior was given."""
         tables: Tables = self.tables
         add: cython.double = self.prior_strength * tables.unit
         total: cython.double = 0.0
@@ -344,7 +344,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def can_fuse(self, row: Row) -> cython.bint:
-        """Whether predicting and learning a row can visit its pairs together, to the same result."""
+        """Return True if predicting and learning a row can visit its pairs together, to the same result."""
         tables: Tables = self.tables
         return (
             tables.exact
@@ -384,7 +384,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def keeps_complete(self, row: Row) -> cython.bint:
-        """Whether the row has every feature that any sample has: then there is still no table beside the pairs."""
+        """Return True if the row has every feature that any sample has: then no table stands beside the pairs yet."""
         layout: Layout = self.tables.values.layout
         f: cython.Py_ssize_t
         known: cython.Py_ssize_t = 0

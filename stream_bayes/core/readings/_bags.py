@@ -128,7 +128,7 @@ class ComplementReading(Reading):
 
     @cython.cfunc
     def elsewhere(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t) -> cython.double:
-        """What a word weighs outside a class, summed without a difference."""
+        """Return what a word weighs outside a class, summed without a difference."""
         y: cython.Py_ssize_t
         total: cython.double = self.strength * self.tables.unit
         for y in range(self.tables.labels):

@@ -55,7 +55,7 @@ class Information:
     @cython.cfunc
     @cython.exceptval(check=False)
     def entropy_term(self, count: cython.double) -> cython.double:
-        """N log n, from the table where n is small and whole."""
+        """Return N log n, from the table where n is small and whole."""
         if count < TABULATED:
             whole: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, count)
             if whole == count:
@@ -65,8 +65,8 @@ class Information:
     @cython.cfunc
     @cython.exceptval(check=False)
     def share(self, answer: cython.double, total: cython.double) -> cython.double:
-        """A sum of entropy terms over so much weight as information; what rounding leaves of nothing is nothing, so
-        that features that tell nothing are equal, and names decide among them.
+        """Return a sum of entropy terms over so much weight as information; what rounding leaves of nothing is nothing,
+        so that features that tell nothing are equal, and names decide among them.
         """
         if total <= 0.0 or answer <= ROUNDING * (self.entropy_term(total) + total):
             return 0.0
@@ -74,7 +74,9 @@ class Information:
 
     @cython.ccall
     def between(self, first: cython.Py_ssize_t, second: cython.Py_ssize_t) -> cython.double:
-        """I(first; second | class) of two features by their places in the order of names, `first` before `second`."""
+        """Return I(first; second | class) of two features by their places in the order of names, `first` before
+        `second`.
+        """
         tables: Tables = self.tables
         layout: Layout = tables.values.layout
         weight: cython.double[::1] = tables.pairs.weight
@@ -123,7 +125,7 @@ class Information:
         return self.share(answer, total)
 
     def between_all(self):
-        """The matrix of `between` for all features."""
+        """Return the matrix of `between` for all features."""
         size: cython.Py_ssize_t = self.features.shape[0]
         answer = np.zeros((size, size))
         matrix: cython.double[:, ::1] = answer
@@ -136,7 +138,7 @@ class Information:
 
     @cython.ccall
     def with_class(self, feature: cython.Py_ssize_t) -> cython.double:
-        """I(feature; class), over the samples that have the feature."""
+        """Return I(feature; class), over the samples that have the feature."""
         tables: Tables = self.tables
         stride: cython.Py_ssize_t = tables.values.layout.classes
         scale: cython.double = 1.0 / tables.unit

@@ -248,8 +248,8 @@ class DependenceReading(PairReading):
                 self.count[y] += share * weight[own + y]
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """For each value noted what P(value | y, parents) is a share of: its smoothed weight, and the sum, in fresh
-        samples. What is backed off to counts as known.
+        """Return for each value noted what P(value | y, parents) is a share of: its smoothed weight, and the sum, in
+        fresh samples. What is backed off to counts as known.
         """
         n: cython.Py_ssize_t = self.note_entries(row)
         k: cython.Py_ssize_t
@@ -261,7 +261,7 @@ class DependenceReading(PairReading):
         return answer
 
     def chance(self, row: Row, slot: cython.longlong, y: cython.Py_ssize_t):
-        """P(value | y, parents) of the value that a row has in a slot; None where it is 0/0, or holds no sample."""
+        """Return P(value | y, parents) of the value that a row has in a slot; None where it is 0/0 or has no sample."""
         n: cython.Py_ssize_t = self.note_entries(row)
         answer = None
         if self.entry_of[slot] >= 0:

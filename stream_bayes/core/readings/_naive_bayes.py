@@ -29,14 +29,14 @@ LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 @cython.cfunc
 @cython.exceptval(check=False)
 def left_share(inside: cython.double, before: cython.longlong) -> cython.double:
-    """How much of a bin's neighbour to the left is read, so far into it, with so many bins before it."""
+    """Return how much of a bin's neighbour to the left is read, so far into it, with so many bins before it."""
     return 0.5 * (1.0 - inside) * (1.0 - inside) if before > 0 else 0.0
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
 def right_share(inside: cython.double, after: cython.longlong) -> cython.double:
-    """The same of the neighbour to the right."""
+    """Return the same of the neighbour to the right."""
     return 0.5 * inside * inside if after > 0 else 0.0
 
 
@@ -181,7 +181,7 @@ class ValueReading(Reading):
 
     @cython.cfunc
     def share_variances(self):
-        """The variances that are shared over features, once for a prediction."""
+        """Share variances over features, once for a prediction."""
         numbers: Gaussians = self.tables.gaussians
         y: cython.Py_ssize_t
         for y in range(self.tables.labels):

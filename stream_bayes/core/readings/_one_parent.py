@@ -83,14 +83,14 @@ class PairReading(ValueReading):
             self.cells.place(self.entries, self.place)
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """For each value noted what P(value | y, ...) is a share of: its smoothed weight, and the sum, in fresh
+        """Return for each value noted what P(value | y, ...) is a share of: its smoothed weight, and the sum, in fresh
         samples.
         """
         return [self.share_beside(k, -1, y) for k in range(self.gather(row))]
 
     def share_beside(self, k: cython.Py_ssize_t, parent: cython.Py_ssize_t, y: cython.Py_ssize_t) -> tuple:
-        """An entry's smoothed weight in a class, and that of its feature; beside another entry's value, or -1 for
-        none.
+        """Return an entry's smoothed weight in a class, and that of its feature; beside another entry's value, or -1
+        for none.
         """
         values: ValueCounts = self.tables.values
         different: cython.Py_ssize_t = values.distinct[self.slot[k]]
@@ -107,7 +107,7 @@ class PairReading(ValueReading):
 
     @cython.cfunc
     def weight_of(self, k: cython.Py_ssize_t, y: cython.Py_ssize_t) -> cython.double:
-        """The weight of an entry's value in a class, read between bins where it is a number."""
+        """Return the weight of an entry's value in a class, read between bins where it is a number."""
         weight: cython.double[::1] = self.tables.values.weight
         stride: cython.Py_ssize_t = self.tables.values.layout.classes
         cell: cython.longlong = self.place[k] * stride + y
@@ -125,7 +125,7 @@ class PairReading(ValueReading):
     def weight_together(
         self, high: cython.Py_ssize_t, low: cython.Py_ssize_t, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of two entries' values together in a class; the later entry comes first."""
+        """Return the weight of two entries' values together in a class; the later entry comes first."""
         pairs: PairCounts = self.tables.pairs
         layout: Layout = pairs.layout
         stride: cython.Py_ssize_t = layout.classes
@@ -150,7 +150,7 @@ class PairReading(ValueReading):
         k: cython.Py_ssize_t,
         step: cython.longlong,
     ) -> cython.double:
-        """What a table says of an entry's value, read between the cells of its bin and the neighbours."""
+        """Return what a table says of an entry's value, read between the cells of its bin and the neighbours."""
         count: cython.double = weight[cell] * (1.0 - self.left[k] - self.right[k])
         if self.left[k] > 0.0:
             count += weight[cell - step] * self.left[k]
@@ -162,7 +162,7 @@ class PairReading(ValueReading):
     def weight_beside(
         self, k: cython.Py_ssize_t, other: cython.longlong, y: cython.Py_ssize_t
     ) -> cython.double:
-        """The weight of an entry's value in a class among samples that have another feature."""
+        """Return the weight of an entry's value in a class among samples that have another feature."""
         pairs: PairCounts = self.tables.pairs
         if pairs.beside is None:
             return self.weight_of(k, y)

@@ -312,7 +312,7 @@ class Reading:
             row = rows.next_row()
 
     def predict_learn_batch(self, batch: Batch, out: cython.double[:, ::1]):
-        """Test-then-train: write the probabilities of each row into a row of `out`, zeros before any learning."""
+        """Write the probabilities of each row, before it is learned, into a row of `out`; zeros before any learning."""
         self.test_then_train(BatchRows(self, batch, True), AnswerTable(out))
 
     def predict_batch(self, batch: Batch, out: cython.double[:, ::1]):

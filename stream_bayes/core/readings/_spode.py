@@ -27,7 +27,7 @@ LEAST = cython.declare(cython.double, 1e-12)  # no probability counts as less, l
 @cython.cfunc
 @cython.exceptval(check=False)
 def loss_of(share: cython.double) -> cython.double:
-    """The loss of having given the true class this probability."""
+    """Return the loss of having given the true class this probability."""
     return -log(share if share > LEAST else LEAST)
 
 
@@ -67,7 +67,7 @@ class SuperParentReading(AverageReading):
 
     @cython.cfunc
     def entry_chosen(self, reader: AverageReading) -> cython.Py_ssize_t:
-        """The entry of the super-parent that answers, -1 where it is not among those that a reading has noted."""
+        """Return the entry of the super-parent that answers, -1 where it is not among those noted."""
         k: cython.Py_ssize_t
         for k in range(reader.entries):
             if reader.slot[k] == self.chosen:
@@ -154,7 +154,7 @@ class SuperParentReading(AverageReading):
 
     @cython.cfunc
     def plain_share(self, row: Row) -> cython.double:
-        """What naive Bayes gives the true class."""
+        """Return what naive Bayes gives the true class."""
         self.begin()
         self.add_values(row)
         self.fall_back_to_prior()

@@ -55,8 +55,8 @@ def multiply_cells(
     more: cython.double,
     more_of_next: cython.double,
 ) -> cython.void:
-    """The pairs of entry k with the entries from `first` to before `last`, of class y and the next; where the event is
-    learned too, its cells get more.
+    """Multiply in the pairs of entry k with the entries from `first` to before `last`, of class y and the next; where
+    the event is learned too, its cells get more.
 
     Both classes are read before either is written, so that a compiler can take the two as one.
     """
@@ -192,7 +192,7 @@ class Terms:
 
     @cython.cfunc
     def place_together(self, entries: cython.Py_ssize_t):
-        """The same in a triangle that has a cell for each pair of entries and no other, as of `_event_cells`."""
+        """Return the same in a triangle that has a cell for each pair of entries and no other, as of `_event_cells`."""
         k: cython.Py_ssize_t
         for k in range(entries):
             self.cell[k] = k * self.stride
@@ -253,14 +253,14 @@ class Terms:
 
     @cython.cfunc
     def must_lift(self, steps: cython.Py_ssize_t, entries: cython.Py_ssize_t) -> cython.bint:
-        """Whether products may leave the range before they have a factor of each entry, or are not all on one scale.
-        Then each must end above HIGH, for terms to be compared by their scales.
+        """Return True if products may leave the range before they have a factor of each entry, or are not all on one
+        scale. Then each must end above HIGH, for terms to be compared by their scales.
         """
         return steps < entries or self.uneven
 
     @cython.cfunc
     def safe_steps(self, exact: cython.bint) -> cython.Py_ssize_t:
-        """How many factors a product above HIGH can take and stay within the range of a double."""
+        """Return how many factors a product above HIGH can take and stay within the range of a double."""
         smallest: cython.double = self.smallest
         if smallest <= 0.0:
             # Unsmoothed, a factor that is not 0 is at least 1 / largest where weights are whole.
@@ -285,7 +285,7 @@ class Terms:
 
     @cython.cfunc
     def mean(self, y: cython.Py_ssize_t) -> cython.double:
-        """The weighted mean of a class's terms, to be scaled by LIFT to the power of `top`."""
+        """Return the weighted mean of a class's terms, to be scaled by LIFT to the power of `top`."""
         product: cython.double[::1] = self.product
         scale: cython.int[::1] = self.scale
         k: cython.Py_ssize_t
@@ -313,7 +313,7 @@ class Terms:
     def share(
         self, k: cython.Py_ssize_t, label: cython.Py_ssize_t, factor: cython.double[::1]
     ) -> cython.double:
-        """What one super-parent alone gives a class, each weighed by a factor; -1 where it holds none possible."""
+        """Return what one super-parent alone gives a class, each weighed by a factor; -1 if it holds none possible."""
         c: cython.Py_ssize_t = k * self.stride
         y: cython.Py_ssize_t
         top: cython.int = LOWEST

@@ -207,7 +207,7 @@ def untagged(json: object) -> Value:
 
 
 def tagged_many(values: Iterable[Value]) -> list[JSONValue]:
-    """`tagged` for each value, fast where most are strings (100,000 strings take about 3 ms).
+    """Return `tagged` for each value, fast where most are strings (100,000 strings take about 3 ms).
 
     Examples
     --------
@@ -218,7 +218,7 @@ def tagged_many(values: Iterable[Value]) -> list[JSONValue]:
 
 
 def untagged_many(json: object) -> list[Value]:
-    """`untagged` for each item of a JSON array, fast where most are strings.
+    """Return `untagged` for each item of a JSON array, fast where most are strings.
 
     Examples
     --------
@@ -231,8 +231,8 @@ def untagged_many(json: object) -> list[Value]:
 
 
 def packed(values: list[Value]) -> JSONValue:
-    r"""Many values as JSON: strings without line breaks as the lines of one text, which is read ten times faster than
-    a list; anything else as `tagged_many`.
+    r"""Return many values as JSON: strings without line breaks as the lines of one text, which is read ten times faster
+    than a list; anything else as `tagged_many`.
 
     Examples
     --------

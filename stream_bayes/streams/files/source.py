@@ -227,7 +227,7 @@ class FileSource(ABC):
         return bool(block)
 
     def _drop(self, count: int) -> None:
-        """Be done with bytes."""
+        """Discard bytes that were read."""
         self._data = self._data[count:]
         self._start += count
 
@@ -264,7 +264,7 @@ class FileSource(ABC):
         return True
 
     def _go_over(self) -> None:
-        """Be done with a file that was rotated, and begin the next one."""
+        """Close a file that was rotated, and begin the next one."""
         following, given = self._next, (self._given_partition, self._given_position)
         assert following is not None
         self._next = None
