@@ -60,14 +60,14 @@ import sys
 from benchmarks import engine
 from stream_bayes.streams.engine.step import Step
 
-hoard, take = [], Step.take
+hoard, process = [], Step.process
 
 def leaking(step, records):
     hoard.append(b"x" * 2**20)
-    take(step, records)
+    process(step, records)
 
 if sys.argv[1] == "leaking":
-    Step.take = leaking
+    Step.process = leaking
 print(*engine.peaks(120_000, settled=10_000))
 """
 

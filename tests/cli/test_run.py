@@ -64,9 +64,7 @@ def test_answers_and_dead_letters_may_be_csv(pipeline: Path, weather: Path) -> N
 
 
 def test_labels_among_the_samples_of_a_file_are_joined_as_the_docs_say(tmp_path: Path) -> None:
-    told = (
-        (EXAMPLES.parent / "docs" / "pipelines.md").read_text("utf-8").split("## Labels that come later")[1]
-    )
+    told = (EXAMPLES.parent / "docs" / "pipelines.md").read_text("utf-8").split("## Late labels")[1]
     file, events = (told.split(f"```{kind}\n")[1].split("```")[0] for kind in ("toml", "json"))
     (tmp_path / "late.toml").write_text(file)
     (tmp_path / "events.jsonl").write_text(events + '{"id": 1, "at": 90000, "type": "label", "rain": "no"}\n')
