@@ -49,11 +49,19 @@ check: setup lint  ## check style, types and the tests that your edit can break,
 	@$(BIN)/python $(PYTEST) --build=compiled $$($(BIN)/python -m tests.affected)
 	@$(BIN)/python -m stream_bayes.testing --once
 
+# Kafka's tests mostly wait, so they run at the same time as all others, in one process with one broker.
 .PHONY: test
 test: setup  ## run all tests on the compiled build
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-kafka test-all-but-kafka
+
+.PHONY: test-all-but-kafka
+test-all-but-kafka:
 	$(call say,test: everything but Kafka)
 	@$(BIN)/python $(PYTEST) --build=compiled --ignore=tests/kafka
-	$(call say,test: Kafka$(comma) in one process$(comma) with one broker)
+
+.PHONY: test-kafka
+test-kafka:
+	$(call say,test: Kafka)
 	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka
 
 .PHONY: test-pure
