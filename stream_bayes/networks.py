@@ -9,7 +9,7 @@ Networks as values
     Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
     DiscreteNetwork         a structure with its conditional tables
     read_bif, write_bif     files in the Interchange Format (BIF)
-    Difference, EquivalenceClass        structures compared; the class of structures that no data can tell apart
+    Difference, EquivalenceClass        structures compared; the structures that no data can distinguish
 
 Infer
     Inference               exact (junction tree), likelihood weighting, Gibbs sampling, most probable explanation

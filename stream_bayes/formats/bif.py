@@ -46,7 +46,7 @@ def read_bif(path: str | os.PathLike[str], *, tolerance: float = TOLERANCE) -> D
     path
         The file, in UTF-8.
     tolerance
-        How far the sum of a row may be from 1. Rows are kept as they are.
+        The largest difference of a row's sum from 1. Rows are kept as they are.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
     source
         The name of the source, for messages.
     tolerance
-        How far the sum of a row may be from 1. Rows are kept as they are.
+        The largest difference of a row's sum from 1. Rows are kept as they are.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class Pending:
         The clock: `StreamTime`, the default, or `EventCount` for streams without times. The durations below are in its
         unit, seconds or events.
     wait_for
-        How long a sample waits for its label, and a label for its sample. None: as long as there is room.
+        The longest time that a sample waits for its label, or a label for its sample. None: as long as there is room.
     most_waiting
         The most samples that wait, and the most labels. With one more, the oldest is treated as overdue.
     on_expiry
@@ -92,7 +92,7 @@ class Pending:
     assumed
         The label for `"assume"`.
     correct_within
-        How long after learning a sample can be corrected. None: while it is among the newest.
+        The time after learning in which a sample can be corrected. None: while it is among the newest.
     most_correctable
         The number of newest samples that can be corrected. A label for a sample that is no longer remembered looks like
         a label before its sample and is buffered as such. With 0 that is so for every repeated label.

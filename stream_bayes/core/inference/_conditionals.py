@@ -36,7 +36,7 @@ class Conditionals:
     Parameters
     ----------
     sizes
-        How many values each variable has.
+        The number of values of each variable.
     parents
         The parents of each, ascending.
     """

@@ -58,7 +58,7 @@ def clique_tree(
     scopes
         Sets of variables: those of each table.
     sizes
-        How many values each variable has.
+        The number of values of each variable.
     together
         Variables that must be in the root together. Without any, the root is a clique in the middle of the tree.
 
@@ -84,7 +84,7 @@ def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) ->
     neighbours
         The neighbours of each vertex.
     sizes
-        How many values each variable has.
+        The number of values of each variable.
     rule
         The cost of eliminating a variable. The cheapest goes next; ties go to the smallest number.
     """

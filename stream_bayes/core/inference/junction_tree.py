@@ -140,7 +140,7 @@ def plan_for(
     parents
         The parents of each variable, ascending.
     sizes
-        How many values each variable has.
+        The number of values of each variable.
     """
     cliques = range(len(tree.cliques))
     axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]

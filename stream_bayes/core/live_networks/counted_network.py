@@ -200,7 +200,7 @@ class CountedNetwork:
                     [at[known] for at, known in zip(places, held, strict=True)],
                 )
             return self._rows[variable], self.counts.cells
-        counted = self._met(variable, held)
+        counted = self._sparse_weights(variable, held)
         steps = [
             np.arange(n) * (s // counted.itemsize)
             for n, s in zip(counted.shape, counted.strides, strict=True)
@@ -217,7 +217,7 @@ class CountedNetwork:
             return SmoothedRows(first, places[-1], add)
         return SmoothedRows(first, places[-1], add, self._known(variable, self.given), self.weight)
 
-    def _met(self, variable: Value, held: list[NDArray[np.intp]]) -> Numbers:
+    def _sparse_weights(self, variable: Value, held: list[NDArray[np.intp]]) -> Numbers:
         """Return the weights of a family without a full table, or without any value yet."""
         counted = np.zeros(self._shape(variable))
         if all(map(len, held)):

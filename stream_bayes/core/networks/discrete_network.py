@@ -49,7 +49,7 @@ class DiscreteNetwork:
     properties_of
         The same for each variable.
     tolerance
-        How far the sum of a row may be from 1. Rows are kept as they are.
+        The largest difference of a row's sum from 1. Rows are kept as they are.
 
     Raises
     ------

@@ -239,7 +239,7 @@ class Structure:
         return EquivalenceClass(names, tuple(kept), tuple([(names[a], names[b]) for a, b in sorted(free)]))
 
     def same_equivalence_class(self, other: Structure) -> bool:
-        """Return True if both structures imply the same independences, so that no data can tell them apart."""
+        """Return True if both structures imply the same independences, so that no data can distinguish them."""
         check_same_variables(self.variables, other.variables)
         return self.cpdag() == other.cpdag()
 

@@ -1,14 +1,14 @@
 """Inner loops of structure search: counting families over many rows, and scoring their tables.
 
-The loops release the interpreter's lock, so other threads run meanwhile.
+The loops release the interpreter's lock, so other threads go on meanwhile.
 
-A row is a run of codes, one for each variable; the largest code of its type means missing. A family's cells are
+A row holds a code for each variable; the largest code of its type means missing. A family's cells are
 
     [configuration of the parents][value of the extra parent][value of the child]
 
-so each run of the child's values is one row of the family's table. All extra parents tried for a child are counted in
-one pass: their tables are small, and additions to many tables in turn do not wait for each other as additions to a
-single table would.
+so the child's values, which are neighbours, make one row of the family's table. All extra parents tried for a child are
+counted in one pass: their tables are small, and additions to many tables in turn do not wait for each other as
+additions to a single table would.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -115,9 +115,9 @@ def count_families(codes, weights, numbers, child, candidates, sizes, starts, ce
     candidates
         The columns of the extra parents.
     sizes
-        How many values each variable has.
+        The number of values of each variable.
     starts
-        Where the table of each candidate begins.
+        The first cell of each candidate's table.
     cells
         All tables, to be added to.
     """
@@ -155,7 +155,7 @@ def count_packed(packed, codes, weights, numbers, child, width, groups, offsets,
     child, width
         The child's column, and its number of values.
     groups, offsets
-        The columns of the groups, and the beginning of each in a run of joint values, followed by the run's end.
+        The columns of the groups, and the offset of each among the joint values, followed by their number.
     joint
         All tables, to be added to.
     """
@@ -187,10 +187,10 @@ def unpack(joint, configurations, width, total, columns, starts, cells):
     joint, configurations, width, total
         The tables of the groups, and their numbers of configurations, values of the child, and joint values.
     columns
-        A row for each variable: the beginning of its group in a run, the group's width, the variable's slots, its
-        number of values, and the distance of two of its values among the joint values.
+        A row for each variable: the offset of its group among the joint values, the group's width, the variable's
+        slots, its number of values, and the distance of two of its values among the joint values.
     starts
-        Where the table of each variable begins.
+        The first cell of each variable's table.
     cells
         All tables, to be added to.
     """
@@ -285,7 +285,7 @@ def score_families(cells, starts, width, cell, row, own, weight):
     cell, row
         For each table, the weight of a Dirichlet prior for each value, and for each configuration; 0 for none.
     own, weight
-        What is filled, an entry a table.
+        Filled with an entry for each table.
     """
     k: cython.Py_ssize_t
     rows: cython.Py_ssize_t
@@ -318,47 +318,10 @@ def score_of(
     cell: cython.double,
     row: cython.double,
 ) -> cython.double:
-    """Return the score of one table."""
-    if cell == 0.0:
-        return log_likelihood(cells, start, rows, width)
-    return dirichlet(cells, start, rows, width, cell, row)
+    """Return the score of one table, the sum over its rows.
 
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def log_likelihood(
-    cells: cython.double[::1], start: cython.Py_ssize_t, rows: cython.Py_ssize_t, width: cython.Py_ssize_t
-) -> cython.double:
-    """Return the sum of n_jk log(n_jk / n_j)."""
-    answer: cython.double = 0.0
-    total: cython.double
-    row: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    for row in range(rows):
-        at = start + row * width
-        total = sum_of(cells, at, at + width)
-        if total > 0.0:
-            for k in range(at, at + width):
-                if cells[k] > 0.0:
-                    answer += cells[k] * log(cells[k] / total)
-    return answer
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def dirichlet(
-    cells: cython.double[::1],
-    start: cython.Py_ssize_t,
-    rows: cython.Py_ssize_t,
-    width: cython.Py_ssize_t,
-    cell: cython.double,
-    row: cython.double,
-) -> cython.double:
-    """Return the log marginal likelihood under a Dirichlet prior with weight `cell` a value and `row` a
-    configuration.
+    Without a prior, a row's score is its log-likelihood, the sum of n_jk log(n_jk / n_j). With one, it is the log
+    marginal likelihood under a Dirichlet prior with weight `cell` for each value and `row` for the configuration.
     """
     answer: cython.double = 0.0
     total: cython.double
@@ -368,9 +331,13 @@ def dirichlet(
     for j in range(rows):
         at = start + j * width
         total = sum_of(cells, at, at + width)
-        if total > 0.0:
+        if total <= 0.0:
+            continue
+        if cell > 0.0:
             answer += lgamma(row) - lgamma(row + total)
-            for k in range(at, at + width):
-                if cells[k] > 0.0:
-                    answer += lgamma(cell + cells[k]) - lgamma(cell)
+        for k in range(at, at + width):
+            if cells[k] > 0.0 and cell > 0.0:
+                answer += lgamma(cell + cells[k]) - lgamma(cell)
+            elif cells[k] > 0.0:
+                answer += cells[k] * log(cells[k] / total)
     return answer

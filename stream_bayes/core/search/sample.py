@@ -49,7 +49,7 @@ class Sample:
     columns
         The codes of each variable, from 0; negative codes are missing.
     sizes
-        How many values each variable has.
+        The number of values of each variable.
     weights
         The weight of each row; 1 if not given.
 

@@ -54,7 +54,7 @@ def encoder_of(
 
 
 def _numbers_named(given: Collection[Iterable[Any]]) -> str:
-    """Return which numbers may be values if nothing is declared.
+    """Return the kind of numbers that may be values if nothing is declared.
 
     Whole numbers may, as tables of events are full of 0 and 1; other numbers are probably measurements. If labels are
     given and none is a number, a number is a mistake: 1 is not "1".
