@@ -14,7 +14,7 @@ from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
 
-__all__ = ["Imported", "being_made", "check_arguments", "check_there_is", "closest"]
+__all__ = ["Imported", "check_arguments", "check_there_is", "closest", "construction_errors"]
 
 
 def closest(name: str, names: Iterable[str]) -> str:
@@ -103,12 +103,12 @@ def check_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> No
 
 
 @contextmanager
-def being_made(name: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+def construction_errors(name: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     """Add the name and the arguments to an error that is raised while something is made; errors of this package pass.
 
     Examples
     --------
-    >>> with being_made("number", {"text": "x"}):
+    >>> with construction_errors("number", {"text": "x"}):
     ...     int("x")
     Traceback (most recent call last):
         ...

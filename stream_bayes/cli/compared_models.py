@@ -8,7 +8,7 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.by_name import Imported, being_made, check_arguments, check_there_is, closest
+from stream_bayes.by_name import Imported, check_arguments, check_there_is, closest, construction_errors
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
@@ -112,5 +112,5 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
     check_arguments(kind, arguments, known)
     seed = {"seed": SEED} if "seed" in known else {}
     made: type[base.Classifier] = PEERS[kind]
-    with being_made(kind, arguments):
+    with construction_errors(kind, arguments):
         return made(**(seed | arguments))

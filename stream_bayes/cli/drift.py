@@ -111,8 +111,8 @@ def _of_line(source: Path, number: int, line: bytes) -> dict[str, Any]:
         raise BadFormat(f"{source}, line {number}: not JSON: {error}") from error
     if not isinstance(entry, dict) or "what" not in entry or "event" not in entry:
         raise BadFormat(f"{source}, line {number}: not an entry of a drift log")
-    if isinstance(entry.get("told"), dict):
-        inner = entry.pop("told")
+    if isinstance(entry.get("details"), dict):
+        inner = entry.pop("details")
         entry = {name: value for name, value in entry.items() if name not in ("key", "version")} | inner
     return dict(entry)
 

@@ -101,7 +101,7 @@ def run(
 MAY_CHANGE = (
     *(
         "batch",
-        "most_dead",
+        "max_dead_share",
         "source.path",
         "source.follow",
         "snapshots.every_events",

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.by_name import being_made, check_arguments, check_there_is
+from stream_bayes.by_name import check_arguments, check_there_is, construction_errors
 from stream_bayes.data.schema import Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
@@ -80,7 +80,7 @@ def make_learner(
     if schema is not None:
         given["schema"] = schema
     binning = given.get("binning")
-    with being_made(name, given):
+    with construction_errors(name, given):
         if isinstance(binning, Mapping):  # a table of a pipeline file, or JSON on the command line
             check_arguments("binning", binning, inspect.signature(Binning).parameters)
             given["binning"] = Binning.from_json(binning)

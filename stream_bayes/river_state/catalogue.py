@@ -11,7 +11,7 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.by_name import Imported, being_made, check_arguments, check_there_is
+from stream_bayes.by_name import Imported, check_arguments, check_there_is, construction_errors
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
@@ -70,7 +70,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
             several = given.pop(argument, [])
             if not isinstance(several, list) or not several:
                 raise BadValue(f"{name}: {argument} is a list of at least one name, not {several!r}")
-    with being_made(name, arguments or {}):
+    with construction_errors(name, arguments or {}):
         return kind(*several, **given)
 
 
@@ -97,7 +97,7 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
     check_arguments(name, given, known)
     if "seed" in known:
         given.setdefault("seed", 0)
-    with being_made(name, given):
+    with construction_errors(name, given):
         return made(**given)
 
 
@@ -132,7 +132,7 @@ def make_adaptive(
 
 def _search(arguments: Mapping[str, Any]) -> HillClimbing:
     check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
-    with being_made("search", arguments):
+    with construction_errors("search", arguments):
         return HillClimbing(**arguments)
 
 

@@ -96,7 +96,7 @@ def run(
     max_records: int | None = None,
     until_end: bool = False,
     rebuild: bool = False,
-    most_dead: float = 1.0,
+    max_dead_share: float = 1.0,
     batch: int = BATCH,
 ) -> RunResult:
     """Run a stream through a model: predict each event, score the prediction, learn the event, write the prediction.
@@ -131,7 +131,7 @@ def run(
         Stop at the end that a growing file or topic has at the start of the run.
     rebuild
         Begin anew: ignore snapshots, and empty the destinations.
-    most_dead
+    max_dead_share
         Stop with `TooManyDeadLetters` if a larger share of the last records cannot be used; 1 never stops.
     batch
         Maximum number of events between two commits.
@@ -153,7 +153,7 @@ def run(
     source = _source(stream, target, key, time, ignore)
     if key is None and isinstance(stream, (str, os.PathLike)) and late_labels is not None:
         raise BadValue("key: expected the field by which labels find their samples")
-    step = Step(served(model), name, pending=late_labels, most_dead=most_dead)
+    step = Step(served(model), name, pending=late_labels, max_dead_share=max_dead_share)
     settings = {"model": step.model.settings()}
     if target is not None:
         settings["source"] = {"target": target, "key": key, "time": time, "ignore": sorted(ignore)}

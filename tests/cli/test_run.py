@@ -214,7 +214,9 @@ def test_a_warm_start_that_does_not_fit_says_what_would(pipeline: Path, tmp_path
     assert (
         f"with other arguments: schema=None, not {needed}. Give the two the same arguments" in result.stderr
     )
-    model = NaiveBayes(schema=eval(needed, vars(stream_bayes)))
+    model = NaiveBayes(
+        schema=eval(needed, {name: getattr(stream_bayes, name) for name in ("Schema", "Nominal", "Numeric")})
+    )
     model.learn_one({"sky": "grey", "wind": 0.5}, "yes")
     saved.write_bytes(Snapshot(learner="NaiveBayes", sections={"model": model.state()}).to_bytes())
     assert run("run", pipeline, "--warm-start", saved).exit_code == 0
@@ -239,7 +241,7 @@ def test_a_changed_setting_is_named_and_refused(pipeline: Path) -> None:
 
 def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
     run("run", pipeline, "--limit", 100)
-    text = pipeline.read_text().replace("batch = 50", "batch = 7\nmost_dead = 0.4")
+    text = pipeline.read_text().replace("batch = 50", "batch = 7\nmax_dead_share = 0.4")
     text = text.replace("every_events = 100", "every_events = 30\nevery_seconds = 5.0\nkeep = 2")
     text = text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true') + "\n[ops]\nport = 0\n"
     (pipeline.parent / "weather.csv").rename(pipeline.parent / "moved.csv")

@@ -101,8 +101,8 @@ def test_an_example_runs_as_it_stands_once_its_topics_are_there(
         "produce", str(days_file), "--topic", "weather", "--servers", lab.servers, "--json"
     )
     assert json.loads(produced.stdout) == {"topic": "weather", "sent": 80, "skipped": 0}
-    for most in (30, 50):
-        result = stream_bayes("run", str(path), "--limit", str(most), "--json")
+    for limit in (30, 50):
+        result = stream_bayes("run", str(path), "--limit", str(limit), "--json")
         assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert (told["records"], told["records_in_this_run"], told["delivery"]) == (80, 50, "exactly once")

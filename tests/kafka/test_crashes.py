@@ -14,13 +14,13 @@ EVENTS = 3000
 
 def test_a_run_that_nothing_disturbs_answers_every_record_once(pipeline: Pipeline) -> None:
     pipeline.lab.put(pipeline.topic, days(EVENTS))
-    assert pipeline.run(most=EVENTS) == {"taken": EVENTS, "processed_in_run": EVENTS, "replayed": 0}
+    assert pipeline.run(limit=EVENTS) == {"taken": EVENTS, "processed_in_run": EVENTS, "replayed": 0}
     pipeline.check(EVENTS)
 
 
 def test_a_second_run_goes_on_where_the_first_one_ended(pipeline: Pipeline) -> None:
     pipeline.lab.put(pipeline.topic, days(EVENTS))
-    pipeline.run(most=1250)
+    pipeline.run(limit=1250)
     assert pipeline.finish(EVENTS) == {"taken": EVENTS, "processed_in_run": EVENTS - 1250, "replayed": 0}
     pipeline.check(EVENTS)
 

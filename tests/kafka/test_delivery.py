@@ -42,7 +42,7 @@ def test_at_least_once_repeats_results_after_a_crash_and_counts_every_record_onc
     lab.put(pipeline.topic, days(500))
     try:
         pipeline.dies(end_at=["committed", 6])
-        pipeline.run(most=500 - pipeline.kept().clock)
+        pipeline.run(limit=500 - pipeline.kept().clock)
     finally:
         pipeline.close()
     places = [tuple(dict(record.headers).items()) for record in lab.get(pipeline.told["predictions"])]

@@ -36,9 +36,9 @@ def test_the_example_judges_mails_and_learns_what_people_say_of_them(lab: Lab, t
     lab.put(told["mail"], [(0, key, raw) for key, (raw, _) in zip(keys, MAILS, strict=True)])
     wrong = [json.dumps({"label": "ham" if place == 3 else label}) for place, (_, label) in enumerate(MAILS)]
     lab.put(told["mail-labels"], [(0, key, said.encode()) for key, said in zip(keys, wrong, strict=True)])
-    for most in (50, 70):
+    for limit in (50, 70):
         engine = engine_over(lab, told, tmp_path)
-        engine.run(most)
+        engine.run(limit)
         engine.source.close()
     right = json.dumps({"label": MAILS[3][1]}).encode()
     lab.put(told["mail-labels"], [(0, keys[3], right)])

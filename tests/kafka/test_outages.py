@@ -166,7 +166,7 @@ def test_a_worker_without_a_broker_ends_when_it_is_told_to_and_loses_nothing(
             pipeline.finish(400)
             pipeline.check(400)
         else:  # what came after the snapshot is taken again
-            assert pipeline.run(most=400 - pipeline.kept().clock)["taken"] == 400
+            assert pipeline.run(limit=400 - pipeline.kept().clock)["taken"] == 400
     finally:
         pipeline.close()
 

@@ -62,7 +62,7 @@ def test_sigterm_in_the_middle_of_batches_ends_with_a_commit_and_a_snapshot(pipe
 
 def test_the_journal_is_cut_off_below_the_oldest_snapshot_and_still_enough(pipeline: Pipeline) -> None:
     pipeline.lab.put(pipeline.topic, days(2000))
-    pipeline.run(most=1000, keep=2, every_events=200)
+    pipeline.run(limit=1000, keep=2, every_events=200)
     kept = [json.loads(record.value) for record in pipeline.lab.get(pipeline.journal)]
     assert any(entry.get("positions") for entry in kept)
     assert kept[0]["number"] > 0

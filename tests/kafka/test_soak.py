@@ -81,7 +81,7 @@ def test_fifty_kills_over_a_hundred_thousand_records_lose_and_repeat_nothing(
         while kills < KILLS:
             point = chance.choice(POINTS)
             count = chance.randrange(1, 900) if point == "sends" else chance.randrange(1, 3)
-            worker = pipeline.start(end_at=[point, count], most=1500)  # or it comes to its end before
+            worker = pipeline.start(end_at=[point, count], limit=1500)  # or it comes to its end before
             assert worker.ended(MINUTES) in (0, -signal.SIGKILL), worker.wrong()
             kills += worker.ended() == -signal.SIGKILL
         assert pipeline.taken() < EVENTS

@@ -246,7 +246,7 @@ class Pipeline:
 
     def finish(self, count: int, **told: Any) -> dict[str, Any]:
         """Let a worker run until so many records were committed, this run's and earlier ones'."""
-        return self.run(most=count - self.taken(), **told)
+        return self.run(limit=count - self.taken(), **told)
 
     def dies(self, **told: Any) -> None:
         """Let a worker run until it is killed, by itself."""

@@ -139,7 +139,7 @@ def main(told: dict[str, Any]) -> None:
         end_at(engine, *told["end_at"])
     with stopping_on_signals(engine.stop):
         print("running", flush=True)
-        progress = engine.run(told.get("most"), rebuild=told.get("rebuild", False))
+        progress = engine.run(told.get("limit"), rebuild=told.get("rebuild", False))
     print(
         json.dumps(
             {

@@ -44,7 +44,7 @@ __all__ = ["Losses"]
 
 Array = NDArray[Any]
 
-SETTINGS = ("window", "half_life", "least_probability", "most_labels")
+SETTINGS = ("window", "half_life", "least_probability", "max_labels")
 
 BATCH = 1024  # events scored together
 CELLS = 16_384  # probabilities scored together: more do not fit the processor's cache
@@ -61,7 +61,7 @@ class Losses:
     A label missing from a prediction has probability 0. So has every label in an empty prediction, the prediction of a
     learner that has learned nothing yet. A true label with probability 0 counts as `least_probability` in the
     log-loss; an empty prediction counts as a mistake with confidence 0 and a Brier score of 1. A probability that is
-    negative or not a number counts as 0, one above 1 as 1; `mended` counts these.
+    negative or not a number counts as 0, one above 1 as 1; `invalid_probabilities` counts these.
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ class Losses:
     least_probability
         The lower limit of the true label's probability in the log-loss, which would be infinite at 0. No event costs
         more than -log of it, 34.5 by default.
-    most_labels
+    max_labels
         The most labels to distinguish; further labels count as one, `<other>`, whose probability is the sum of theirs.
     blocks
         Blocks to sum the events in as well, for confidence intervals. They are not part of the state.
 
     Attributes
     ----------
-    mended
+    invalid_probabilities
         The number of invalid probabilities that counted as 0 or 1.
 
     Examples
@@ -102,7 +102,7 @@ class Losses:
         half_life: float = 1000.0,
         *,
         least_probability: float = 1e-15,
-        most_labels: int = 1000,
+        max_labels: int = 1000,
         blocks: Blocks | None = None,
     ) -> None:
         if not _is_number(half_life) or not 1.0 <= half_life < math.inf:
@@ -112,11 +112,11 @@ class Losses:
         self.window = _at_least_one("window", window)
         self.half_life = float(half_life)
         self.least_probability = float(least_probability)
-        self.most_labels = _at_least_one("most_labels", most_labels)
+        self.max_labels = _at_least_one("max_labels", max_labels)
         self._blocks = blocks
-        self._codes = LabelCodes(self.most_labels)
+        self._codes = LabelCodes(self.max_labels)
         self._buffer: list[tuple[int, int, Mapping[Any, Any], float]] = []
-        self._mended = 0
+        self._invalid = 0
         self._last = NO_LABEL  # the code of the previous label
         self._cumulative = Tally()
         self._fading = FadingTally(self.half_life)
@@ -235,10 +235,10 @@ class Losses:
         return list(self._codes.names)
 
     @property
-    def mended(self) -> int:
+    def invalid_probabilities(self) -> int:
         """The number of invalid probabilities that counted as 0 or 1."""
         self._score_buffer()
-        return self._mended
+        return self._invalid
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -246,7 +246,11 @@ class Losses:
         """Return the state: JSON values, and arrays under "arrays". `load` is the inverse."""
         self._score_buffer()
         meta = {name: getattr(self, name) for name in SETTINGS} | labels_state(self._codes)
-        meta |= {"last": self._last, "place": self._fading.place, "mended": self._mended}
+        meta |= {
+            "last": self._last,
+            "place": self._fading.place,
+            "invalid_probabilities": self._invalid,
+        }
         arrays = tally_arrays("cumulative", self._cumulative) | tally_arrays("fading", self._fading.tally)
         return meta | {"arrays": arrays | recent_arrays(self._recent)}
 
@@ -264,7 +268,7 @@ class Losses:
             labels = len(loaded._codes.names)
             loaded._last = whole(state, "last", NO_LABEL, labels)
             fading.place = whole(state, "place", 0, fading.cycle)
-            loaded._mended = whole(state, "mended", 0, 2**62)
+            loaded._invalid = whole(state, "invalid_probabilities", 0, 2**62)
             load_tally("cumulative", loaded._cumulative, labels, arrays)
             load_tally("fading", fading.tally, labels, arrays)
             load_recent(loaded._recent, labels, arrays)
@@ -303,7 +307,7 @@ class Losses:
     def _valid(self, numbers: Array) -> Array:
         """Return valid probabilities for these numbers, and count the invalid ones."""
         bad = ~((numbers >= 0.0) & (numbers <= 1.0 + SLACK))  # and so is NaN
-        self._mended += int(np.count_nonzero(bad))
+        self._invalid += int(np.count_nonzero(bad))
         return np.where(numbers > 0.0, numbers, 0.0)
 
     def _score(self, codes: Sequence[int], answers: Sequence[int], scores: Array, weight: Array) -> None:

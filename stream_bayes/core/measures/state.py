@@ -1,8 +1,8 @@
 """Losses as JSON values and arrays, and back, with all checks.
 
-{"window": 1000, "half_life": 1000.0, "least_probability": 1e-15, "most_labels": 1000,      must be the same
+{"window": 1000, "half_life": 1000.0, "least_probability": 1e-15, "max_labels": 1000,      must be the same
 "labels": ["rain", "sun"], "other": false,      in the order of their codes; true if further labels share a code
-"last": 1, "place": 12, "mended": 0,            the previous label; the position in the fading cycle
+"last": 1, "place": 12, "invalid_probabilities": 0,            the previous label; the position in the fading cycle
 "arrays": {"cumulative_sums": (8,), "cumulative_by_label": (3, K), "cumulative_bins": (3, 10),
 "cumulative_scores": (K, 2, 1185), "fading_...": the same,
 "recent_label", "recent_predicted", "recent_weight", "recent_majority", "recent_no_change": (N,),
@@ -50,8 +50,8 @@ def load_labels(codes: LabelCodes, state: Mapping[str, Any]) -> None:
     """Load saved labels into fresh label codes."""
     labels, other = untagged_many(state["labels"]), state["other"]
     expect(type(other) is bool, "the mark of labels that share a code is neither true nor false")
-    expect(len(labels) <= codes.most, "it has more labels than most_labels")
-    expect(not other or len(labels) == codes.most, "labels share a code before most_labels was reached")
+    expect(len(labels) <= codes.most, "it has more labels than max_labels")
+    expect(not other or len(labels) == codes.most, "labels share a code before max_labels was reached")
     codes.own = {label: code for code, label in enumerate(labels)}
     expect(len(codes.own) == len(labels), "a label is named twice")
     codes.names = [*labels, OTHER] if other else labels

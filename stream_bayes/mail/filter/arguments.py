@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.by_name import being_made, check_arguments
+from stream_bayes.by_name import check_arguments, construction_errors
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.costs import Costs
@@ -52,7 +52,7 @@ def make_filter(arguments: Mapping[str, Any], key: bytes | None = None) -> SpamF
     """
     given = dict(arguments)
     check_arguments(FILTER, given, filter_arguments())
-    with being_made(FILTER, arguments):
+    with construction_errors(FILTER, arguments):
         if "labels" in given:
             given["labels"] = tuple(given["labels"])
         wanted, unwanted = given.get("labels", ("ham", "spam"))

@@ -122,7 +122,7 @@ class DriftEntry(RecordResult, frozen=True, gc=False):
         The kind of entry as one word, such as `"drift"` or `"adopted"`.
     event
         Number of events that the model had learned.
-    told
+    details
         The other fields of the entry, `{name: JSON value}`.
     version
         `SCHEMA_VERSION`.
@@ -130,7 +130,7 @@ class DriftEntry(RecordResult, frozen=True, gc=False):
 
     what: str
     event: int
-    told: Mapping[str, Any]
+    details: Mapping[str, Any]
     version: int = SCHEMA_VERSION
 
 

@@ -155,12 +155,12 @@ class Engine:
 
     # -- running ------------------------------------------------------------------------------------------------------
 
-    def run(self, most: int | None = None, *, rebuild: bool = False, until_end: bool = False) -> Progress:
-        """Take events until the source ends, `stop` is called, or `most` more were taken.
+    def run(self, limit: int | None = None, *, rebuild: bool = False, until_end: bool = False) -> Progress:
+        """Take events until the source ends, `stop` is called, or `limit` more were taken.
 
         Parameters
         ----------
-        most
+        limit
             After how many to stop.
         rebuild
             Begin anew: no snapshot is gone on from, and the outputs are emptied.
@@ -174,7 +174,7 @@ class Engine:
             logger.log(
                 level, "starts after %d records; each result comes %s", self.step.processed, self.delivery
             )
-            until = None if most is None else self.step.processed + most
+            until = None if limit is None else self.step.processed + limit
             log = self.source if until_end and isinstance(self.source, EndlessSource) else None
             end = {} if log is None else log.fetch_end()
             while not self._stopping and self.step.processed != until:

@@ -64,7 +64,7 @@ class Step:
     pending
         What holds events that wait for their labels. None: a sample without label is predicted and forgotten, and
         labels, corrections and tombstones are dead letters.
-    most_dead
+    max_dead_share
         The share of dead letters, of the last thousand records or so, at which to stop with `TooManyDeadLetters`. 1
         never stops.
 
@@ -99,15 +99,15 @@ class Step:
         name: str = "model",
         losses: Losses | None = None,
         pending: Pending | None = None,
-        most_dead: float = 1.0,
+        max_dead_share: float = 1.0,
     ) -> None:
-        if not 0.0 < most_dead <= 1.0:
-            raise BadValue(f"most_dead: expected a share above 0 and at most 1, got {most_dead!r}")
+        if not 0.0 < max_dead_share <= 1.0:
+            raise BadValue(f"max_dead_share: expected a share above 0 and at most 1, got {max_dead_share!r}")
         self.model = model
         self.name = name
         self.losses = Losses() if losses is None else losses
         self.pending = pending
-        self.most_dead = most_dead
+        self.max_dead_share = max_dead_share
         self.letters: list[DeadLetter] = []
         self.processed = 0
         self.learned = 0
@@ -208,9 +208,11 @@ class Step:
         for entry in log.newest(log.added - self._noted):
             source, number = cause.partition
             entry |= {"time": cause.time, "source": source, "partition": number, "position": cause.position}
-            told = {name: value for name, value in entry.items() if name not in DriftEntry.__struct_fields__}
+            details = {
+                name: value for name, value in entry.items() if name not in DriftEntry.__struct_fields__
+            }
             fields = {name: entry[name] for name in DriftEntry.__struct_fields__ if name in entry}
-            self.drifts.append(DriftEntry(key=cause.key, told=told, **fields))
+            self.drifts.append(DriftEntry(key=cause.key, details=details, **fields))
         self._noted = log.added
 
     # -- holding events until their labels come -----------------------------------------------------------------------
@@ -284,7 +286,7 @@ class Step:
         self.letters.append(DeadLetter(*place, reason, detail, raw[:MOST_RAW]))
         self.dead[reason] = self.dead.get(reason, 0) + 1
         self.last_dead[reason] = (record.position, detail)
-        if self.most_dead < 1.0:
+        if self.max_dead_share < 1.0:
             self._weigh_dead(record, detail)
 
     def _weigh_dead(self, record: Record, detail: str) -> None:
@@ -292,11 +294,12 @@ class Step:
         self._dead_weight = self._dead_weight * fade ** (self.processed - self._dead_at) + 1.0
         self._dead_at = self.processed
         share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.processed)
-        if self.processed >= LEAST_RECORDS and share > self.most_dead:
+        if self.processed >= LEAST_RECORDS and share > self.max_dead_share:
             source, number = record.partition
             raise TooManyDeadLetters(
-                f"{share:.0%} of the last records could not be used, more than most_dead={self.most_dead:g}; the last "
-                f"of {sum(self.dead.values()):,}, at position {record.position} of {source}[{number}]: {detail}"
+                f"{share:.0%} of the last records could not be used, more than "
+                f"max_dead_share={self.max_dead_share:g}; the last of {sum(self.dead.values()):,}, at "
+                f"position {record.position} of {source}[{number}]: {detail}"
             )
 
     # -- keeping ------------------------------------------------------------------------------------------------------

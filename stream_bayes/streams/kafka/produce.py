@@ -174,7 +174,7 @@ class Produced(NamedTuple):
     skipped: int
 
 
-def produce(connection: Connection, topic: str, source: Source, most: int | None = None) -> Produced:
+def produce(connection: Connection, topic: str, source: Source, limit: int | None = None) -> Produced:
     """Write a source's records into a topic as JSON objects, those of one key to one partition.
 
     A record may be written twice if the cluster does not answer.
@@ -193,9 +193,9 @@ def produce(connection: Connection, topic: str, source: Source, most: int | None
     sent = skipped = 0
     writer = make_writer(connection, None, TRANSACTION_SECONDS, MAX_MESSAGE_BYTES)
     try:
-        while most is None or sent < most:
+        while limit is None or sent < limit:
             try:
-                records = source.poll(BATCH if most is None else min(BATCH, most - sent))
+                records = source.poll(BATCH if limit is None else min(BATCH, limit - sent))
             except Exhausted:
                 break
             sends: list[Send] = []

@@ -188,7 +188,7 @@ class PipelineConfig(Table):
     snapshots: SnapshotsConfig | None = None
     ops: OpsConfig | None = None
     batch: int = Field(1000, ge=1)
-    most_dead: float = Field(0.5, gt=0, le=1)
+    max_dead_share: float = Field(0.5, gt=0, le=1)
 
     @model_validator(mode="after")
     def _reaches_kafka(self) -> Self:

@@ -95,7 +95,9 @@ def build(
         if schema is not None:
             settings[GUESSED] = schema.to_json()
     model = _model(config, schema)
-    step = Step(served(model), config.name, pending=_pending(config.labels), most_dead=config.most_dead)
+    step = Step(
+        served(model), config.name, pending=_pending(config.labels), max_dead_share=config.max_dead_share
+    )
     kafka = _kafka(config, schema, accept_gap)
     if kafka is not None and kafka.source is not None and config.reads_mails:
         assert isinstance(model, SpamFilter)

@@ -263,17 +263,17 @@ def test_a_probability_that_is_none_counts_as_zero_and_is_counted(bad):
     for which, value in ((losses, bad), (clean, 0.0)):
         which.update("b", {"a": 0.5, "b": 0.5})
         which.update("a", {"a": value, "b": 0.5})
-        assert which.mended == (which is losses)
+        assert which.invalid_probabilities == (which is losses)
         which.update("a", {"a": value, "b": value})
     assert losses.cumulative.as_dict() == clean.cumulative.as_dict()
-    assert (losses.mended, clean.mended) == (3, 0)
+    assert (losses.invalid_probabilities, clean.invalid_probabilities) == (3, 0)
 
 
 def test_a_probability_above_one_counts_as_one():
     losses = Losses()
     losses.update("a", {"a": 10**400, "b": 0.0})
     losses.update("a", {"a": 1 + 1e-12, "b": Fraction(1, 2)})
-    assert losses.cumulative.log_loss == 0 and losses.mended == 1
+    assert losses.cumulative.log_loss == 0 and losses.invalid_probabilities == 1
 
 
 def test_the_reliability_diagram_holds_confidence_and_accuracy():
@@ -297,7 +297,7 @@ def test_labels_are_the_same_when_a_dict_says_so():
 
 
 def test_labels_past_the_most_count_as_one():
-    losses = Losses(most_labels=2)
+    losses = Losses(max_labels=2)
     losses.update("a", {"a": 0.5, "b": 0.25, "c": 0.25})
     losses.update("c", {"a": 0.4, "c": 0.3, "d": 0.3})
     losses.update("d", {}, predicted="c")
@@ -308,15 +308,15 @@ def test_labels_past_the_most_count_as_one():
 
 
 def test_the_probability_of_labels_past_the_most_is_at_most_one():
-    losses = Losses(most_labels=1)
+    losses = Losses(max_labels=1)
     losses.update("a", {})
     losses.update("b", {"b": 0.7, "c": 0.7})
     assert losses.cumulative.brier == (1 + 0) / 2
-    Losses(most_labels=1).load(losses.state())
+    Losses(max_labels=1).load(losses.state())
 
 
 def test_memory_does_not_grow_with_labels_past_the_most():
-    losses = Losses(most_labels=5)
+    losses = Losses(max_labels=5)
     for i in range(3000):
         losses.update(i, {i: 0.5, i + 1: 0.5})
     assert len(losses.labels) == 6

@@ -62,9 +62,9 @@ def test_portions_of_any_size_leave_the_same_bytes(seed, sizes, half_life):
     st.permutations(NAMES),
     st.integers(1, 4),
 )
-def test_many_at_once_leave_the_same_bytes_as_one_by_one(rows, sizes, given_, names, most_labels):
+def test_many_at_once_leave_the_same_bytes_as_one_by_one(rows, sizes, given_, names, max_labels):
     classes = names[:3]
-    one, other = Losses(7, 2.0, most_labels=most_labels), Losses(7, 2.0, most_labels=most_labels)
+    one, other = Losses(7, 2.0, max_labels=max_labels), Losses(7, 2.0, max_labels=max_labels)
     for label, row, predicted, weight in rows:
         answer = dict(zip(classes, row, strict=True))
         one.update(label, answer, predicted if given_ else ..., weight)

@@ -25,8 +25,8 @@ from tests.core.measures.scored_streams import (
 
 @given(streams, streams, st.integers(1, 12), st.integers(1, 4))
 @settings(max_examples=60)
-def test_losses_that_were_saved_go_on_as_if_they_had_not_been(before, after, window, most_labels):
-    options: dict[str, Any] = {"window": window, "half_life": 3.0, "most_labels": most_labels}
+def test_losses_that_were_saved_go_on_as_if_they_had_not_been(before, after, window, max_labels):
+    options: dict[str, Any] = {"window": window, "half_life": 3.0, "max_labels": max_labels}
     losses, twin = scored(before, **options), Losses(**options)
     state = losses.state()
     arrays = state.pop("arrays")
@@ -116,13 +116,13 @@ def put(value: Any) -> Any:
     [
         (STATE | {"labels": ["l0", "l1", "l1"]}, "twice"),
         (STATE | {"labels": ["l0", "l1"]}, "shape|last"),
-        (STATE | {"labels": [f"l{i}" for i in range(1001)]}, "most_labels"),
-        (STATE | {"other": True}, "most_labels"),
+        (STATE | {"labels": [f"l{i}" for i in range(1001)]}, "max_labels"),
+        (STATE | {"other": True}, "max_labels"),
         (STATE | {"other": 0}, "neither true nor false"),
         (STATE | {"last": 3}, "last"),
         (STATE | {"last": -2}, "last"),
         (STATE | {"place": 320}, "place"),
-        (STATE | {"mended": -1}, "mended"),
+        (STATE | {"invalid_probabilities": -1}, "invalid_probabilities"),
         (with_array("cumulative_sums", put(-1.0)), "not weights"),
         (with_array("fading_by_label", put(math.inf)), "not weights"),
         (with_array("cumulative_bins", put(math.nan)), "not weights"),
@@ -180,7 +180,7 @@ def works_or_is_refused(state: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"window": 21}, {"half_life": 6.0}, {"least_probability": 1e-6}, {"most_labels": 10}]
+    "options", [{"window": 21}, {"half_life": 6.0}, {"least_probability": 1e-6}, {"max_labels": 10}]
 )
 def test_a_state_of_other_settings_is_refused_by_name(options):
     with pytest.raises(BadState, match=next(iter(options))):
@@ -193,7 +193,7 @@ def test_a_state_of_other_settings_is_refused_by_name(options):
         *({"window": bad} for bad in (0, 1.5, True, None)),
         *({"half_life": bad} for bad in (0.5, math.inf, math.nan, True, "1")),
         *({"least_probability": bad} for bad in (0.0, 1.0, -0.1, math.nan, None)),
-        *({"most_labels": bad} for bad in (0, 2.0)),
+        *({"max_labels": bad} for bad in (0, 2.0)),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_by_name(options):

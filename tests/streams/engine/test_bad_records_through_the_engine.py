@@ -19,7 +19,7 @@ model = {{ kind = "nb" }}
 predictions = {{ kind = "jsonl", path = "answers" }}
 dead_letters = {{ kind = "jsonl", path = "dead" }}
 snapshots = {{ directory = "state" }}
-most_dead = 1.0
+max_dead_share = 1.0
 """
 GOOD = 20
 HUGE = 100_000_000

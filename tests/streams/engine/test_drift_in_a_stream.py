@@ -74,7 +74,7 @@ def test_each_entry_says_with_which_record_it_came() -> None:
     for kept, entry in zip(log.entries, step.drifts, strict=True):
         written = msgspec.to_builtins(entry)
         assert (written.pop("key"), written.pop("version")) == (None, 1)
-        assert kept == written.pop("told") | written
+        assert kept == written.pop("details") | written
     assert log.counts == {"drift": 1, "adopted": 1}
 
 

@@ -98,5 +98,5 @@ def test_killed_around_each_step_of_a_drift_it_leaves_what_an_undisturbed_one_do
     assert run(killed, 0, hash_seed=77) == 0
     assert left(killed) == left(whole)
     noted = [json.loads(line) for line in (killed / "drifts.jsonl").read_text().splitlines()]
-    assert [entry["told"]["number"] for entry in noted] == list(range(len(noted)))
+    assert [entry["details"]["number"] for entry in noted] == list(range(len(noted)))
     assert {"drift", "adopted"} <= {entry["what"] for entry in noted}

@@ -103,7 +103,7 @@ def test_the_size_of_batches_leaves_no_trace(tmp_path: Path, batch: int) -> None
 @pytest.mark.parametrize("first", [0, 1, 39, 40, 41, 229, 230])
 def test_a_run_that_was_told_to_stop_is_gone_on_with(tmp_path: Path, first: int) -> None:
     pipeline = Pipeline(tmp_path)
-    assert pipeline.engine().run(most=first).processed == first
+    assert pipeline.engine().run(limit=first).processed == first
     progress = pipeline.engine().run()
     assert (progress.processed, progress.processed_in_run) == (EVENTS, EVENTS - first)
     assert kept(pipeline) == undisturbed()
@@ -120,7 +120,7 @@ def test_stop_ends_the_run_after_its_batch_with_a_snapshot(tmp_path: Path) -> No
 
 def test_the_first_snapshot_is_empty_and_comes_before_the_first_commit(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
-    pipeline.engine().run(most=0)
+    pipeline.engine().run(limit=0)
     found = SnapshotStore(tmp_path).latest()
     assert found is not None
     assert (found.snapshot.clock, found.snapshot.positions) == (0, {STREAM: 0})
@@ -196,7 +196,7 @@ def test_held_samples_survive_a_restart(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, records)
     pipeline.pending = True
     for _ in range(9):
-        pipeline.engine().run(most=31)
+        pipeline.engine().run(limit=31)
     found = SnapshotStore(tmp_path).latest()
     whole = taken(records, name="model", pending=Pending(wait_for=30))
     assert found is not None
@@ -230,7 +230,7 @@ def test_a_source_may_say_that_it_leaves_positions_out(tmp_path: Path) -> None:
 
 
 def test_other_settings_do_not_go_on_from_a_snapshot(tmp_path: Path) -> None:
-    Pipeline(tmp_path).engine().run(most=50)
+    Pipeline(tmp_path).engine().run(limit=50)
     other = Engine(Step(served(TAN())), ListSource(stream()), store=SnapshotStore(tmp_path))
     with pytest.raises(BadSnapshot, match=r"model\.learner was 'NaiveBayes', is 'TAN'"):
         other.run()
@@ -322,7 +322,7 @@ def test_a_silent_source_is_asked_again_and_can_be_stopped() -> None:
 
 def test_rebuild_begins_anew_whatever_is_kept(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
-    pipeline.engine().run(most=100)
+    pipeline.engine().run(limit=100)
     assert pipeline.engine().run(rebuild=True).processed_in_run == EVENTS
     assert kept(pipeline) == undisturbed()
 
@@ -331,7 +331,7 @@ def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) 
     pipeline = Pipeline(tmp_path / "state")
     assert pipeline.engine().preview()["snapshot"] is None
     assert not pipeline.directory.exists()
-    pipeline.engine().run(most=100)
+    pipeline.engine().run(limit=100)
     before = {path: path.read_bytes() for path in pipeline.directory.iterdir()}
     told = pipeline.engine().preview()
     assert (told["records"], told["positions"], told["delivery"]) == (100, {"stream[0]": 100}, "exactly once")

@@ -125,14 +125,14 @@ def test_half_a_character_is_told_in_dead_letters_and_labels_like_any_text() -> 
 
 
 def test_too_many_dead_letters_stop_the_stream_and_name_the_last() -> None:
-    step = Step(served(NaiveBayes()), most_dead=0.1)
+    step = Step(served(NaiveBayes()), max_dead_share=0.1)
     step.process(days(200))
     with pytest.raises(TooManyDeadLetters, match=r"position 220 .*: no sense"):
         step.process(BadRecord("bad", "no sense", position=200 + n) for n in range(200))
 
 
 def test_few_dead_letters_do_not_stop_a_stream() -> None:
-    step = Step(served(NaiveBayes()), most_dead=0.1)
+    step = Step(served(NaiveBayes()), max_dead_share=0.1)
     for event in days(2000):
         step.process([BadRecord("bad", "no sense") if event.position % 20 == 0 else event])
     assert step.dead == {"bad": 100}

@@ -49,7 +49,7 @@ def test_a_pipeline_goes_on_from_its_snapshot(tmp_path: Path, first: int) -> Non
     def sink() -> ListSink:
         return ListSink("predictions", lasting)  # type: ignore[arg-type]  # results, to the sink
 
-    engine().run(most=first)
+    engine().run(limit=first)
     last = engine()
     last.run()
     whole = Step(served(scaled()))

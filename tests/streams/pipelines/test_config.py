@@ -43,8 +43,8 @@ def test_what_is_wrong_is_named_by_its_key(text: str, said: str) -> None:
 
 
 def test_every_wrong_key_has_its_line() -> None:
-    lines = complaint(LEAST + "bacth = 5\nmost_dead = 2.0").splitlines()
-    assert [line.split(":")[0] for line in lines] == ["most_dead", "bacth"]
+    lines = complaint(LEAST + "bacth = 5\nmax_dead_share = 2.0").splitlines()
+    assert [line.split(":")[0] for line in lines] == ["max_dead_share", "bacth"]
 
 
 def test_a_secret_is_read_from_the_environment_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 EVERYTHING_WRONG = """
 name = "we ather"
 batch = "ten"
-most_dead = 2
+max_dead_share = 2
 model = { kind = "nb", arguments = 3 }
 transformers = [{ kind = 7 }]
 
@@ -160,8 +160,8 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         "labels.assumed: expected text, or true or false, or a whole number, or a number",
         "labels.correct_within: expected at least 0",
         "labels.wait_for: expected a number",
+        "max_dead_share: expected at most 1",
         "model.arguments: expected a table, as in { name = 1 }",
-        "most_dead: expected at most 1",
         "name: expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100",
         "ops.host: expected some text",
         "ops.port: expected at most 65535",

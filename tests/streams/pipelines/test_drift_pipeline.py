@@ -36,11 +36,11 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(directory: Path, text: str, most: int | None = None) -> None:
+def run(directory: Path, text: str, limit: int | None = None) -> None:
     (directory / "lights.toml").write_text(text)
     engine = build(load_config(directory / "lights.toml"), directory)
     assert engine.delivery == "exactly once"
-    engine.run(most)
+    engine.run(limit)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -70,7 +70,7 @@ def test_a_run_in_two_parts_leaves_the_same_log_and_state(directory: Path, tmp_p
     state = SnapshotStore(directory / "state").latest()
     for path in [*(directory / "state").iterdir(), *(directory / name for name in names)]:
         path.unlink()
-    run(directory, LEAST + DRIFT, most=stop)
+    run(directory, LEAST + DRIFT, limit=stop)
     run(directory, LEAST + DRIFT)
     again = SnapshotStore(directory / "state").latest()
     assert [(directory / name).read_bytes() for name in names] == files
@@ -79,7 +79,7 @@ def test_a_run_in_two_parts_leaves_the_same_log_and_state(directory: Path, tmp_p
 
 
 def test_a_state_of_other_settings_is_not_gone_on_from(directory: Path) -> None:
-    run(directory, LEAST + DRIFT, most=300)
+    run(directory, LEAST + DRIFT, limit=300)
     with pytest.raises(BadSnapshot, match=r"drift\.detector was 'adwin', is 'page-hinkley'"):
         run(directory, LEAST + DRIFT + 'detector = "page-hinkley"\n'.replace("arguments", ""))
     with pytest.raises(BadSnapshot, match="drift was"):

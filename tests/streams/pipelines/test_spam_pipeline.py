@@ -98,9 +98,9 @@ def test_interrupted_and_gone_on_with_it_ends_with_the_same_bytes(tmp_path: Path
     whole, parts = write(tmp_path / "whole"), write(tmp_path / "parts")
     straight = engine_in(whole)
     straight.run()
-    for most in (37, 90, None):
+    for limit in (37, 90, None):
         broken = engine_in(parts)
-        broken.run(most)
+        broken.run(limit)
         broken.source.close()
     assert digest(filter_of(broken)) == digest(filter_of(straight))
     assert (parts / "verdicts.jsonl").read_bytes() == (whole / "verdicts.jsonl").read_bytes()

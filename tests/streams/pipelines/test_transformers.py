@@ -36,17 +36,17 @@ def heights(directory: Path) -> None:
     (directory / "heights.csv").write_text("cm,kg,size\n" + "\n".join(rows) + "\n")
 
 
-def run(directory: Path, out: str, transformers: str, most: int | None = None) -> str:
+def run(directory: Path, out: str, transformers: str, limit: int | None = None) -> str:
     engine = build(parse_config(PIPELINE.format(out=out, transformers=transformers)), directory)
-    engine.run(most)
+    engine.run(limit)
     return (directory / f"{out}.jsonl").read_text()
 
 
 def test_the_model_sees_what_the_transformers_make_and_a_restart_goes_on_with_them(tmp_path: Path) -> None:
     heights(tmp_path)
     whole = run(tmp_path, "whole", SCALED)
-    for most in (7, 30, None):
-        parts = run(tmp_path, "parts", SCALED, most)
+    for limit in (7, 30, None):
+        parts = run(tmp_path, "parts", SCALED, limit)
     assert parts == whole
     engine = build(parse_config(PIPELINE.format(out="whole", transformers=SCALED)), tmp_path)
     with closing(engine.source):

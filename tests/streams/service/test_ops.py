@@ -141,7 +141,7 @@ def test_it_is_ready_while_it_runs_and_alive_all_the_time() -> None:
 
         ask()
         engine.watch(ask)
-        engine.run(most=10)
+        engine.run(limit=10)
         ask()
     assert seen == [(200, 503), (200, 200), (200, 503)]
 
