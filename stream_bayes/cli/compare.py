@@ -19,14 +19,13 @@ from stream_bayes.cli.compared_models import MODELS, PEERS, compared_models
 from stream_bayes.cli.data_file import Delimiter, Ignore, Nominal, Time, source_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
-from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
-from stream_bayes.errors import BadValue, Exhausted, StreamBayesError
+from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.evaluation.comparison import Comparison
 from stream_bayes.streams.evaluation.comparison import compare as compare_learners
 from stream_bayes.streams.sources.iterable import IterableSource
@@ -97,10 +96,11 @@ def compare(
                 raise BadValue(
                     f"--save {save}: no model of this package is compared; add one, such as --model aode"
                 )
-            source = source if limit is None else _First(source, limit)
-            with _bar(_length(source), quiet=json) as show:
+            with _bar(_length(source, limit), quiet=json) as show:
                 try:
-                    result = compare_learners(learners, source, every=every, delay=delay, progress=show)
+                    result = compare_learners(
+                        learners, source, every=every, delay=delay, limit=limit, progress=show
+                    )
                 except (
                     ArithmeticError,
                     LookupError,
@@ -160,39 +160,10 @@ def _check_files(checkpoints: Path | None, picture: Path | None, save: Path | No
         plots.check_can_draw(picture)
 
 
-class _First:
-    """The first records of a source, up to a limit."""
-
-    may_skip = False
-
-    def __init__(self, source: Source, limit: int) -> None:
-        self.source, self.left = source, limit
-        self.name, self.medium = source.name, source.medium
-
-    @property
-    def positions(self) -> Mapping[Partition, Position]:
-        return self.source.positions
-
-    def poll(self, limit: int) -> list[Record]:
-        if not self.left:
-            raise Exhausted
-        records = self.source.poll(min(limit, self.left))
-        self.left -= len(records)
-        return records
-
-    def seek(self, positions: Mapping[Partition, Position]) -> None:
-        self.source.seek(positions)
-
-    def close(self) -> None:
-        self.source.close()
-
-
-def _length(source: Source) -> int | None:
-    """Return the number of records; None if unknown in advance."""
-    if isinstance(source, _First):
-        inner = _length(source.source)
-        return source.left if inner is None else min(source.left, inner)
-    return getattr(getattr(source, "items", None), "n_samples", None)
+def _length(source: Source, limit: int | None) -> int | None:
+    """Return the number of records that will be read; None if unknown in advance."""
+    length: int | None = getattr(getattr(source, "items", None), "n_samples", None)
+    return limit if length is None or limit is None else min(length, limit)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The models of `compare`: ours and River's, each under its own name, with arguments."""
+"""The models of `compare`: ours and River's by name, with arguments."""
 
 from __future__ import annotations
 

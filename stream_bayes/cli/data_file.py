@@ -20,11 +20,10 @@ from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import make_source
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.sources.constructors import format_of
 
-__all__ = ["DATA", "Delimiter", "File", "Ignore", "Nominal", "Target", "Time", "kind_of", "source_of"]
+__all__ = ["Delimiter", "File", "Ignore", "Nominal", "Target", "Time", "source_of"]
 
-TABLES, LINES = (".csv", ".tsv", ".txt", ".data"), (".jsonl", ".ndjson", ".json")
-DATA = (*TABLES, *LINES, ".gz")
 MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
 
 File = Annotated[Path, typer.Argument(help="CSV or JSON lines file, plain or gzipped.", show_default=False)]
@@ -51,7 +50,7 @@ def source_of(
     file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str | None
 ) -> tuple[Source, Schema | None]:
     """Return a file as a source, with the schema inferred from its first rows; None for JSON lines."""
-    table: dict[str, Any] = {"kind": kind_of(file), "path": str(file), "target": target, "ignore": ignore}
+    table: dict[str, Any] = {"kind": format_of(file), "path": str(file), "target": target, "ignore": ignore}
     if time is not None:
         table["time"] = time
     if table["kind"] == "csv" and delimiter is not None:
@@ -120,16 +119,3 @@ def with_nominal(schema: Schema, names: list[str]) -> Schema:
         )
     declared = {name: features.Nominal() if name in names else spec for name, spec in schema.features.items()}
     return Schema(declared, classes=schema.classes, target=schema.target, unknown=schema.unknown)
-
-
-def kind_of(file: Path) -> str:
-    """Return the format of a file by its name."""
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    last = suffixes[-1] if suffixes else ""
-    if last in TABLES:
-        return "csv"
-    if last in LINES:
-        return "jsonl"
-    raise BadValue(f"{file}: expected a file name ending in .csv or .jsonl, optionally followed by .gz")

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from stream_bayes.cli.data_file import Delimiter, File, Time, kind_of
+from stream_bayes.cli.data_file import Delimiter, File, Time
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.errors import BadConfig, BadValue
 from stream_bayes.streams.files.csv_types import delimiter_of
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes.streams.sources.constructors import format_of
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = ["produce"]
@@ -55,7 +56,7 @@ def produce(
             if kafka is None:
                 raise BadConfig(f"{pipeline}: kafka: the table is missing; it holds the connection settings")
             connection = kafka.connection()
-        if kind_of(file) == "csv":
+        if format_of(file) == "csv":
             records = csv_records(file, key, time, delimiter_of(file, delimiter))
         else:
             records = json_records(file, key, time)

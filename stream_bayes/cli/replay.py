@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.data_file import Delimiter, File, Ignore, Nominal, Target, Time, kind_of, source_of
+from stream_bayes.cli.data_file import Delimiter, File, Ignore, Nominal, Target, Time, source_of
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON
 from stream_bayes.cli.run import run_engine, size_of
@@ -17,6 +17,7 @@ from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
+from stream_bayes.streams.sources.constructors import format_of
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = ["replay"]
@@ -62,7 +63,7 @@ def replay(
             raise BadValue("--speed needs --time, the column with the event time")
         table: dict[str, Any] = {
             "name": file.name.split(".")[0] or "replay",
-            "source": {"kind": kind_of(file), "path": str(file), "target": target},
+            "source": {"kind": format_of(file), "path": str(file), "target": target},
             "model": {"kind": model, "arguments": learner_arguments(arg)},
         }
         if drift is not None:

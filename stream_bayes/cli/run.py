@@ -10,9 +10,6 @@ from typing import Annotated
 
 import typer
 
-from stream_bayes.cli.data_file import (
-    DATA,
-)
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
@@ -25,6 +22,7 @@ from stream_bayes.streams.records.fields import Fields, seconds_from
 from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
 
 __all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
 
@@ -62,7 +60,7 @@ def run(
 ) -> None:
     """Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C."""
     with exit_on_error():
-        if file.suffix.lower() in DATA:
+        if file.suffix.lower() in DATA_SUFFIXES:
             raise BadConfig(
                 f"{file} is a data file, and `run` takes a pipeline file (TOML); see `stream-bayes replay --help`"
             )

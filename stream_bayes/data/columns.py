@@ -1,4 +1,4 @@
-"""Columns of codes: a batch of rows that names its own vocabularies, and how a frame becomes one."""
+"""Coded columns: a batch of rows as codes with its own vocabularies, and encoding a frame into one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ ForeignRule: TypeAlias = Callable[[str, Codes, Vocabulary, Vocabulary], tuple[Co
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedColumns:
-    """A batch of rows as arrays of codes, with the vocabularies that say what the codes mean.
+    """A batch of rows as arrays of codes, with the vocabularies of the codes.
 
-    A vocabulary may hold values that no row has. Codes are of this batch alone: who learns from it maps each
-    vocabulary to its own codes, by value.
+    A vocabulary may hold values that no row has. Codes are local to this batch: a learner maps each vocabulary to its
+    own codes by value.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class CodedColumns:
     Raises
     ------
     SchemaError
-        If a dtype, a shape or a code does not fit. What is read from these arrays need not be checked again.
+        If a dtype, a shape or a code does not fit; so readers of the arrays need no checks.
 
     Examples
     --------

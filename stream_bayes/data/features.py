@@ -1,4 +1,4 @@
-"""What a feature may be declared as: nominal or numeric; checked, inferred from a column, saved and loaded."""
+"""Declarations of features, nominal or numeric: checked, inferred from a column, saved and loaded."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ Vocabulary: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Nominal:
-    """A feature whose values are names: equal or not, and nothing between.
+    """A feature whose values are names, without order.
 
     Parameters
     ----------
     values
-        The values known beforehand. They keep this order, and count as values even without a sample.
+        The values known in advance. They keep this order, and count as values even without a sample.
     max_values
-        A bound on memory: past so many values, new ones share one code.
+        Maximum number of values, which bounds memory: beyond it, new ones share one code.
     closed
-        Whether a value outside `values` is refused at learning. If not, it is a new value like any other.
+        True to refuse other values at learning; otherwise they are added.
 
     Examples
     --------
@@ -91,8 +91,7 @@ class Numeric:
     Parameters
     ----------
     cuts
-        For learners that count numbers in bins: where the bins begin, ascending. None: the learner finds cuts of its
-        own.
+        Lower bounds of the bins, ascending, for learners that bin numbers. None: the learner finds its own cut points.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def _checked_cuts(given: Iterable[float]) -> tuple[float, ...]:
     )
     if not cuts or not good or any(low >= high for low, high in pairwise(cuts)):
         raise SchemaError(
-            f"cuts are finite numbers, at least one, each above the one before, not {shown(given)}"
+            f"cuts: expected at least one finite number, each above the one before, got {shown(given)}"
         )
     return tuple(float(cut) for cut in cuts)
 

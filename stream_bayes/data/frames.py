@@ -1,8 +1,8 @@
-"""Frames of any library: taken apart into columns, and answered in kind.
+"""Frames of any library: read as columns, and results in the same library.
 
 A *frame* is an eager data frame (pandas, polars, pyarrow and whatever else narwhals knows), a list of dicts,
-or a mapping from names to sequences. Nothing here imports any of these libraries; they are used through
-narwhals, and where it has no word for it (an index, labels not strings) through the frame's own methods.
+or a mapping from names to sequences. Nothing here imports any of these libraries. They are used through narwhals, and
+through the frame's own methods for what narwhals lacks (an index, labels that are not strings).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of the features and classes before the first event, and frames coded by it."""
+"""Schemas: the declared features and classes of a stream, and encoding frames by them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Unknown: TypeAlias = Literal["ignore", "refuse"]
 
 
 class Schema:
-    """The features, the classes, and what to do with features that are neither. Immutable.
+    """The declared features and classes, and the rule for undeclared features. Immutable.
 
     Equal schemas have equal fingerprints and pickles, in every process.
 
@@ -62,7 +62,7 @@ class Schema:
     target
         The class variable's name, and that of the labels' column in a frame.
     unknown
-        Whether features that are not declared are ignored or refused.
+        `"ignore"` or `"refuse"`: the treatment of undeclared features.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class Schema:
                 f"{shown(target)} is the target's name and a feature's; give target another name"
             )
         labels = None if classes is None else declared_values("classes", classes, canonical_label)
-        # Written past __setattr__, which keeps everybody else out.
+        # Not by assignment, which __setattr__ refuses.
         self.__dict__.update(
             features=MappingProxyType(specs), classes=labels, target=target, unknown=str.__str__(unknown)
         )
@@ -117,7 +117,7 @@ class Schema:
         target
             The column of labels, whose values become the classes.
         max_values
-            For each nominal feature; of more values found, the first so many are declared.
+            Maximum number of declared values per nominal feature: the first ones found.
 
         Raises
         ------

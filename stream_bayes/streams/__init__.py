@@ -4,7 +4,7 @@ evaluate       predict, score and learn a stream with one learner; the result ho
 compare        the same for several learners side by side
 run            run a stream through a model, with predictions written and state kept in snapshots
 pipeline       the engine of a pipeline file (TOML)
-from_csv, from_jsonl, from_kafka, from_iterable
+from_file, from_csv, from_jsonl, from_kafka, from_iterable
                sources, with all their options
 
 >>> from stream_bayes import NaiveBayes, streams
@@ -45,7 +45,13 @@ if TYPE_CHECKING:
     from stream_bayes.streams.runs import RunResult, pipeline, run
     from stream_bayes.streams.service.ops import serving
     from stream_bayes.streams.sinks import CallableSink, NoSink
-    from stream_bayes.streams.sources.constructors import from_csv, from_iterable, from_jsonl, from_kafka
+    from stream_bayes.streams.sources.constructors import (
+        from_csv,
+        from_file,
+        from_iterable,
+        from_jsonl,
+        from_kafka,
+    )
     from stream_bayes.streams.sources.iterable import IterableSource
     from stream_bayes.streams.sources.paced import Paced
 
@@ -76,7 +82,7 @@ _MODULES = {
     "streams.runs": ("RunResult", "pipeline", "run"),
     "streams.service.ops": ("serving",),
     "streams.sinks": ("CallableSink", "NoSink"),
-    "streams.sources.constructors": ("from_csv", "from_iterable", "from_jsonl", "from_kafka"),
+    "streams.sources.constructors": ("from_csv", "from_file", "from_iterable", "from_jsonl", "from_kafka"),
     "streams.sources.iterable": ("IterableSource",),
     "streams.sources.paced": ("Paced",),
 }
@@ -119,6 +125,7 @@ __all__ = [
     "compare",
     "evaluate",
     "from_csv",
+    "from_file",
     "from_iterable",
     "from_jsonl",
     "from_kafka",

@@ -28,11 +28,11 @@ from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.sinks import CallableSink
 from stream_bayes.streams.sources.constructors import (
+    Roles,
     Streamable,
     format_of,
-    from_csv,
+    from_file,
     from_iterable,
-    from_jsonl,
 )
 from stream_bayes.streams.sources.iterable import Item
 
@@ -150,7 +150,13 @@ def run(
     >>> result.processed, result.losses.cumulative.accuracy, outputs[-1].prediction
     (100, 0.98, 'sun')
     """
-    source = _source(stream, target, key, time, ignore)
+    roles: Roles = {"key": key, "time": time, "ignore": ignore}
+    if isinstance(stream, (str, os.PathLike)):
+        source: Source = from_file(stream, target=target, **roles)
+    elif hasattr(stream, "poll"):
+        source = cast("Source", stream)
+    else:
+        source = from_iterable(cast("Iterable[Item]", stream), target=target, **roles)
     if key is None and isinstance(stream, (str, os.PathLike)) and late_labels is not None:
         raise BadValue("key: expected the field by which labels find their samples")
     step = Step(served(model), name, pending=late_labels, max_dead_share=max_dead_share)
@@ -233,17 +239,6 @@ def pipeline(
 
     config = load_config(path)
     return build(config, Path(path).parent, source=source, schema=schema, accept_gap=accept_gap, anew=rebuild)
-
-
-def _source(
-    stream: Streamable, target: str | None, key: str | None, time: str | None, ignore: Sequence[str]
-) -> Source:
-    if isinstance(stream, (str, os.PathLike)):
-        make = from_csv if format_of(stream) == "csv" else from_jsonl
-        return make(stream, target=target, key=key, time=time, ignore=ignore)
-    if hasattr(stream, "poll"):
-        return cast("Source", stream)
-    return from_iterable(cast("Iterable[Item]", stream), target=target, key=key, time=time, ignore=ignore)
 
 
 def _sink(

@@ -1,4 +1,4 @@
-"""Results handed to a function, or to nobody."""
+"""Sinks that call a function, or discard the results."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ __all__ = ["CallableSink", "NoSink"]
 class CallableSink:
     """Calls a function with the results of each batch. Results come at least once.
 
-    The function is called when the batch is committed. After a crash the events since the last snapshot are played
-    again, and so are their results: the function has to bear that, by keeping the last one for each source, partition
-    and position, say.
+    The function is called when the batch is committed. After a crash the events since the last snapshot are replayed,
+    and the function gets their results again. It can deduplicate them by source, partition and position.
 
     Parameters
     ----------
     function
-        Called with a list of results, in order. What it raises stops the stream.
+        Called with a list of results, in order. An exception stops the stream.
     name
         The sink's name in snapshots.
 
@@ -67,14 +66,14 @@ class CallableSink:
         self._batch = []
 
     def sync(self) -> None:
-        """Do nothing: what the function does with results is its own."""
+        """Do nothing: the function is responsible for its results."""
 
     def close(self) -> None:
         self._batch = []
 
 
 class NoSink:
-    """Keeps nothing: for a stream that is only learned from.
+    """Discards all results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How each learner stood at some moments of a stream, as records and as lines of JSON."""
+"""Checkpoints: the measures of a learner at one moment of a stream, and their file (JSON lines)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Figures(msgspec.Struct, frozen=True):
     Parameters
     ----------
     accuracy, kappa, kappa_m, kappa_t, macro_f1
-        Of the labels that were answered.
+        Of the predicted labels.
     log_loss, brier, roc_auc, calibration_error
-        Of probabilities; None of a learner that answers labels alone.
+        Of the probabilities; None for a learner that predicts labels only.
     f1
         F1 of each label.
     """
@@ -39,7 +39,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """How one learner stood after some events.
+    """The measures of one learner after some events.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ class Checkpoint(msgspec.Struct, frozen=True):
     cumulative, windowed, fading
         The measures over all events, over the last ones, and over all with fading weights.
     seconds
-        Time of its own predicting and learning.
+        Time spent in predicting and learning.
     memory_bytes
-        Its size: what a learner of this package says of its tables, and for another one all objects it refers to;
-        None of one that cannot tell.
+        Size of the learner: the tables of a learner of this package, all reachable objects of another one; None if it
+        does not report a size.
     ram_hours
-        Gigabytes times hours, its size at each checkpoint times its own time since the last one.
+        Gigabytes times hours: the sum over checkpoints of the size times the time since the checkpoint before.
     metrics
-        What else was asked for, by name.
+        Additional metrics by name.
     """
 
     learner: str
@@ -83,7 +83,7 @@ def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:
     Raises
     ------
     BadFormat
-        If a line is none.
+        If a line is not a checkpoint.
     """
     decoder = msgspec.json.Decoder(Checkpoint)
     found = []

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # River's metrics load scipy's statistics
 
 __all__ = ["Comparison", "compare"]
 
-WIDTH = 1000  # of a table as text at most: it takes what its columns need
+WIDTH = 1000  # maximum width of a table as text
 PERCENT = 100.0
 # Heading, measure, factor, digits.
 COLUMNS = (
@@ -49,13 +49,13 @@ COLUMNS = (
     ("F1", "macro_f1", 1.0, 3),
     ("ECE %", "calibration_error", PERCENT, 2),
 )
-# The columns that a narrow terminal keeps, in this order, before any other.
+# Columns that a narrow terminal keeps, in order of importance.
 FIRST = ("learner", "right %", "log-loss", "us/event", "95 % interval", "ECE %", "size", "kappa-M")
 GAP, EDGES = 3, 4  # around a cell, and around the table
 
 
 class Comparison(Mapping[str, Checkpoint]):
-    """How several learners did on one stream: `{name: how it stood at the end}`, and more.
+    """The results of several learners on one stream: a mapping `{name: last checkpoint}`, and more.
 
     As text it is a table, in the order of the learners; `rich` prints it in the width of the terminal.
 
@@ -66,7 +66,7 @@ class Comparison(Mapping[str, Checkpoint]):
     losses
         The scores of each learner.
     metrics
-        The metrics of each learner that were asked for.
+        The additional metrics of each learner.
     rng
         Random generator for the blocks of the intervals.
     skipped
@@ -96,7 +96,7 @@ class Comparison(Mapping[str, Checkpoint]):
         self.waiting = waiting
         self._final = {checkpoint.learner: checkpoint for checkpoint in self.checkpoints}
         self._sums = {name: each.blocks.sums for name, each in losses.items() if each.blocks is not None}
-        self._rng = rng.spawn(1)[0]  # its own, so that it does not matter when intervals are asked for
+        self._rng = rng.spawn(1)[0]  # its own, so that the caller's later draws do not change the intervals
 
     # -- as a mapping -------------------------------------------------------------------------------------------------
 
@@ -109,26 +109,26 @@ class Comparison(Mapping[str, Checkpoint]):
     def __len__(self) -> int:
         return len(self._final)
 
-    # -- how sure -----------------------------------------------------------------------------------------------------
+    # -- intervals ----------------------------------------------------------------------------------------------------
 
     def interval(self, name: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
-        """Return a learner's mean over all events, by bootstrap over blocks of events.
+        """Return a learner's mean over all events with a confidence interval, by bootstrap over blocks of events.
 
         Parameters
         ----------
         name
-            Whose.
+            Name of the learner.
         measure
             `"accuracy"`, `"log_loss"` or `"brier"`.
         level
-            How often such an interval holds the truth.
+            Confidence level.
         """
         return self._resampling.mean(self._sums_of(name, measure), measure, level)
 
     def difference(self, name: str, other: str, measure: str = "accuracy", level: float = 0.95) -> Estimate:
         """Return the difference between two learners' means over the same blocks of events.
 
-        What is hard for both cancels, so the difference is often known better than either mean.
+        Events that are hard for both cancel out, so the interval is often narrower than those of the means.
         """
         sums, others = self._sums_of(name, measure), self._sums_of(other, measure)
         return self._resampling.difference(sums, others, measure, level)
@@ -140,15 +140,15 @@ class Comparison(Mapping[str, Checkpoint]):
     def _sums_of(self, name: str, measure: str) -> NDArray[np.float64]:
         if name not in self._final:
             raise BadValue(f"the learners are {list(self._final)!r}, not {name!r}")
-        if measure in MEANS and getattr(self[name].cumulative, measure) is None:  # it answers labels alone
+        if measure in MEANS and getattr(self[name].cumulative, measure) is None:  # it predicts labels only
             return np.full_like(self._sums[name], math.nan)
         return self._sums[name]
 
-    # -- all of it ----------------------------------------------------------------------------------------------------
+    # -- output -------------------------------------------------------------------------------------------------------
 
     @property
     def most_accurate(self) -> str:
-        """The learner that was right most often, the first of equals."""
+        """The learner with the highest accuracy, the first of equals."""
         return max(self, key=lambda name: self.losses[name].cumulative.accuracy)
 
     def to_dict(self) -> dict[str, Any]:
@@ -294,15 +294,16 @@ def compare(
     rng: np.random.Generator | None = None,
     on_checkpoint: Callable[[Checkpoint], None] | None = None,
     progress: Callable[[int], None] | None = None,
+    limit: int | None = None,
     should_stop: Callable[[], bool] | None = None,
     clock: Clock = time.perf_counter,
     on_answer: Callable[[str, Step, Mapping[Any, float], Any], None] | None = None,
 ) -> Comparison:
-    """Let learners predict, then learn, every event of a stream, and say how good they were.
+    """Compare learners prequentially: each predicts, then learns, every event of a stream.
 
-    The learners learn: what is given here has learned the stream afterwards. Each takes a hundred events, then the
-    next one takes the same. Beside a learner's own calls and the 1.5 microseconds that `core.losses.Losses` takes, an
-    event costs about half a microsecond for each learner, and as much once for all of them.
+    Afterwards the learners have learned the stream. Each processes a hundred events, then the next one processes the
+    same. Besides a learner's own calls and the 1.5 microseconds of `core.measures.losses.Losses`, an event costs about
+    half a microsecond for each learner, and as much once for all of them.
 
     Parameters
     ----------
@@ -310,33 +311,35 @@ def compare(
         `{name: learner}`: learners of this package, River's classifiers, and pipelines that end in one.
     stream
         A path to a CSV or JSON lines file; pairs (x, y), or (x, y, weight); dicts, if a `target` is given; `Event`s; or
-        a source, such as `from_csv` returns. A file that is opened here is closed here. Of events and
-        sources, samples without a label wait for the label of their key, their prediction being kept; corrections and
-        tombstones are passed over, since most learners could not take back what they have learned.
+        a source, such as `from_csv` returns. A file that is opened here is closed here. Samples of events and sources
+        that have no label wait for the label of their key, together with their prediction. Corrections and tombstones
+        are skipped, since most learners cannot unlearn.
     target
         The field that holds the label, for a path and for dicts.
     ignore
         Fields that are no features, for a path and for dicts.
     delay
-        How late labels come: a number of events, or a `timedelta` of stream time. A sample is learned, and the
-        prediction made when it came is scored, right before the first sample that is so much later is predicted; so
-        0 and 1 events are no delay, as in River. What still waits when the stream ends is scored then.
+        Delay of the labels: a number of events, or a `timedelta` of stream time. A sample is predicted when it comes.
+        It is scored and learned right before the first sample that is so much later is predicted; so 0 and 1 events
+        are no delay, as in River. At the end of the stream, the samples that still wait are scored.
     every
-        After how many scored events each learner's standing is noted. It is also noted at the end.
+        Number of scored events between two checkpoints. There is also one at the end.
     window, half_life
         Events in the windowed measures; events after which an event weighs half in the fading ones.
     metrics
-        River's classification metrics, to be kept beside the measures; each learner has copies of its own.
+        River's classification metrics, in addition to the measures; each learner has its own copies.
     rng
         Random generator for the blocks of the confidence intervals; by default `numpy.random.default_rng(0)`.
     on_checkpoint
-        Called with each learner's standing when it is noted.
+        Called with each checkpoint.
     progress
         Called with the number of samples scored so far, about every hundred.
+    limit
+        Maximum number of records to read.
     should_stop
-        Asked as often; once it says so, the rest of the stream is left alone.
+        Called as often; once it returns True, no more of the stream is read.
     clock
-        The seconds that learners are timed by.
+        Function that returns the seconds by which learners are timed.
     on_answer
         Called for each scored sample with the learner's name, the step, the probabilities, and the predicted label or
         `...` for the most probable one.
@@ -344,8 +347,8 @@ def compare(
     Raises
     ------
     BadValue
-        If an argument is none, or the stream holds what is no sample. What a learner raises is passed on, with a note
-        of which learner it was and at which sample.
+        If an argument is invalid, or the stream holds something else. Errors of a learner are raised with a note that
+        names the learner and the sample.
 
     Examples
     --------
@@ -360,7 +363,7 @@ def compare(
     """
     check_delay(delay)
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise BadValue(f"every is a number of events, at least 1; got {every!r}")
+        raise BadValue(f"every: expected a number of events of at least 1, got {every!r}")
     contestants = _contestants(learners, window, half_life, metrics, clock, on_answer)
     checkpoints: list[Checkpoint] = []
     scored = noted = 0
@@ -372,7 +375,7 @@ def compare(
                 on_checkpoint(checkpoints[-1])
 
     with open_stream(stream, target, ignore) as opened:
-        arrivals = Arrivals(opened)
+        arrivals = Arrivals(opened, limit)
         for steps in portions(delayed(arrivals, delay), every):
             for each in contestants:
                 each.process(steps)
@@ -406,12 +409,14 @@ def _contestants(
 ) -> list[Contestant]:
     if not isinstance(learners, Mapping):
         raise BadValue(
-            f"learners comes first, as {{name: learner}}, and then the stream; got {type(learners).__name__}"
+            f"learners: expected {{name: learner}} as the first argument, got {type(learners).__name__}"
         )
     if not learners:
-        raise BadValue("there is nobody to compare: learners is {name: learner}, with at least one")
+        raise BadValue("learners: expected {name: learner} with at least one, got none")
     if len({id(learner) for learner in learners.values()}) < len(learners):
-        raise BadValue("a learner was given under two names; it would learn every event twice")
+        raise BadValue(
+            "learners: two names share one learner, which would learn every event twice; make one for each name"
+        )
     return [
         contestant(
             name,

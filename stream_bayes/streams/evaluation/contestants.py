@@ -1,11 +1,11 @@
-"""One learner of a comparison: what it answers, how good that was, and what it took.
+"""One learner of a comparison: its predictions, their scores, its time and memory.
 
-How a learner answers is found out by what it has::
+The methods of a learner decide how it is called:
 
-    predict_learn_one       both at once, as the learners of this package
-    predict_proba_one       then learn_one, as River's classifiers and pipelines; the answer is the most probable label,
-                            of equals the one named first, unless the classifier has a predict_one of its own
-    predict_one             then learn_one, where there are no probabilities: nothing is said of measures that need them
+    predict_learn_one       one call for both: learners of this package
+    predict_proba_one       then learn_one: River's classifiers and pipelines. The prediction is the most probable
+                            label, the first of equals, unless the classifier has a predict_one of its own
+    predict_one             then learn_one: no probabilities, so measures that need them are not defined
 
 Only these calls are timed.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # it loads scipy's statistics
 
 __all__ = ["Clock", "Contestant", "Learner", "Metric", "OnAnswer", "contestant"]
 
-Learner: TypeAlias = Any  # ours, or River's classifiers and pipelines; what matters is which verbs it has
+Learner: TypeAlias = Any  # ours, or River's classifiers and pipelines
 Clock: TypeAlias = Callable[[], float]
 Metric: TypeAlias = "ClassificationMetric"
 # Probabilities and the label; `...` for the most probable one.
@@ -50,7 +50,7 @@ HOUR = 3600.0
 
 
 class Contestant(ABC):
-    """A learner, its scores and what it took.
+    """A learner with its scores, time and memory.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ class Contestant(ABC):
     losses
         The scores of its answers.
     metrics
-        River's metrics to be kept beside them; each contestant has its own.
+        River's metrics in addition to them; each contestant has its own.
     clock
-        Seconds.
+        Function that returns seconds.
     on_answer
         Called with each scored step, its probabilities, and its label or `...` for the most probable one.
     """
@@ -97,10 +97,10 @@ class Contestant(ABC):
     def _predict(self, x: Mapping[Any, Any]) -> Answer:
         """Predict, and measure the time."""
 
-    # -- taking steps -------------------------------------------------------------------------------------------------
+    # -- processing steps ---------------------------------------------------------------------------------------------
 
     def process(self, steps: Sequence[Step]) -> None:
-        """Take steps in their order."""
+        """Process steps in their order."""
         for step in steps:
             try:
                 if step.kind is PREDICT:
@@ -140,7 +140,7 @@ class Contestant(ABC):
             self._update_metrics(step, probabilities, predicted)
 
     def _update_metrics(self, step: Step, probabilities: Mapping[Any, float], predicted: Any) -> None:
-        """Let the metrics see an answer, if there is one; River's own evaluation does the same."""
+        """Update the metrics if there is an answer, as River's own evaluation does."""
         if not probabilities:
             return
         label = most_probable(probabilities) if predicted is ... else predicted
@@ -153,7 +153,7 @@ class Contestant(ABC):
         """Number of samples that were predicted and wait for their labels."""
         return len(self._held)
 
-    # -- where it stands ----------------------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> Checkpoint:
         """Return the measures as they are now."""
@@ -205,12 +205,12 @@ class _OneByOne(Contestant):
         start = clock()
         probabilities = predict(x)
         self.seconds += clock() - start
-        # A copy: it is read when the classifier may have changed its own.
+        # A copy, since the classifier may change its own before it is read.
         return dict(probabilities), max(probabilities, key=probabilities.get, default=None)
 
 
 class _OneByOneByName(_OneByOne):
-    """One of this package behind transformers: of equally probable labels, the first by name is its answer."""
+    """A learner of this package behind transformers: of equally probable labels, it predicts the first by name."""
 
     def _predict(self, x: Mapping[Any, Any]) -> Answer:
         probabilities, _ = super()._predict(x)
@@ -218,7 +218,7 @@ class _OneByOneByName(_OneByOne):
 
 
 class _Deciding(Contestant):
-    """Predicts probabilities, and has a way of its own to make a label of them."""
+    """Predicts probabilities, and decides on a label by a predict_one of its own."""
 
     def _predict(self, x: Mapping[Any, Any]) -> Answer:
         start = self._clock()
@@ -229,7 +229,7 @@ class _Deciding(Contestant):
 
 
 class _Labelling(Contestant):
-    """Predicts labels alone."""
+    """Predicts labels only."""
 
     probabilistic = False
 
@@ -255,14 +255,16 @@ def contestant(
         if not metric.works_with(learner):
             raise BadValue(f"the metric {measure} does not work with {name!r}, a {type(learner).__name__}")
         if not kind.probabilistic and not metric.requires_labels:
-            raise BadValue(f"the metric {measure} needs probabilities, and {name!r} answers labels alone")
-    # Not by `clone`, which of a rolling metric makes one that does not roll.
+            raise BadValue(f"the metric {measure} needs probabilities, and {name!r} predicts labels only")
+    # Not by `clone`: the clone of a rolling metric does not roll.
     return kind(name, learner, losses, copy.deepcopy(list(metrics)), clock, on_answer)
 
 
 def _kind_of(name: str, learner: Learner) -> type[Contestant]:
     if not hasattr(learner, "learn_one") or not hasattr(learner, "predict_one"):
-        raise BadValue(f"a learner has learn_one and predict_one; {name!r} is a {type(learner).__name__}")
+        raise BadValue(
+            f"{name!r}: expected a learner with learn_one and predict_one, got a {type(learner).__name__}"
+        )
     if hasattr(learner, "predict_learn_one"):
         return _AtOnce
     last = learner

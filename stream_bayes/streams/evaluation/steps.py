@@ -1,12 +1,12 @@
-"""A stream as steps that every learner takes: predict this sample, learn that one.
+"""A stream as steps for every learner: predict this sample, learn that one.
 
     stream  ->  arrivals  ->  delayed  ->  portions
                 pairs, or events            as many as fit before the next checkpoint
                 and their labels
 
-What a step asks for does not depend on any learner, so it is worked out once for all of them. A delay is River's: the
-label of an event comes right before the first event that is `delay` later is predicted, so that one of 0 or 1 events is
-none; and what still waits at the end of the stream is scored then.
+Steps do not depend on a learner, so they are made once for all learners. A delay is River's: the label of an event
+comes right before the first event that is `delay` later is predicted. So 0 and 1 events are no delay. Samples that
+still wait at the end of the stream are scored then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from enum import Enum
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -36,16 +36,16 @@ __all__ = [
 Pair: TypeAlias = tuple[Mapping[Any, Any], Any] | tuple[Mapping[Any, Any], Any, float]
 Stream: TypeAlias = Iterable[Pair | Event | BadRecord] | Source
 
-PORTION = 100  # steps that one learner takes before the next one's turn, and samples polled at a time
+PORTION = 100  # steps that one learner processes before the next one; also samples polled at once
 
 
 class Kind(Enum):
-    """What is to be done with a sample."""
+    """The action on a sample."""
 
     PREDICT_AND_LEARN = "predict and learn"
     PREDICT = "predict"
-    LEARN = "learn"  # and score what was predicted
-    FORGET = "forget"  # its label will not come any more
+    LEARN = "learn"  # and score the prediction
+    FORGET = "forget"  # its label will not come
 
 
 # Looking a member up in its class takes longer than comparing it.
@@ -53,18 +53,18 @@ PREDICT_AND_LEARN, PREDICT, LEARN, FORGET = Kind
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """One thing to do.
+    """One action on one sample.
 
     Parameters
     ----------
     kind
-        What.
+        The action.
     number
-        The sample's number in the stream, from 0; a sample is learned under the number it was predicted with.
+        Number of the sample in the stream, from 0; prediction and learning of a sample have the same number.
     x, y, weight
-        The sample. `y` is None where its label has not come yet.
+        The sample. `y` is None until its label comes.
     event
-        The event it came as, where it came as one.
+        The event of the sample; None in a stream of pairs.
     """
 
     kind: Kind
@@ -76,12 +76,14 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 
 
 class Arrivals:
-    """The steps of a stream whose labels come when they come.
+    """The steps of a stream whose labels may come later.
 
     Parameters
     ----------
     stream
         Pairs (x, y), or (x, y, weight); events; or a source that is polled for them.
+    limit
+        Maximum number of records to read.
     most_waiting
         Maximum number of samples that wait for labels. Beyond that, the oldest is evicted.
 
@@ -91,11 +93,12 @@ class Arrivals:
         Number of skipped records by reason; `"crowded_out"` are samples that waited too long.
     """
 
-    def __init__(self, stream: Stream, most_waiting: int = 100_000) -> None:
+    def __init__(self, stream: Stream, limit: int | None = None, most_waiting: int = 100_000) -> None:
         self._stream = stream
+        self._limit = math.inf if limit is None else limit
         self._numbers = count()
-        # Corrections come too late: most learners could not take back what they have learned. What is given up is to be
-        # learned as negative, says the store, and so we hear of it.
+        # Corrections are ignored: most learners cannot unlearn. With on_expiry="negative" an evicted sample comes out
+        # as an action, so that it can be counted.
         self._pending = Pending(most_waiting=most_waiting, on_expiry="negative", most_correctable=0)
         self.skipped: Counter[str] = Counter()
 
@@ -103,15 +106,19 @@ class Arrivals:
         """Iterate over the steps; None stands for a pause."""
         if hasattr(self._stream, "poll"):
             return self._polled(cast(Source, self._stream))
-        records = self._stream
+        records = cast("Iterable[Pair | Event | BadRecord]", self._stream)
+        if self._limit != math.inf:
+            records = islice(records, int(self._limit))
         return chain.from_iterable(map(self._steps_of, records))
 
     def _polled(self, source: Source) -> Iterator[Step | None]:
-        while True:
+        left = self._limit
+        while left > 0:
             try:
-                records = source.poll(PORTION)
+                records = source.poll(int(min(PORTION, left)))
             except Exhausted:
                 return
+            left -= len(records)
             for record in records:
                 yield from self._steps_of(record)
             yield None
@@ -125,7 +132,9 @@ class Arrivals:
         if isinstance(record, BadRecord):
             self.skipped[record.reason] += 1
             return ()
-        raise BadValue(f"a stream holds pairs (x, y), triples (x, y, weight) or Events; got {record!r:.200}")
+        raise BadValue(
+            f"expected pairs (x, y), triples (x, y, weight) or Events in the stream, got {record!r:.200}"
+        )
 
     def _do(self, action: Action) -> Iterator[Step]:
         """Yield the steps of an action, and of the actions that follow from it."""
@@ -160,18 +169,18 @@ class Arrivals:
 
 
 def check_delay(delay: object) -> None:
-    """Refuse a delay that is none."""
+    """Raise `BadValue` for an invalid delay."""
     whole = isinstance(delay, int) and not isinstance(delay, bool) and delay >= 0
     if not whole and not (isinstance(delay, timedelta) and delay >= timedelta(0)):
         raise BadValue(
-            f"delay is a number of events, or a timedelta of stream time, at least 0; got {delay!r}"
+            f"delay: expected a number of events or a timedelta of stream time, at least 0, got {delay!r}"
         )
 
 
 def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
-    """Return the same steps with labels that come later.
+    """Return the same steps with delayed labels.
 
-    Labels that a source sent late by itself come no later than that.
+    Labels that the source already sent late are not delayed further.
     """
     if isinstance(delay, int) and delay <= 1:
         return iter(steps)
@@ -180,7 +189,7 @@ def delayed(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[St
 
 def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator[Step | None]:
     clock = StreamTime()
-    # When the label comes, which is never before that of an older one.
+    # Due times ascend: no label comes before that of an older sample.
     held: deque[tuple[float, Step]] = deque()
     for step in steps:
         if step is None or step.kind is LEARN or step.kind is FORGET:
@@ -200,19 +209,19 @@ def _held_back(steps: Iterable[Step | None], delay: int | timedelta) -> Iterator
 
 
 def _moment(clock: StreamTime, step: Step) -> float:
-    """Return the stream's time at a step."""
+    """Return the stream time at a step."""
     if step.event is not None:
         clock.advance(step.event)
     if clock.now == -math.inf:
         raise BadValue(
-            f"a delay in stream time needs Events that have a time; sample {step.number} has none: give the delay as a "
+            f"a delay in stream time needs Events with a time, and sample {step.number} has none: give the delay as a "
             "number of events, or a stream of Events"
         )
     return clock.now
 
 
 def portions(steps: Iterable[Step | None], every: int) -> Iterator[list[Step]]:
-    """Yield steps in portions that end at each multiple of `every` scored samples; empty ones while nothing comes."""
+    """Yield steps in portions that end at each multiple of `every` scored samples; empty ones at a pause."""
     portion: list[Step] = []
     scored = 0
     for step in steps:

@@ -1,15 +1,13 @@
-"""A file as bytes that are read from front to back, compressed or not.
-
-Which file comes next when a log is rotated, and how to find the one that was read last.
+"""A file as bytes, compressed or not, and how to find it again after it was rotated.
 
 A log is rotated when it is renamed, to `app.log.1` or `app.log-20260131`, and another is begun under its name. Each of
-the files is a partition of the source. Its number says how many came before it since the source was first read, and
-holds a digest of what tells the file from others: its inode and its first lines, which never change.
+the files is a partition of the source. Its number is
 
     number = how many files came before << 40 | digest of 40 bits
 
-So positions alone are enough to find the file again after a restart, even if it has been renamed meanwhile; and a file
-that was copied over, or has got the inode of a deleted one, is not mistaken for it.
+The digest is made of the file's inode and its first lines, which never change. So positions alone are enough to find a
+file again after a restart, even if it was renamed meanwhile; a copy, or a new file with the inode of a deleted one, is
+not mistaken for it.
 """
 
 from __future__ import annotations
@@ -28,12 +26,15 @@ from stream_bayes.streams.files.file_system import FileSystem
 
 __all__ = ["ByteFile", "after", "found_again", "numbered", "rotations_before"]
 
-GZIP = b"\x1f\x8b"  # what such a file begins with
+GZIP = b"\x1f\x8b"  # the first bytes of such a file
 SKIPPED_AT_ONCE = 2**20  # bytes, on the way to a position in a compressed file
+DIGEST_BITS = 40
+BEGINNING = 4096  # bytes; of a longer first line only these identify the file
+ROTATED = re.compile(r"[.-]\d[\d.T:_-]*(\.gz)?")  # the suffix of a rotated file
 
 
 class ByteFile:
-    """A regular file, open for reading. What gzip has compressed is read as what it holds, whatever its name.
+    """A regular file, open for reading. A file compressed by gzip is read decompressed, whatever its name.
 
     Parameters
     ----------
@@ -43,12 +44,12 @@ class ByteFile:
     Raises
     ------
     SourceError
-        If it cannot be opened, now or in any method if it cannot be read.
+        If it cannot be opened; in any method, if it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.offset = 0  # of the next byte to read, of what the file holds
+        self.offset = 0  # of the next byte to read, decompressed
         try:
             self._descriptor = FileSystem().open(path, os.O_RDONLY)
         except OSError as error:
@@ -61,7 +62,7 @@ class ByteFile:
         self.identity = (status.st_dev, status.st_ino)
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes: up to `size`, and none at the end."""
+        """Return the next bytes, at most `size`; none at the end."""
         try:
             data = self._content.read(size)
         except (OSError, EOFError, zlib.error) as error:
@@ -70,12 +71,12 @@ class ByteFile:
         return data
 
     def seek(self, offset: int) -> bytes:
-        """Read from here next; returns the byte before, if there is one.
+        """Move to an offset, and return the byte before it, if there is one.
 
         Raises
         ------
         SourceError
-            If the file ends before.
+            If the file ends before the offset.
         """
         before = b""
         if self.compressed:
@@ -113,14 +114,9 @@ class ByteFile:
             raise SourceError(f"{self.path} cannot be read: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._content.close()
         self._raw.close()
-
-
-DIGEST_BITS = 40
-BEGINNING = 4096  # bytes; a first line that is longer is told by so many of them
-ROTATED = re.compile(r"[.-]\d[\d.T:_-]*(\.gz)?")  # what is put behind the name
 
 
 def rotations_before(number: int) -> int:
@@ -136,7 +132,7 @@ def numbered(file: ByteFile, rotations: int, lines: int, complete: bool) -> int 
     file
         The file.
     rotations
-        How many came before it.
+        Number of files before it.
     lines
         Number of first lines that identify it.
     complete
@@ -152,7 +148,7 @@ def found_again(path: Path, number: int, lines: int) -> ByteFile:
     Raises
     ------
     SourceError
-        If it is not there any more.
+        If there is none.
     """
     for candidate in [path, *_rotated(path)]:
         file = ByteFile(candidate)
@@ -161,24 +157,24 @@ def found_again(path: Path, number: int, lines: int) -> ByteFile:
                 return file
         file.close()
     raise SourceError(
-        f"the file that was read last is neither {path} nor beside it as {path.name}.1 or the like: it was deleted, "
-        "compressed or replaced, and what was not read of it is lost. Bring it back, or start anew without the snapshot"
+        f"the file that was read last is neither {path} nor next to it as {path.name}.1 or the like: it was deleted, "
+        "compressed or replaced. Bring it back to read the rest of it, or start anew without the snapshot"
     )
 
 
 def after(path: Path, file: ByteFile) -> ByteFile | None:
     """Return the file begun after this one was renamed; None while this one is the newest, or the next is empty.
 
-    A writer may go on with the old file for a moment after it has been renamed. What is written to the new one says
-    that it has gone over.
+    A writer may still append to the old file for a moment after it was renamed. Bytes in the new file show that the
+    writer has changed over.
     """
     try:
         status = path.stat()
     except OSError:
-        return None  # in the moment between renaming and beginning anew, there is none
+        return None  # between the renaming and the first write, there is no file
     if (status.st_dev, status.st_ino) == file.identity or not status.st_size:
         return None
-    # More than one may have been renamed since anybody looked; the disk has them in the order of their last lines.
+    # Several may have been renamed since the last check; their times of modification give the order.
     renamed = [
         (modified, other) for other in _rotated(path) if (modified := _modified(other)) > file.modified
     ]
@@ -225,4 +221,4 @@ def _modified(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
-        return 0  # deleted just now, and so not the next
+        return 0  # just deleted, so not the next

@@ -1,15 +1,15 @@
-r"""Where snapshots are kept: a directory with the last few of them, whole whatever happens, and with one owner.
+r"""The snapshot store: a directory with the last few snapshots, crash-safe, with one owner.
 
     snapshot-000000000011.zip    a generation; the higher number is newer
     snapshot-000000000012.zip
     writing-7-3                  the third one that owner 7 writes; it gets its number when it is complete
-    epoch                        "7\n": how many owners there have been; the last one owns the directory
-    lock                         empty; locked while a name is changed
+    epoch                        "7\n": number of owners so far; the last one owns the directory
+    lock                         empty; locked while a file is renamed or deleted
 
-A snapshot is written under a name of its own and synced, renamed, and then its directory is synced. So whenever that
-stops, a start finds the one before or the new one. Who takes the directory over raises the epoch. The one before may
-still be running, or wake up from a pause at any moment, and so everybody looks at the epoch, under the lock, before a
-name is changed: it can go on writing to files that nobody reads, but neither publish nor delete anything.
+A snapshot is written under a temporary name and synced, then renamed, then the directory is synced. So after a crash at
+any moment, a start finds the previous snapshot or the new one. Taking the directory over raises the epoch. A previous
+owner may still run, or wake up from a pause. So every owner checks the epoch, under the lock, before it renames or
+deletes a file: a previous owner can write files that nobody reads, but neither publish nor delete a snapshot.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = ["Broken", "Found", "Newest", "SnapshotStore"]
 GENERATION = re.compile(r"snapshot-(\d{12})\.zip")
 WRITING = re.compile(r"writing-(\d{1,18})-\d+")
 EPOCH = re.compile(rb"(\d{1,18})\n")
-LOCK_SECONDS = 10.0  # it is held for the time of a rename
+LOCK_SECONDS = 10.0  # maximum wait; the lock is held for the time of a rename
 LOCK_PAUSE = 0.01
-BEGINNING = 4096  # bytes, enough to tell how many are needed to describe a snapshot
+BEGINNING = 4096  # bytes; they hold the size of the head
 
 
 class Broken(NamedTuple):
@@ -54,7 +54,7 @@ class Broken(NamedTuple):
 
 
 class Newest(NamedTuple):
-    """When the newest snapshot was written, in seconds since 1970, and how many bytes it has."""
+    """The time of the newest snapshot, in seconds since 1970, and its size in bytes."""
 
     written: float
     size: int
@@ -71,20 +71,20 @@ class Found(NamedTuple):
 class SnapshotStore:
     """The last few snapshots, in a directory.
 
-    Reading needs nothing. Writing and deleting need `take_over`, which makes this store the only one that may. A
-    snapshot that `save` returned for is found again after a crash or a power cut; one that it did not return for is
-    found whole, or not at all.
+    Writing and deleting need `take_over`, which makes this store the only owner; reading does not. A snapshot for which
+    `save` returned is found again after a crash or a power cut. One for which it did not return is found whole or not
+    at all.
 
     Parameters
     ----------
     directory
-        Made when it is first written to, for its owner only, as all files in it.
+        The directory. The first write creates it; only its user can read it and its files.
     keep
         Number of snapshots to keep. With fewer than 2 there is none to fall back to.
     key
-        A secret to sign snapshots with, and to check those that are read. See `Snapshot.pieces`.
+        A secret that signs written snapshots and verifies read ones. See `Snapshot.pieces`.
     file_system
-        What files are read and written through.
+        The calls to the disk.
 
     Examples
     --------
@@ -135,20 +135,20 @@ class SnapshotStore:
     def newest(self) -> Newest | None:
         """Return the newest file, valid or not; None if there is none. Thread-safe."""
         for generation in reversed(self.list()):
-            with suppress(FileNotFoundError):  # its owner may delete it just now
-                told = self.path(generation).stat()
-                return Newest(told.st_mtime, told.st_size)
+            with suppress(FileNotFoundError):  # its owner may delete it meanwhile
+                status = self.path(generation).stat()
+                return Newest(status.st_mtime, status.st_size)
         return None
 
     def latest(self) -> Found | None:
         """Return the newest snapshot that can be read; None if there has never been one.
 
-        One that cannot be read is passed over with a `BrokenSnapshotWarning`.
+        One that cannot be read is skipped with a `BrokenSnapshotWarning`.
 
         Raises
         ------
         NoSnapshot
-            If there are snapshots, but none that can be read: to start anew would be to forget.
+            If there are snapshots, but none that can be read: starting anew would lose the state.
         """
         while generations := self.list():
             broken = []
@@ -157,10 +157,10 @@ class SnapshotStore:
                     snapshot = self.load(generation)
                 except (NoSnapshot, BadState, OSError) as error:
                     if generation not in self.list():
-                        break  # its owner deleted it just now, so there are newer ones
+                        break  # its owner deleted it meanwhile, so there are newer ones
                     broken.append(Broken(generation, str(error)))
                     continue
-                self._pass_over(broken)
+                self._warn_of(broken)
                 return Found(generation, snapshot, tuple(broken))
             else:
                 reasons = "; ".join(reason for _, reason in broken)
@@ -176,9 +176,9 @@ class SnapshotStore:
         Raises
         ------
         NoSnapshot
-            If it is not kept.
+            If there is no such generation.
         BadSnapshot
-            If it cannot be read; it says why.
+            If it cannot be read, with the reason.
         """
         return self._read(generation)[1]
 
@@ -188,28 +188,28 @@ class SnapshotStore:
         Raises
         ------
         NoSnapshot
-            If it is not kept.
+            If there is no such generation.
         BadSnapshot
-            If its beginning cannot be read, or its file has another size than it says.
+            If its head cannot be read, or the file has another size than the head declares.
         """
         with self._opened(generation) as descriptor:
             return {"generation": generation, **self._described(descriptor)}
 
     def verify(self) -> tuple[Broken, ...]:
-        """Read every snapshot that is kept, and return those that are broken."""
+        """Read every snapshot, and return the broken ones."""
         broken = []
         for generation in self.list():
             try:
                 self.load(generation)
             except (NoSnapshot, BadState, OSError) as error:
-                if generation in self.list():  # and not deleted by its owner just now
+                if generation in self.list():  # not deleted by its owner meanwhile
                     broken.append(Broken(generation, str(error)))
         return tuple(broken)
 
     def _read(self, generation: int) -> tuple[memoryview, Snapshot]:
         """Return the bytes of a file, and the snapshot in it."""
         with self._opened(generation) as descriptor:
-            size = self._described(descriptor)["bytes"]  # before any room is made for so much
+            size = self._described(descriptor)["bytes"]  # checked before memory is allocated
             data = self._files.read(descriptor, 0, size)
             return data, Snapshot.from_bytes(data, self._key)
 
@@ -234,16 +234,16 @@ class SnapshotStore:
         finally:
             self._files.close(descriptor)
 
-    def _pass_over(self, broken: Iterable[Broken]) -> None:
+    def _warn_of(self, broken: Iterable[Broken]) -> None:
         for generation, reason in broken:
             self._broken.add(generation)
-            message = f"a snapshot is passed over for the one before it: {reason}"
+            message = f"a broken snapshot is skipped; the previous one is used: {reason}"
             warnings.warn(message, BrokenSnapshotWarning, stacklevel=3)
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def take_over(self) -> None:
-        """Become the owner. From now on no other store, in this process or another, can change the directory.
+        """Become the owner: no other store, in this process or another, can change the directory afterwards.
 
         Raises
         ------

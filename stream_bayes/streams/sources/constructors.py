@@ -1,4 +1,4 @@
-"""Sources in one call: `from_csv`, `from_jsonl`, `from_kafka`, `from_iterable`; and `open_stream` for any of them."""
+"""Sources in one call: `from_file`, `from_csv`, `from_jsonl`, `from_kafka`, `from_iterable`; `open_stream` for any."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
 
 from stream_bayes.core.events.event import Kind
 from stream_bayes.data.schema import Schema
@@ -15,6 +15,7 @@ from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import delimiter_of, has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
+from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
@@ -24,24 +25,46 @@ from stream_bayes.streams.sources.iterable import Item, IterableSource
 if TYPE_CHECKING:
     from stream_bayes.streams.kafka.source import KafkaSource
 
-__all__ = ["Streamable", "format_of", "from_csv", "from_iterable", "from_jsonl", "from_kafka", "open_stream"]
+__all__ = [
+    *("DATA_SUFFIXES", "Roles", "Streamable", "format_of", "open_stream"),
+    *("from_csv", "from_file", "from_iterable", "from_jsonl", "from_kafka"),
+]
 
 # A path to a file of records, a source, or an iterable of (x, y), (x, y, weight), dicts or events.
 Streamable: TypeAlias = "str | os.PathLike[str] | Source | Iterable[Any]"
 
+
+class Roles(TypedDict, total=False):
+    """Roles of the fields of a record other than the target; see `Fields`.
+
+    Parameters
+    ----------
+    key, time, weight, kind
+        Fields with the key of a sample, its time, its weight, and its kind: sample, label, correction or tombstone.
+    time_unit
+        Unit of a time that is a number, since 1970 UTC: `"s"`, `"ms"`, `"us"`, `"ns"`; `"iso"` if no number is a time.
+    ignore, only
+        Fields that are no features; the only fields that are.
+    """
+
+    key: str | None
+    time: str | None
+    time_unit: str
+    weight: str | None
+    kind: str | None
+    ignore: Sequence[str]
+    only: Sequence[str] | None
+
+
+ROLES = tuple(Roles.__annotations__)
 CSV, JSON_LINES = (".csv", ".tsv", ".txt", ".data"), (".jsonl", ".ndjson", ".json")
+DATA_SUFFIXES = (*CSV, *JSON_LINES, ".gz")
 
 
 def from_csv(
     path: str | os.PathLike[str],
     *,
     target: str | None = None,
-    key: str | None = None,
-    time: str | None = None,
-    time_unit: str = "s",
-    weight: str | None = None,
-    ignore: Sequence[str] = (),
-    only: Sequence[str] | None = None,
     schema: Schema | None = None,
     infer_types: bool = True,
     columns: Sequence[str] | None = None,
@@ -49,6 +72,7 @@ def from_csv(
     missing: Iterable[str] = ("",),
     follow: bool = False,
     name: str | None = None,
+    **roles: Unpack[Roles],
 ) -> CSVSource:
     r"""Return a CSV file as a source, plain or compressed by gzip.
 
@@ -56,12 +80,8 @@ def from_csv(
     ----------
     path
         The file.
-    target, key, time, weight
-        Columns with the label, the key of a sample, its time and its weight. All others are features.
-    time_unit
-        Unit of a time that is a number, since 1970 UTC: `"s"`, `"ms"`, `"us"`, `"ns"`; `"iso"` if no number is a time.
-    ignore, only
-        Columns that are no features; the only columns that are.
+    target
+        The column with the labels.
     schema
         The declared features. If not given, the first 1,000 rows decide which columns are numeric.
     infer_types
@@ -76,6 +96,8 @@ def from_csv(
         True to wait for more rows at the end, also after the file is rotated.
     name
         Name of the source in snapshots and outputs; by default the file's name.
+    **roles
+        Columns with other roles: `key`, `time`, `weight`, `ignore`, ...; see `Roles`. All others are features.
 
     Raises
     ------
@@ -98,7 +120,7 @@ def from_csv(
     >>> [(event.x, event.y) for event in events]
     [({'sky': 'grey', 'wind': 3.5}, 'yes'), ({'sky': 'blue', 'wind': 1.0}, 'no')]
     """
-    fields = _fields(target, key, time, time_unit, weight, ignore, only)
+    fields = Fields(target=target, **roles)
     between, missing = delimiter_of(path, delimiter), tuple(missing)
     if schema is None and infer_types:
         if follow and not has_rows(path, fields, columns, between):
@@ -112,32 +134,63 @@ def from_csv(
     )
 
 
+def from_file(
+    path: str | os.PathLike[str], *, target: str | None = None, **roles: Unpack[Roles]
+) -> FileSource:
+    r"""Return a file as a source; its suffix decides between `from_csv` and `from_jsonl`.
+
+    Parameters
+    ----------
+    path
+        A name that ends in .csv, .tsv, .jsonl, ..., optionally with .gz.
+    target, **roles
+        As of `from_csv`.
+
+    Raises
+    ------
+    BadValue
+        If the suffix is unknown.
+    SourceError, SchemaError
+        As of `from_csv`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes import streams
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.tsv")
+    ...     _ = path.write_text("sky\train\ngrey\tyes\n")
+    ...     source = streams.from_file(path, target="rain")
+    ...     (event,) = source.poll(10)
+    ...     source.close()
+    >>> event.x, event.y
+    ({'sky': 'grey'}, 'yes')
+    """
+    make = from_csv if format_of(path) == "csv" else from_jsonl
+    return make(path, target=target, **roles)
+
+
 def from_jsonl(
     path: str | os.PathLike[str],
     *,
     target: str | None = None,
-    key: str | None = None,
-    time: str | None = None,
-    time_unit: str = "s",
-    weight: str | None = None,
-    kind: str | None = None,
-    ignore: Sequence[str] = (),
-    only: Sequence[str] | None = None,
     schema: Schema | None = None,
     follow: bool = False,
     name: str | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    **roles: Unpack[Roles],
 ) -> JSONLinesSource:
     r"""Return a file with a JSON object a line as a source, plain or compressed by gzip.
 
     Parameters
     ----------
-    path, target, key, time, time_unit, weight, ignore, only, schema, follow, name
+    path, target, schema, follow, name
         As of `from_csv`, with fields in place of columns. Types are those of JSON.
-    kind
-        The field that says sample, label, correction or tombstone; without it each record is a sample.
     max_record_bytes
         Longer lines become dead letters.
+    **roles
+        As of `from_csv`.
 
     Raises
     ------
@@ -158,7 +211,7 @@ def from_jsonl(
     >>> event.x, event.y
     ({'sky': 'grey'}, True)
     """
-    fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
+    fields = Fields(target=target, **roles)
     decoder = JSONDecoder(fields, schema, max_record_bytes=max_record_bytes)
     return JSONLinesSource(path, decoder, name=name, follow=follow)
 
@@ -168,19 +221,12 @@ def from_kafka(
     topic: str,
     *,
     target: str | None = None,
-    key: str | None = None,
-    time: str | None = None,
-    time_unit: str = "s",
-    weight: str | None = None,
-    kind: str | None = None,
-    ignore: Sequence[str] = (),
-    only: Sequence[str] | None = None,
     schema: Schema | None = None,
     decoder: str = "json",
     start: str | float = "earliest",
     labels: str | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
-    **connection: Any,
+    **roles_and_connection: Any,
 ) -> KafkaSource:
     """Return a topic of Kafka as a source. No broker is contacted before the first read.
 
@@ -190,16 +236,17 @@ def from_kafka(
         `host:port` of one or more brokers.
     topic
         The topic of the samples.
-    target, key, time, time_unit, weight, kind, ignore, only, schema, max_record_bytes
-        As of `from_jsonl`. Without `key` and `time` those of the record count.
+    target, schema, max_record_bytes
+        As of `from_jsonl`.
     decoder
         Format of the records: `"json"`, `"raw"`, ... or one registered by `register_decoder`.
     start
         Where a first run begins: `"earliest"`, `"latest"`, or seconds since 1970.
     labels
         A second topic, with the labels and corrections of the samples; its records have the samples' keys.
-    **connection
-        Further arguments of `Connection`: `client`, `tls`, `ca_file`, `mechanism`, `user`, `password`, ...
+    **roles_and_connection
+        `Roles` as of `from_jsonl`; without `key` and `time` those of the record count. And further arguments of
+        `Connection`: `client`, `tls`, `ca_file`, `mechanism`, `user`, `password`, ...
 
     Raises
     ------
@@ -217,7 +264,8 @@ def from_kafka(
     from stream_bayes.streams.kafka.connection import Connection
     from stream_bayes.streams.kafka.source import KafkaSource, Labels
 
-    fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
+    connection = roles_and_connection
+    fields = Fields(target=target, **{role: connection.pop(role) for role in ROLES if role in connection})
     own = Connection(servers=(servers,) if isinstance(servers, str) else tuple(servers), **connection)
     samples = make_decoder(decoder, fields, schema, max_record_bytes)
     of_labels = None
@@ -231,15 +279,9 @@ def from_iterable(
     items: Iterable[Item] | Callable[[], Iterator[Item]],
     *,
     target: str | None = None,
-    key: str | None = None,
-    time: str | None = None,
-    time_unit: str = "s",
-    weight: str | None = None,
-    kind: str | None = None,
-    ignore: Sequence[str] = (),
-    only: Sequence[str] | None = None,
     limit: int | None = None,
     name: str = "items",
+    **roles: Unpack[Roles],
 ) -> IterableSource:
     """Return an iterable as a source: a list, a data set of River, a function that returns an iterator.
 
@@ -247,12 +289,14 @@ def from_iterable(
     ----------
     items
         Pairs (x, y), dicts, or events. To resume from a snapshot it must yield the same items again.
-    target, key, time, time_unit, weight, kind, ignore, only
-        As of `from_jsonl`: the fields of dicts. Pairs and events need none.
+    target
+        The field of a dict with the label.
     limit
         Maximum number of items to read.
     name
         Name of the source in snapshots and outputs.
+    **roles
+        As of `from_jsonl`: the fields of dicts. Pairs and events need none.
 
     Raises
     ------
@@ -266,7 +310,7 @@ def from_iterable(
     >>> source.poll(1)[0].y
     True
     """
-    fields = _fields(target, key, time, time_unit, weight, ignore, only, kind)
+    fields = Fields(target=target, **roles)
     return IterableSource(items, name, limit, fields)
 
 
@@ -286,8 +330,7 @@ def open_stream(
     if isinstance(stream, (str, os.PathLike)):
         if target is None:
             raise BadValue(f"target: expected the name of the field of {stream} that holds the labels")
-        make = from_csv if format_of(stream) == "csv" else from_jsonl
-        with closing(make(stream, target=target, ignore=ignore)) as source:
+        with closing(from_file(stream, target=target, ignore=ignore)) as source:
             yield source
     elif target is None or hasattr(stream, "poll"):
         yield stream
@@ -312,26 +355,4 @@ def format_of(path: str | os.PathLike[str]) -> str:
     raise BadValue(
         f"{path}: expected a name that ends in {', '.join((*CSV, *JSON_LINES))}, optionally with .gz; for other "
         "names use streams.from_csv or streams.from_jsonl"
-    )
-
-
-def _fields(
-    target: str | None,
-    key: str | None,
-    time: str | None,
-    time_unit: str,
-    weight: str | None,
-    ignore: Sequence[str],
-    only: Sequence[str] | None,
-    kind: str | None = None,
-) -> Fields:
-    return Fields(
-        target=target,
-        key=key,
-        time=time,
-        time_unit=time_unit,
-        weight=weight,
-        kind=kind,
-        ignore=tuple(ignore),
-        only=None if only is None else tuple(only),
     )

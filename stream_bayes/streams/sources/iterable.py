@@ -1,4 +1,4 @@
-"""Anything that can be iterated as a source: lists, River's data sets and generators, functions that make iterators."""
+"""Iterables as a source: lists, River's data sets and generators, functions that return iterators."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Item: TypeAlias = tuple[Mapping[Any, Any] | str | bytes, Any] | Mapping[Any, Any
 class IterableSource:
     """Events from an iterable. Positions are numbers of items.
 
-    To go back, the iterable is iterated anew; so it must give the same items each time, as lists and data sets do, and
-    generators of data with a seed. An iterator can only be gone through once, and so only forward. With a sink that can
-    be cut back, each event then counts exactly once.
+    To seek back, the iterable is iterated anew, so it must yield the same items each time. Lists, data sets and seeded
+    generators do. An iterator can be read once, so it cannot seek back. With a sink that can be cut back, each event
+    counts exactly once.
 
     Parameters
     ----------
     items
-        Pairs `(x, y)`, dicts, or events, whose places are written over. Or a function that makes an iterator of these.
-        An `x` may also be text or bytes, for a learner that takes messages.
+        Pairs `(x, y)`, dicts, or events, whose positions are replaced; or a function that returns an iterator of these.
+        An `x` may also be text or bytes, for a learner of messages.
     name
         The source's name.
     limit
@@ -85,7 +85,7 @@ class IterableSource:
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
-        """The number of items; empty if it is known only after reading them."""
+        """The number of items; empty for an iterable without a length."""
         if not isinstance(self.items, Sized):
             return {}
         return {self._partition: len(self.items) if self.limit is None else min(len(self.items), self.limit)}
@@ -156,7 +156,7 @@ class IterableSource:
 
 
 def _check_moment(time: object) -> None:
-    """Refuse what no clock can be set to; an event is made without a look at what it is given."""
+    """Raise `Undecodable` for a time that is no number; `Event` itself checks nothing."""
     if time is None or type(time) is float:
         return
     try:

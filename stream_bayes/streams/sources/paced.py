@@ -1,4 +1,4 @@
-"""A stream of the past at the pace at which it happened, or faster."""
+"""Replaying a recorded stream at its original pace, or at a multiple of it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LONGEST_SLEEP = 0.1  # seconds; so that a replay with long silences can be stopp
 
 
 class Paced:
-    """A source whose records come when their time has come.
+    """A source that returns each record when it is due.
 
-    The first record that has a time comes at once, and the others as much later as they happened later, divided by
-    `speed`. A record without a time comes together with the one before it, and so does one that happened earlier. What
-    is learned is the same at any speed.
+    The first record with a time is due at once, each other one after the difference of their times, divided by `speed`.
+    A record without a time, or with an earlier one, is due together with the record before it. The speed does not
+    change what is learned.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Paced:
     speed
         Seconds of the stream per second; infinity for no waiting.
     clock, sleep
-        What tells the time, and what waits.
+        Functions that return the time and that wait, in seconds.
 
     Examples
     --------
@@ -48,8 +48,8 @@ class Paced:
     160.0 after 1.0 seconds
     """
 
-    _waiting: list[Record]  # read, and not yet come
-    _start: tuple[float, float] | None  # a moment of the stream, and when it came
+    _waiting: list[Record]  # read, not yet due
+    _start: tuple[float, float] | None  # a time of the stream, and of the clock
 
     def __init__(
         self,
@@ -83,19 +83,19 @@ class Paced:
         if not self._waiting:
             self._waiting = self.source.poll(limit)
         if math.isinf(self.speed):
-            return self._given(min(limit, len(self._waiting)))
+            return self._released(min(limit, len(self._waiting)))
         due = self._due(limit)
         if not due and self._waiting:
             self._sleep(min(self._until_next(), LONGEST_SLEEP))
             due = self._due(limit)
-        return self._given(due)
+        return self._released(due)
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         self.source.seek(positions)
         self._begin()
 
     def stop(self) -> None:
-        """Say from now on that nothing comes any more; `positions` tell what came last. For another thread."""
+        """End the replay: `poll` raises `Exhausted`, and `positions` stay. Thread-safe."""
         self._stopped = True
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class Paced:
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
-        """The position after the last record of each partition, where the source knows it."""
+        """The position after the last record of each partition; empty if the source has none."""
         return self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
 
     def fetch_end(self) -> Mapping[Partition, Position]:
@@ -124,8 +124,8 @@ class Paced:
         self._positions = dict(self.source.positions)
         self._start = None
 
-    def _given(self, count: int) -> list[Record]:
-        """Give so many of the waiting records away."""
+    def _released(self, count: int) -> list[Record]:
+        """Return the first waiting records."""
         records, self._waiting = self._waiting[:count], self._waiting[count:]
         for record in records:
             self._positions[record.partition] = record.after

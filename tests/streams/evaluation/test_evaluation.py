@@ -315,9 +315,9 @@ def test_what_a_learner_refuses_is_passed_on_with_its_name_and_place() -> None:
 @pytest.mark.parametrize(
     ("learners", "arguments", "message"),
     [
-        ({}, {}, "nobody"),
-        ({"a": object()}, {}, "a learner has learn_one"),
-        ({"a": compose.Select("x")}, {}, "a learner has learn_one"),
+        ({}, {}, "got none"),
+        ({"a": object()}, {}, "expected a learner with learn_one"),
+        ({"a": compose.Select("x")}, {}, "expected a learner with learn_one"),
         ({"a": NaiveBayes()}, {"delay": -1}, "delay"),
         ({"a": NaiveBayes()}, {"delay": 1.5}, "delay"),
         ({"a": NaiveBayes()}, {"every": 0}, "every"),
@@ -337,7 +337,7 @@ def test_learners_without_names_or_after_the_stream_are_refused_with_how_they_ar
         (NaiveBayes(), stream),
         (stream, {"ours": NaiveBayes()}),
     ):
-        with pytest.raises(BadValue, match="learners comes first"):
+        with pytest.raises(BadValue, match=r"expected \{name: learner\} as the first"):
             compare(learners, events)  # type: ignore[arg-type]  # refused
 
 

@@ -180,14 +180,14 @@ HOW = ["truncated", "empty", "flipped", "newer", "a pipe", "a directory", "a lin
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_a_broken_newest_snapshot_is_passed_over_for_the_one_before_and_said_so(
+def test_a_broken_newest_snapshot_is_skipped_for_the_one_before_with_a_warning(
     tmp_path: Path, how: str
 ) -> None:
     store = owned(tmp_path)
     for number in range(3):
         store.save(counted(number))
     break_file(store.path(3), how)
-    with pytest.warns(BrokenSnapshotWarning, match="passed over for the one before it: .*") as warned:
+    with pytest.warns(BrokenSnapshotWarning, match="the previous one is used: .*") as warned:
         found = store.latest()
     assert found is not None and number_of(found.snapshot) == 1 and found.generation == 2
     assert [generation for generation, _ in found.broken] == [3]
