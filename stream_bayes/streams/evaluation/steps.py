@@ -106,7 +106,7 @@ class Arrivals:
         """Iterate over the steps; None stands for a pause."""
         if hasattr(self._stream, "poll"):
             return self._polled(cast(Source, self._stream))
-        records = cast("Iterable[Pair | Event | BadRecord]", self._stream)
+        records = self._stream
         if self._limit != math.inf:
             records = islice(records, int(self._limit))
         return chain.from_iterable(map(self._steps_of, records))
