@@ -47,7 +47,11 @@ def test_the_readme_has_a_block_to_run() -> None:
     assert any(str(block.id).startswith("README") for block in BLOCKS)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md"))],
+    ids=lambda page: page.name,
+)
 def test_what_the_docs_link_to_is_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 import tracemalloc
 from functools import cache
@@ -88,6 +89,24 @@ def test_no_message_takes_more_than_a_few_times_what_is_read_of_it(name: str) ->
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30 * MEGABYTE
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_nothing_that_a_mail_links_to_is_fetched(parser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    page = (
+        b'<img src="http://tracker.example/x.png"><link rel=stylesheet href="http://a.example/s.css"><p>lunch'
+    )
+    head = (
+        b"From: a@b.example\nContent-Type: message/external-body; access-type=anon-ftp; site=ftp.example\n\n"
+    )
+    html = b"From: a@b.example\nContent-Type: text/html\n\n"
+    assert "lunch" in EmailTokens(parser=parser).transform_one(html + page)
+    assert EmailTokens(parser=parser).transform_one(head)
 
 
 def test_the_parsers_agree_on_the_worst() -> None:
