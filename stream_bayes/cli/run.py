@@ -15,7 +15,7 @@ from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
 from stream_bayes.streams.engine.engine import Engine
-from stream_bayes.streams.engine.settings import written
+from stream_bayes.streams.engine.settings import setting_text
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
 from stream_bayes.streams.records.fields import Fields, seconds_from
@@ -117,7 +117,12 @@ def showing_changed_settings(json: bool) -> Iterator[None]:
     except OtherSettings as error:
         if not json:
             rows = [
-                {"setting": path, "in the snapshot": written(before), "now": written(now), "": "refused"}
+                {
+                    "setting": path,
+                    "in the snapshot": setting_text(before),
+                    "now": setting_text(now),
+                    "": "refused",
+                }
                 for path, before, now in error.changes
             ]
             rows += [

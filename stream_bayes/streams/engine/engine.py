@@ -1,10 +1,10 @@
-"""The loop: poll, predict, score, learn, emit, commit; and state and position saved as one thing.
+"""The loop: poll, predict, score, learn, write, commit; and snapshots of state and positions together.
 
     poll -> [ Step: predict -> score -> learn | hold ] -> sinks: write, commit -> snapshot, when due
 
-A snapshot holds the state after some event, the position after the same event in every partition, and how long the
-outputs were then. A start loads it, seeks there, cuts the outputs back to that length, and goes on. So whatever
-happens in between, every event counts once, in the model and in the outputs.
+A snapshot holds the state after some event, the next position of every partition, and the lengths of the outputs. A
+start loads it, seeks to the positions, cuts the outputs back to their lengths, and continues. So every event counts
+once, in the model and in the outputs, whatever happens in between.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stream_bayes.streams.contracts.slices import slices_of
 from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
-from stream_bayes.streams.engine.settings import differences, said
+from stream_bayes.streams.engine.settings import changes_text, differences
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.served import digest
@@ -33,26 +33,25 @@ __all__ = ["SETTINGS", "Engine"]
 logger = logging.getLogger(__name__)
 
 BATCH = 1000  # events between two commits, at most
-IDLE_SECONDS = 0.05  # between two looks at a source that had nothing
-SETTINGS = "settings"  # the section they are kept in
+IDLE_SECONDS = 0.05  # between two polls of a source without new records
+SETTINGS = "settings"  # the section with the settings
 LOG = "log"  # the section with the identity that recovery checks
 
 
 class Engine:
-    """Runs a stream through a step, and keeps what came of it.
+    """Runs a stream through a step, writes its results, and saves its state.
 
-    With a source and sinks of one medium every event has exactly one result, whatever dies and is started again; see
-    `delivery` for others. State and results depend on the sequence of events alone, not on batches or times.
+    With a source and sinks of one medium every event has exactly one result, also after crashes; see `delivery` for
+    others. State and results depend on the sequence of events alone, not on batches or times.
 
     Parameters
     ----------
     step
-        The model, and what scores it and holds its events.
+        The model with its losses and its pending samples.
     source
         Source of the events.
     predictions, dead_letters, drifts
-        Where results go: answers to the one, what could not be used to another, and what a model that follows drift
-        noted of it to the third. Any may be missing.
+        Sinks of predictions, dead letters and drift entries. Each is optional.
     recovery
         Checks that a run can resume, and replays what was committed, where partitions have no order of their own.
     store
@@ -60,12 +59,11 @@ class Engine:
     schedule
         When a snapshot is due.
     settings
-        All that later state depends on, as JSON: a snapshot of other settings is not gone on from. The model's, if not
-        given.
+        All that later state depends on, as JSON: a snapshot with other settings is refused. By default the model's.
     batch
         Maximum number of events between two commits.
     clock, sleep
-        The seconds that pass, and waiting; only snapshots every so many seconds depend on them.
+        Return seconds, and wait. Only the schedule of snapshots depends on them.
     """
 
     def __init__(
@@ -98,13 +96,13 @@ class Engine:
         self.batch = batch
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
-        self.reached: float | None = None  # when the last record happened that was committed in this run
+        self.reached: float | None = None  # event time of the last record committed in this run
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
         self._clock = clock
         self._sleep = sleep
         self._writer: SnapshotWriter | None = None
-        self._pruned: int | None = None  # after which snapshot
+        self._pruned: int | None = None  # the snapshot after which the journal was last pruned
         self._stopping = False
         self._running = False
         self._began = (0, 0, 0.0)
@@ -144,35 +142,38 @@ class Engine:
         return (0, 0) if writer is None else (writer.written, writer.failures)
 
     def stop(self) -> None:
-        """Let the run end after the batch it is at, with a commit and a snapshot. May be called from a signal."""
+        """Let the run end after the present batch, with a commit and a snapshot. Signal handlers may call this."""
         self._stopping = True
         if self.recovery is not None:
             self.recovery.interrupt()
 
-    def watch(self, told: Callable[[Progress], None]) -> None:
-        """Call this after every commit, with the progress: for bars and metrics."""
-        self._watchers.append(told)
+    def watch(self, watcher: Callable[[Progress], None]) -> None:
+        """Call `watcher` with the progress after every commit."""
+        self._watchers.append(watcher)
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     def run(self, limit: int | None = None, *, rebuild: bool = False, until_end: bool = False) -> Progress:
-        """Take events until the source ends, `stop` is called, or `limit` more were taken.
+        """Process events until the source ends, `stop` is called, or `limit` more were processed.
 
         Parameters
         ----------
         limit
-            After how many to stop.
+            Maximum number of records in this run.
         rebuild
-            Begin anew: no snapshot is gone on from, and the outputs are emptied.
+            True to start from scratch: snapshots are ignored, and the outputs are emptied.
         until_end
-            Stop, too, once all is taken that was there when the run began: for logs that go on growing.
+            True to stop at the end that the source had when the run began, for logs that keep growing.
         """
         try:
             self._start(rebuild)
             self._running = True
             level = logging.INFO if self.delivery == "exactly once" else logging.WARNING
             logger.log(
-                level, "starts after %d records; each result comes %s", self.step.processed, self.delivery
+                level,
+                "starts after %d records; each result is written %s",
+                self.step.processed,
+                self.delivery,
             )
             until = None if limit is None else self.step.processed + limit
             log = self.source if until_end and isinstance(self.source, EndlessSource) else None
@@ -184,7 +185,7 @@ class Engine:
                 except Exhausted:
                     break
                 if records:
-                    self._take(records)
+                    self._process(records)
                 else:
                     self._sleep(IDLE_SECONDS)
                 if self.recovery is not None:
@@ -212,7 +213,7 @@ class Engine:
             step.learned - learned,
         )
 
-    def _take(self, records: Sequence[Record]) -> None:
+    def _process(self, records: Sequence[Record]) -> None:
         """Process one batch and commit its results."""
         slices = slices_of(records, self.positions, self.source.may_skip)
         for sink in self._sinks:
@@ -227,8 +228,8 @@ class Engine:
                 sink.abort()
             raise
         self.reached = records[-1].time
-        for told in self._watchers:
-            told(self.progress)
+        for watcher in self._watchers:
+            watcher(self.progress)
 
     def _write(self) -> None:
         step = self.step
@@ -240,7 +241,7 @@ class Engine:
             self.drifts.write(step.drifts)
         step.clear_results()
 
-    # -- beginning and ending -----------------------------------------------------------------------------------------
+    # -- start and end -----------------------------------------------------------------------------------------
 
     def preview(self, rebuild: bool = False) -> dict[str, Any]:
         """Return the start of a run as JSON values, without writing anything; raise what the run would raise.
@@ -248,7 +249,7 @@ class Engine:
         Raises
         ------
         BadSnapshot
-            If the newest snapshot cannot be gone on from.
+            If the newest snapshot cannot be resumed from.
         """
         try:
             found = None if self.store is None or rebuild else self.store.latest()
@@ -270,9 +271,7 @@ class Engine:
 
     def _start(self, rebuild: bool) -> None:
         self._stopping = False
-        if (
-            self.recovery is not None
-        ):  # before anything is taken over: a start that is refused changes nothing
+        if self.recovery is not None:  # before taking over: a start that is refused changes nothing
             self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
         if self.store is not None:
             self.store.take_over()
@@ -292,7 +291,7 @@ class Engine:
             self.source.seek(self.positions)
         if self._writer is not None:
             if found is None:
-                self._save()  # before the first commit: so a start finds either this, or nothing done
+                self._save()  # before the first commit: a later start finds this snapshot, or nothing was committed
                 self._writer.wait()
             else:
                 self.schedule.mark_taken(self.step.processed, self._clock())
@@ -312,14 +311,14 @@ class Engine:
         return ResumePoint(snapshot.positions, length, snapshot.sections.get(LOG, {}))
 
     def _load(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Load a snapshot, and seek to its positions."""
         sections = dict(snapshot.sections)
         sections.pop(LOG, None)
         changed = differences(sections.pop(SETTINGS, {}), self.settings)
         if changed:
             raise OtherSettings(
-                f"the newest snapshot was taken with other settings: {said(changed)}. "
-                "Start with those it was taken with; or anew, by --rebuild or in another directory",
+                f"the newest snapshot was taken with other settings: {changes_text(changed)}. "
+                "Start with those; or from scratch, with --rebuild or in another directory",
                 tuple(changed),
             )
         self.step.load(sections)
@@ -327,9 +326,9 @@ class Engine:
         self.source.seek(self.positions)
 
     def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
-        """Take again what was committed after the snapshot: the identical step, but nothing is sent twice.
+        """Process again the records committed after the snapshot. Their results are not written again.
 
-        A file for what was noted of drifts was cut back to the snapshot, so there it is written again.
+        Except for drift entries in a file: it was cut back to the snapshot.
         """
         for records in batches:
             slices = slices_of(records, self.positions, self.source.may_skip)
@@ -354,7 +353,7 @@ class Engine:
             self._writer.wait()
 
     def _close(self) -> None:
-        """Let go of everything, whatever else happens."""
+        """Close sinks, source and snapshot writer, even after an error."""
         for sink in self._sinks:
             sink.close()
         self.source.close()
@@ -362,7 +361,7 @@ class Engine:
             writer, self._writer = self._writer, None
             writer.close()
 
-    def _lasting(self) -> list[Sink | Recovery]:
+    def _parts_with_length(self) -> list[Sink | Recovery]:
         return [*self._sinks, *([] if self.recovery is None else [self.recovery])]
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
@@ -379,17 +378,17 @@ class Engine:
             self._save()
 
     def _prune(self, recovery: Recovery) -> None:
-        """Let go of what stands before the oldest snapshot."""
+        """Delete the journal before the oldest snapshot."""
         assert self.store is not None
         try:
             oldest = self.store.describe(self.store.list()[0])
         except (NoSnapshot, BadState, OSError):
-            return  # it is broken, or its owner deleted it just now: the next snapshot looks again
+            return  # broken, or just deleted by its owner: try again after the next snapshot
         if recovery.name in oldest["outputs"]:
             recovery.prune(oldest["outputs"][recovery.name], self.positions)
 
     def _save(self) -> None:
-        """Freeze what is to be kept; it is written while the stream goes on."""
+        """Freeze the state, and write it as a snapshot in the background."""
         assert self._writer is not None
         for sink in self._sinks:
             sink.sync()
@@ -398,7 +397,9 @@ class Engine:
             "configuration": digest(self.settings),
             "positions": dict(self.positions),
             "clock": self.step.processed,
-            "outputs": {part.name: part.length for part in self._lasting() if part.length is not None},
+            "outputs": {
+                part.name: part.length for part in self._parts_with_length() if part.length is not None
+            },
         }
         sections = self.step.freeze()
         own: dict[str, Any] = {SETTINGS: self.settings}

@@ -1,4 +1,4 @@
-"""How far a run has come."""
+"""The progress of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Progress"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come.
+    """Numbers of records and seconds of a run so far.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Progress:
     replayed
         Number of replayed records, whose results had been written before.
     seconds
-        How long this run has lasted.
+        Duration of this run.
     learned
         Samples learned in this run, less those unlearned.
     """

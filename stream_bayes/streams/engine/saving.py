@@ -1,4 +1,4 @@
-"""When the next snapshot is due, and writing it while the stream goes on."""
+"""The schedule of snapshots, and their writer in the background."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ logger = logging.getLogger(__name__)
 
 
 class Schedule:
-    """When a snapshot is due: after so many events, after so many seconds, and at the end.
+    """Schedule of snapshots: due after a number of events or seconds, and at the end.
 
-    It reads no clock; the time is told to it. Without new events there is nothing new to save, and none is due.
+    It reads no clock; callers pass the time. Without new events no snapshot is due.
 
     Parameters
     ----------
     every_events
-        After so many events, if given.
+        Number of events between two snapshots; None for no such limit.
     every_seconds
-        After so many seconds, if given.
+        Seconds between two snapshots; None for no such limit.
     at_end
-        True if one is due when the stream ends or is stopped.
+        True to take one when the stream ends or is stopped.
 
     Examples
     --------
@@ -74,15 +74,15 @@ class Schedule:
 class SnapshotWriter:
     """Writes snapshots in another thread, one at a time, and counts the failures.
 
-    What the disk does not take is logged and counted, and the stream goes on. Anything else, above all that another
-    process has become the owner, is raised by the next call of `check`, `write`, `wait` or `close`.
+    A snapshot that could not be written to disk is logged and counted, and the stream continues. Any other error, such
+    as a new owner of the directory, is raised by the next call of `check`, `write`, `wait` or `close`.
 
     Parameters
     ----------
     store
         The store to write to, after `take_over`.
     most_failures
-        After so many failures in a row it is no longer `healthy`, until a snapshot is written again.
+        Number of failures in a row after which it is not `healthy`, until a snapshot is written.
     executor
         Executor for writing; by default a thread of its own.
 
@@ -127,10 +127,10 @@ class SnapshotWriter:
         return self.failures_in_a_row < self.most_failures
 
     def write(self, snapshot: Snapshot | Callable[[], Snapshot]) -> bool:
-        """Begin to write a snapshot; False, without doing anything, while another is being written.
+        """Begin to write a snapshot. Return False, without doing anything, while another is being written.
 
-        The snapshot must not change any more: see `Snapshot.take`. What makes one is called in the other thread, and
-        must hold only what does not change.
+        The snapshot must not change any more; see `Snapshot.take`. A function that makes one is called in the other
+        thread, and must read only what does not change.
         """
         if self.busy:
             return False
@@ -140,18 +140,18 @@ class SnapshotWriter:
         return True
 
     def check(self) -> None:
-        """Raise what ended the last write, unless it was the disk."""
+        """Raise the error of the last write, if it has ended with one."""
         if not self.busy:
             self.wait()
 
     def wait(self) -> None:
-        """Return when nothing is being written any more."""
+        """Wait for the snapshot that is being written, if any."""
         writing, self._writing = self._writing, None
         if writing is not None:
             writing.result()
 
     def close(self) -> None:
-        """Wait, and end the thread."""
+        """Wait, then end the thread."""
         try:
             self.wait()
         finally:

@@ -1,11 +1,11 @@
-"""What differs between the settings a snapshot was taken with and those of now."""
+"""Differences between the settings of a snapshot and the present ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["differences", "said", "written"]
+__all__ = ["changes_text", "differences", "setting_text"]
 
 
 def differences(
@@ -18,27 +18,29 @@ def differences(
     >>> differences({"model": {"learner": "TAN"}}, {"model": {"learner": "AODE", "strength": 1.0}})
     [('model.learner', 'TAN', 'AODE'), ('model.strength', Ellipsis, 1.0)]
     """
-    told = []
+    changes = []
     for key in [*saved, *(key for key in own if key not in saved)]:
         before, now = saved.get(key, ...), own.get(key, ...)
         if isinstance(before, Mapping) and isinstance(now, Mapping):
-            told += differences(before, now, f"{path}{key}.")
+            changes += differences(before, now, f"{path}{key}.")
         elif before != now:
-            told.append((f"{path}{key}", before, now))
-    return told
+            changes.append((f"{path}{key}", before, now))
+    return changes
 
 
-def said(changes: Iterable[tuple[str, Any, Any]]) -> str:
+def changes_text(changes: Iterable[tuple[str, Any, Any]]) -> str:
     """Return changes as one line.
 
     Examples
     --------
-    >>> said([("model.learner", "TAN", "AODE"), ("model.strength", ..., 1.0)])
+    >>> changes_text([("model.learner", "TAN", "AODE"), ("model.strength", ..., 1.0)])
     "model.learner was 'TAN', is 'AODE'; model.strength was not given, is 1.0"
     """
-    return "; ".join(f"{path} was {written(before)}, is {written(now)}" for path, before, now in changes)
+    return "; ".join(
+        f"{path} was {setting_text(before)}, is {setting_text(now)}" for path, before, now in changes
+    )
 
 
-def written(value: object) -> str:
+def setting_text(value: object) -> str:
     """Return a setting as text."""
     return "not given" if value is ... else repr(value)

@@ -1,7 +1,7 @@
-"""What happens to each event: predict, score, learn, hold. Everything that a snapshot must keep of it is here.
+"""The step of each event: predict, score, learn, or hold until its label comes.
 
-A step does nothing but change its state and return results: no file, no clock. So the same events lead to the same
-state and the same results, live or in a replay, in batches of any size.
+A step changes its state and returns results; it uses no file and no clock. So the same events lead to the same state
+and the same results, live or in a replay, in batches of any size.
 """
 
 from __future__ import annotations
@@ -27,29 +27,28 @@ from stream_bayes.streams.models.served import Served, digest
 __all__ = ["Step"]
 
 DEAD_HALF_LIFE = 1000.0  # records after which a dead letter weighs half in their share
-LEAST_RECORDS = 100  # a share of fewer says little
+MIN_RECORDS = 100  # before the share of dead letters is checked
+MAX_RAW_BYTES = 65_536  # of a record, in its dead letter
 
-MOST_RAW = 65_536  # bytes of a record that a dead letter carries
-
-SAID = {
-    Reason.NO_KEY: "it names no key, and has no label or is one: nothing could ever be joined to it",
+DETAILS = {
+    Reason.NO_KEY: "it has no key, and it is a label or lacks one: nothing can be joined to it",
     Reason.BAD_KEY: "its key is of a type that cannot be one",
     Reason.BAD_LABEL: "its label is missing, or of a type that cannot be one",
     Reason.BAD_WEIGHT: "its weight is not a number from 0 on",
-    Reason.BAD_FEATURES: "its features are of types that cannot be held until its label comes",
+    Reason.BAD_FEATURES: "its features are of types that cannot be stored until its label comes",
     Reason.KEY_IS_WAITING: "another sample with this key waits for its label",
-    Reason.LABEL_TOO_LATE: "the sample with this key was given up, or withdrawn",
+    Reason.LABEL_TOO_LATE: "the sample with this key has expired or was withdrawn",
     Reason.LABEL_WITHOUT_SAMPLE: "no sample with this key came in time",
-    Reason.CORRECTION_TOO_LATE: "the sample with this key is not remembered any more, or never came",
-    Reason.TOMBSTONE_TOO_LATE: "the sample with this key is not remembered any more, or never came",
+    Reason.CORRECTION_TOO_LATE: "the sample with this key is no longer stored, or never came",
+    Reason.TOMBSTONE_TOO_LATE: "the sample with this key is no longer stored, or never came",
 }
 
-NO_PENDING = "no_pending"  # a label or correction came, and nothing waits for any
+NO_PENDING = "no_pending"  # a label or correction in a pipeline that holds no samples
 REFUSED = "refused"  # by the learner
 
 
 class Step:
-    """Predict, score, learn, for one event after the other.
+    """Predicts, scores and learns events sequentially.
 
     A record that cannot be used changes nothing but counters, and becomes a dead letter.
 
@@ -60,13 +59,13 @@ class Step:
     name
         Name of the model in the outputs.
     losses
-        Scores of the predictions.
+        Losses of the predictions.
     pending
-        What holds events that wait for their labels. None: a sample without label is predicted and forgotten, and
-        labels, corrections and tombstones are dead letters.
+        Store of samples that wait for their labels. Without one, a sample without label is only predicted, and labels,
+        corrections and tombstones are dead letters.
     max_dead_share
-        The share of dead letters, of the last thousand records or so, at which to stop with `TooManyDeadLetters`. 1
-        never stops.
+        Share of dead letters among about the last thousand records above which `TooManyDeadLetters` is raised. 1 for
+        no limit.
 
     Attributes
     ----------
@@ -77,11 +76,11 @@ class Step:
     learned
         Number of samples learned.
     dead
-        How many dead letters there were of each reason.
+        Number of dead letters by reason.
     drifts
-        What was noted of drifts, and not forgotten, each with the place and time of the record that it came with.
+        Drift entries since `clear_results`, each with position and time of the record that caused it.
     last_dead
-        The place and the detail of the last one of each reason, since this object was made.
+        Position and detail of the last dead letter by reason, in this run.
 
     Examples
     --------
@@ -114,17 +113,17 @@ class Step:
         self.dead: dict[str, int] = {}
         self.last_dead: dict[str, tuple[int, str]] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
-        self._dead_at = 0  # when it was worked out
+        self._dead_at = 0  # number of records when it was computed
         self.drifts: list[DriftEntry] = []
         self._outputs: list[Output] = []
-        # Answers, not yet outputs: nobody may ask for those.
+        # Outputs are made of these only on request.
         self._answered: list[tuple[list[Event], Answers, ModelVersion]] = []
-        self._names = _Names()
+        self._names = _LabelNames()
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
-        self._noted = _added(model)  # of the log of drifts
+        self._recorded = _added(model)  # entries of the drift log
 
     def collect_outputs(self) -> list[Output]:
-        """Return the outputs since `clear_results`; answers that are no outputs yet are made into some."""
+        """Return the outputs since `clear_results`."""
         for events, answers, version in self._answered:
             places = [event.partition for event in events]
             self._outputs += map(
@@ -142,25 +141,25 @@ class Step:
         return self._outputs
 
     def clear_results(self) -> None:
-        """Let go of outputs, dead letters and what was noted of drifts, once they have been written."""
+        """Drop outputs, dead letters and drift entries, once they have been written."""
         for results in (self._answered, self._outputs, self.letters, self.drifts):
             results.clear()
 
-    # -- taking events ------------------------------------------------------------------------------------------------
+    # -- processing events ---------------------------------------------------------------------------------------------
 
     def process(self, records: Iterable[Record]) -> None:
-        """Take records in their order; what comes of them is added to `outputs` and `letters`."""
+        """Process records in order; collect outputs, letters and drift entries."""
         if self.pending is not None:
             for record in records:
                 self.processed += 1
                 if isinstance(record, Event):
-                    self._hold(record, self.pending)
+                    self._process_joined(record, self.pending)
                 else:
                     self._reject(record)
             return
         for run in _runs_of_samples(records):
             if isinstance(run, list):
-                self._take_samples(run)
+                self._process_samples(run)
                 continue
             self.processed += 1
             if isinstance(run, Event):
@@ -169,20 +168,20 @@ class Step:
             else:
                 self._reject(run)
 
-    def _take_samples(self, events: list[Event]) -> None:
-        """Take samples together, which is the same as one by one; what has no label is only answered."""
+    def _process_samples(self, events: list[Event]) -> None:
+        """Process samples together, with the same results as one by one; only predict those without a label."""
         xs, ys = [event.x for event in events], [event.y for event in events]
         weights = [event.weight for event in events]
         start = 0
         while start < len(events):
-            version = self._version_now()
+            version = self._current_version()
             answers, refused = self.model.process(xs[start:], ys[start:], weights[start:])
             stop = start + len(answers)
             if stop > start:
                 labels = ys[start:stop]
                 answers.score(self.losses, labels, weights[start:stop])
                 self._answered.append((events[start:stop], answers, version))
-                self._place_drifts(events[stop - 1])
+                self._record_drifts(events[stop - 1])
                 self.processed += stop - start
                 self.learned += stop - start - labels.count(None)
             if refused is not None:
@@ -191,21 +190,21 @@ class Step:
                 stop += 1
             start = stop
 
-    def _put_one(self, event: Event, answer: Answer, version: ModelVersion) -> None:
+    def _add_answer(self, event: Event, answer: Answer, version: ModelVersion) -> None:
         self._answered.append(([event], AnswerDicts([answer]), version))
 
-    def _version_now(self) -> ModelVersion:
+    def _current_version(self) -> ModelVersion:
         """Return the version of the present model."""
         if self._version.generation != self.model.generation:
             self._version = ModelVersion(self.name, self.model.generation, self._version.configuration)
         return self._version
 
-    def _place_drifts(self, cause: Event) -> None:
-        """Add to what the model noted just now, if anything, with which record it came."""
+    def _record_drifts(self, cause: Event) -> None:
+        """Collect new entries of the drift log, with the position and time of the record that caused them."""
         log = self.model.drifts
-        if log is None or log.added == self._noted:
+        if log is None or log.added == self._recorded:
             return
-        for entry in log.newest(log.added - self._noted):
+        for entry in log.newest(log.added - self._recorded):
             source, number = cause.partition
             entry |= {"time": cause.time, "source": source, "partition": number, "position": cause.position}
             details = {
@@ -213,55 +212,55 @@ class Step:
             }
             fields = {name: entry[name] for name in DriftEntry.__struct_fields__ if name in entry}
             self.drifts.append(DriftEntry(key=cause.key, details=details, **fields))
-        self._noted = log.added
+        self._recorded = log.added
 
-    # -- holding events until their labels come -----------------------------------------------------------------------
+    # -- joining samples and labels ------------------------------------------------------------------------------------
 
-    def _hold(self, event: Event, pending: Pending) -> None:
+    def _process_joined(self, event: Event, pending: Pending) -> None:
         for action in pending.advance(event):
-            self._do(action, action.event, pending)
+            self._perform(action, action.event, pending)
         for action in pending.arrive(event):
-            self._do(action, event, pending)
+            self._perform(action, event, pending)
 
-    def _do(self, action: Action, cause: Event, pending: Pending) -> None:
-        """Do what the pending store asks for. If the learner refuses, `cause` goes to the dead letters."""
+    def _perform(self, action: Action, cause: Event, pending: Pending) -> None:
+        """Perform an action of the pending store. If the learner refuses, `cause` becomes a dead letter."""
         try:
             if isinstance(action, Predict):
                 self._predict(action, pending)
             elif isinstance(action, Learn):
                 event = action.event
                 self.model.learn(event.x, action.label, event.weight)
-                self._note(action, event.x, pending)
+                self._record_learned(action, event.x, pending)
             elif isinstance(action, Relearn):
                 self._relearn(action, pending)
             elif isinstance(action, Refuse):
-                self._refuse(action.event, action.reason.value, SAID[action.reason])
+                self._refuse(action.event, action.reason.value, DETAILS[action.reason])
             else:
                 was = action.was
                 self.model.unlearn(was.encoded, was.label, was.weight, was.clock)
                 self.learned -= 1
-            self._place_drifts(cause)
+            self._record_drifts(cause)
         except StreamBayesError as error:
             self._refuse(cause, REFUSED, str(error))
 
     def _predict(self, action: Predict, pending: Pending) -> None:
-        event, version = action.event, self._version_now()
+        event, version = action.event, self._current_version()
         if event.y is None:
             answer = self.model.answer(event.x)
             todo = pending.predicted(action, answer)
             if not any(isinstance(next_action, Refuse) for next_action in todo):
-                self._put_one(event, answer, version)
+                self._add_answer(event, answer, version)
             for next_action in todo:
-                self._do(next_action, event, pending)
+                self._perform(next_action, event, pending)
             return
         answer = self.model.predict_then_learn(event.x, event.y, event.weight)
-        self._put_one(event, answer, version)
+        self._add_answer(event, answer, version)
         for learn in pending.predicted(action, answer):
             assert isinstance(learn, Learn)
-            self._note(learn, event.x, pending)
+            self._record_learned(learn, event.x, pending)
 
-    def _note(self, learn: Learn, x: Any, pending: Pending) -> None:
-        """Score the prediction of a sample that was learned, and hold it for corrections."""
+    def _record_learned(self, learn: Learn, x: Any, pending: Pending) -> None:
+        """Score the prediction of a learned sample, and store the sample for corrections."""
         self.learned += 1
         self.losses.update(learn.label, learn.prediction, ..., learn.event.weight)
         pending.learned(learn, self.model.content(x), self.model.clock)
@@ -271,30 +270,30 @@ class Step:
         model.relearn(was.encoded, was.label, action.label, was.weight, was.clock)
         pending.learned(action, was.encoded, model.clock)
 
-    # -- what changes nothing -----------------------------------------------------------------------------------------
+    # -- dead letters --------------------------------------------------------------------------------------------------
 
     def _refuse(self, event: Event, reason: str, detail: str) -> None:
-        """Put an event that was decoded, but cannot be used, with the dead letters."""
-        self._bury(event, reason, detail, _written(event))
+        """Add a dead letter for an event that was decoded but cannot be used."""
+        self._add_letter(event, reason, detail, _event_json(event))
 
     def _reject(self, record: BadRecord) -> None:
-        self._bury(record, record.reason, record.detail, record.raw)
+        self._add_letter(record, record.reason, record.detail, record.raw)
 
-    def _bury(self, record: Record, reason: str, detail: str, raw: bytes) -> None:
+    def _add_letter(self, record: Record, reason: str, detail: str, raw: bytes) -> None:
         source, partition = record.partition
         place = (record.key, source, partition, record.position, record.time)
-        self.letters.append(DeadLetter(*place, reason, detail, raw[:MOST_RAW]))
+        self.letters.append(DeadLetter(*place, reason, detail, raw[:MAX_RAW_BYTES]))
         self.dead[reason] = self.dead.get(reason, 0) + 1
         self.last_dead[reason] = (record.position, detail)
         if self.max_dead_share < 1.0:
-            self._weigh_dead(record, detail)
+            self._check_dead_share(record, detail)
 
-    def _weigh_dead(self, record: Record, detail: str) -> None:
+    def _check_dead_share(self, record: Record, detail: str) -> None:
         fade = 0.5 ** (1.0 / DEAD_HALF_LIFE)
         self._dead_weight = self._dead_weight * fade ** (self.processed - self._dead_at) + 1.0
         self._dead_at = self.processed
         share = self._dead_weight * (1.0 - fade) / (1.0 - fade**self.processed)
-        if self.processed >= LEAST_RECORDS and share > self.max_dead_share:
+        if self.processed >= MIN_RECORDS and share > self.max_dead_share:
             source, number = record.partition
             raise TooManyDeadLetters(
                 f"{share:.0%} of the last records could not be used, more than "
@@ -302,15 +301,15 @@ class Step:
                 f"position {record.position} of {source}[{number}]: {detail}"
             )
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    # -- saving --------------------------------------------------------------------------------------------------------
 
     def freeze(self) -> Callable[[], dict[str, dict[str, Any]]]:
-        """Freeze the state as it is now. The returned function makes the sections, later and in any thread.
+        """Freeze the present state. Return a function that makes its sections, later and in any thread.
 
-        What is copied now is all that the stream waits for.
+        The stream waits only for the copies that are made now.
         """
         own = {
-            "taken": self.processed,
+            "processed": self.processed,
             "learned": self.learned,
             "dead": dict(sorted(self.dead.items())),
             "dead_weight": self._dead_weight,
@@ -326,17 +325,23 @@ class Step:
         return sections
 
     def load_model(self, state: Mapping[str, Any]) -> None:
-        """Go on from the state of a model, and from nothing else."""
+        """Load a model's state, and nothing else."""
         self.model.load(state)
-        self._noted = _added(self.model)
+        self._recorded = _added(self.model)
 
     def load(self, sections: Mapping[str, Mapping[str, Any]]) -> None:
-        """Go on from sections; `BadState` for whatever is wrong with them."""
+        """Load sections that `freeze` made.
+
+        Raises
+        ------
+        BadState
+            If they are not valid.
+        """
         kept = {"step", "model", "losses"} | ({"pending"} if self.pending is not None else set())
         with refusing_bad_state():
             expect(set(sections) == kept, f"it has the sections {sorted(sections)}, expected {sorted(kept)}")
             own = sections["step"]
-            for name in ("taken", "learned", "dead_at"):
+            for name in ("processed", "learned", "dead_at"):
                 expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
             weight, dead = own["dead_weight"], own["dead"]
             expect(type(weight) is float and 0.0 <= weight < math.inf, f"dead_weight is {weight!r}")
@@ -347,7 +352,7 @@ class Step:
         self.losses.load(sections["losses"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
-        self.processed, self.learned, self._dead_at = own["taken"], own["learned"], own["dead_at"]
+        self.processed, self.learned, self._dead_at = own["processed"], own["learned"], own["dead_at"]
         self._dead_weight, self.dead = weight, dict(dead)
 
 
@@ -377,8 +382,8 @@ def _runs_of_samples(records: Iterable[Record]) -> Iterator[list[Event] | Record
         yield samples
 
 
-class _Names(dict[Any, str]):
-    """What each label is called in JSON, where names are strings."""
+class _LabelNames(dict[Any, str]):
+    """Cache of the names of labels in JSON, where names are strings."""
 
     def __missing__(self, label: Any) -> str:
         name = label if isinstance(label, str) else json_bytes(label).decode()
@@ -386,9 +391,9 @@ class _Names(dict[Any, str]):
         return name
 
 
-def _written(event: Event) -> bytes:
+def _event_json(event: Event) -> bytes:
     """Return an event as JSON, for people to read."""
     try:
         return json_bytes({"y": tagged_payload(plain(event.y)), "x": tagged_payload(plain(event.x))})
     except BadValue:
-        return b""  # it holds objects of a program, which only that program can show
+        return b""  # it holds objects that JSON cannot

@@ -1,4 +1,4 @@
-"""What a model answered to samples, one after the other: as a table, or as dicts where each stands for itself."""
+"""The answers of a model to a batch of samples: a table of probabilities, or a dict for each sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Decide: TypeAlias = Callable[[Answer], Any]
 
 
 class Answers(Protocol):
-    """What was answered to samples."""
+    """The answers to a batch of samples."""
 
     def __len__(self) -> int: ...
 
@@ -38,12 +38,12 @@ class Answers(Protocol):
 
 
 class AnswerColumns:
-    """Answers of a learner of this package, a row a sample.
+    """Answers of a learner of this package: a table with a row for each sample.
 
     Parameters
     ----------
     answers
-        What was answered.
+        The table.
     labels
         The label of each code.
 
@@ -75,13 +75,13 @@ class AnswerColumns:
             return list(map(decide, self._answers.by_name(self._labels)))
         if not self._labels:
             return [None] * len(self)
-        # In the order of names: of equals, the first one counts.
+        # In the order of names, so that the first of equals wins.
         order = sorted(range(len(self._labels)), key=lambda code: name_order(self._labels[code]))
         ordered = np.nan_to_num(self._table[:, order], nan=-1.0)
         best = ordered.argmax(axis=1)
         best[ordered.max(axis=1) < 0.0] = len(order)
-        said = [*(self._labels[code] for code in order), None]
-        return [said[place] for place in best.tolist()]
+        decisions = [*(self._labels[code] for code in order), None]
+        return [decisions[place] for place in best.tolist()]
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         table = np.nan_to_num(self._table, nan=0.0)
@@ -94,12 +94,12 @@ class AnswerColumns:
 
 
 class AnswerDicts:
-    """Answers that were given one by one.
+    """Answers with a dict for each sample.
 
     Parameters
     ----------
     answers
-        What was answered.
+        Their dicts.
     """
 
     def __init__(self, answers: Sequence[Answer]) -> None:
@@ -126,14 +126,14 @@ def process_one_by_one(
     xs: Sequence[Any],
     ys: Sequence[Any],
     ws: Sequence[float],
-    enough: Callable[[], bool] = lambda: False,
+    is_last: Callable[[], bool] = lambda: False,
 ) -> tuple[AnswerDicts, StreamBayesError | None]:
-    """Predict and learn samples up to one that is refused, or until `enough`; only predict those without a label."""
+    """Predict and learn samples up to one that is refused, or until `is_last`; only predict those without a label."""
     answers: list[Answer] = []
     try:
         for x, y, w in zip(xs, ys, ws, strict=True):
             answers.append(answer(x) if y is None else predict_then_learn(x, y, w))
-            if enough():
+            if is_last():
                 break
     except StreamBayesError as error:
         return AnswerDicts(answers), error

@@ -1,7 +1,7 @@
-"""Work beside the loop, on threads of its own: a search that a stream goes on during.
+"""Background work on threads: a search while the stream continues.
 
-A thread here is a daemon: a process that is told to end does not wait for a search. Nothing is lost by that, as what is
-searched in is part of the snapshot, and a restart searches again.
+The threads are daemons: a process that ends does not wait for a search. Nothing is lost, for a snapshot holds the data
+that is searched, and a restart searches again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Background:
     """
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Begin some work; what it returns or raises is the `result()` of what is returned now."""
+        """Begin work in the background. Return the future of its result."""
         promised: Future[T] = Future()
 
         def run() -> None:

@@ -1,4 +1,4 @@
-"""Taking back what a classifier of this package has learned, and learning it with another label."""
+"""Corrections of learned samples: unlearn one, or replace its label."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from stream_bayes.core.values.payloads import Payload
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 
-__all__ = ["relabel", "take_back"]
+__all__ = ["relabel", "unlearn"]
 
 
-def take_back(learner: BayesClassifier, content: Payload, y: Any, w: float, clock: int | None) -> None:
-    """Take back a sample, which was learned when the clock stood at `clock`.
+def unlearn(learner: BayesClassifier, content: Payload, y: Any, w: float, clock: int | None) -> None:
+    """Unlearn a sample that was learned at `clock`.
 
-    Where samples fade, or only the newest are held, that one is meant and none like it.
+    With fading or a window, exactly that sample is unlearned, not an equal one of another time.
     """
     by_moment = learner.half_life is not None or learner._store.window is not None
     learner.unlearn_one(content, y, w, clock if by_moment else None)
@@ -23,7 +23,7 @@ def take_back(learner: BayesClassifier, content: Payload, y: Any, w: float, cloc
 def relabel(
     learner: BayesClassifier, content: Payload, was: Any, y: Any, w: float, clock: int | None
 ) -> None:
-    """Let a sample have another label; if that is refused, what was learned of it stays.
+    """Replace the label of a learned sample; if that is refused, keep the old one.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def relabel(
     >>> model.predict_proba_one({"sky": "grey"})
     {'rain': 1.0}
     """
-    if learner._store.slides:  # first, else what is learned anew pushes another sample out
-        take_back(learner, content, was, w, clock)
+    if learner._store.slides:  # first, else the new sample would evict another one
+        unlearn(learner, content, was, w, clock)
         try:
             learner.learn_one(content, y, w)
         except StreamBayesError:
@@ -44,7 +44,7 @@ def relabel(
         return
     learner.learn_one(content, y, w)
     try:
-        take_back(learner, content, was, w, clock)
+        unlearn(learner, content, was, w, clock)
     except StreamBayesError:
-        take_back(learner, content, y, w, learner.clock)
+        unlearn(learner, content, y, w, learner.clock)
         raise

@@ -1,4 +1,4 @@
-"""A classifier or pipeline of River behind the engine, and one that follows drift."""
+"""Classifiers and pipelines of River as the engine uses them, with and without drift detection."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from stream_bayes.river_state.model_state import (
 )
 from stream_bayes.streams.models.answers import Answer, Answers, process_one_by_one
 from stream_bayes.streams.models.background import Background
-from stream_bayes.streams.models.corrections import relabel, take_back
+from stream_bayes.streams.models.corrections import relabel, unlearn
 
 __all__ = ["ServedAdaptive", "ServedRiver"]
 
 
 class ServedRiver:
-    """A classifier of River, or a pipeline, whose last step may be a classifier of this package.
+    """A classifier or pipeline of River.
 
-    Where it is, what was learned can be taken back: the features are kept as the last step saw them. The transformers
-    before it are not taken back.
+    If its last step is a classifier of this package, samples can be unlearned: their features are stored as that step
+    received them. The transformers before it keep what they have learned.
 
     Parameters
     ----------
     model
-        The classifier or pipeline. It is replaced when a state is loaded: see `model` then.
+        The classifier or pipeline. Loading a state replaces it; `model` is the present one.
     decide
         Function that makes a decision from the probabilities.
 
@@ -61,7 +61,7 @@ class ServedRiver:
         self.name = type(model).__name__
         self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
         self.model: Any = model
-        # What no snapshot can hold still runs; a pipeline that keeps snapshots refuses it when it takes the first.
+        # A model that no snapshot can hold still runs; a pipeline with snapshots refuses it at the first one.
         with suppress(CannotSave):
             fix_order(model)
         self._weighted = isinstance(self._last, BayesClassifier) or "w" in _parameters(self._last)
@@ -78,7 +78,7 @@ class ServedRiver:
     def _learner(self) -> BayesClassifier:
         last = self._last
         if not isinstance(last, BayesClassifier):
-            raise NotSupported(f"{type(last).__name__} cannot take back what it has learned")
+            raise NotSupported(f"{type(last).__name__} cannot unlearn")
         return last
 
     @property
@@ -116,12 +116,12 @@ class ServedRiver:
         relabel(self._learner, content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        take_back(self._learner, content, y, w, clock)
+        unlearn(self._learner, content, y, w, clock)
 
     def settings(self) -> dict[str, Any]:
         try:
             return {"learner": self.name, "steps": configuration_digest(self.model)}
-        except StreamBayesError:  # as it holds what no snapshot can; where one is to be taken, that says so
+        except StreamBayesError:  # no snapshot can hold it; taking one raises the reason
             return {"learner": self.name}
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
@@ -132,10 +132,10 @@ class ServedRiver:
 
 
 class ServedAdaptive(ServedRiver):
-    """A classifier that follows drift, behind transformers or not.
+    """A classifier with drift detection, with or without transformers before it.
 
-    Samples are taken together up to one that a drift was noticed at, or a model swapped: what comes after it is
-    answered by another model, and what is written of either says which. Searches run beside the stream, and are timed.
+    A batch ends at a sample that caused a drift entry: later samples may be answered by another model, and each output
+    names its model. Searches run in the background, and are timed.
 
     Parameters
     ----------
@@ -152,13 +152,13 @@ class ServedAdaptive(ServedRiver):
 
     def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:
         super().__init__(model, decide)
-        self._search_beside()
+        self._search_in_background()
 
     def load(self, state: Mapping[str, Any]) -> None:
         super().load(state)
-        self._search_beside()
+        self._search_in_background()
 
-    def _search_beside(self) -> None:
+    def _search_in_background(self) -> None:
         self.adaptive.log.timer = time.perf_counter
         self.adaptive.search_on(Background())
 
@@ -169,11 +169,11 @@ class ServedAdaptive(ServedRiver):
         return adaptive
 
     @property
-    def generation(self) -> int:  # type: ignore[override]  # others have one for good
+    def generation(self) -> int:  # type: ignore[override]  # a constant elsewhere
         return self.adaptive.generation
 
     @property
-    def drifts(self) -> DriftLog:  # type: ignore[override]  # others have none
+    def drifts(self) -> DriftLog:  # type: ignore[override]  # None elsewhere
         return self.adaptive.log
 
     def predict_then_learn(self, x: Any, y: Any, w: float) -> Answer:
@@ -201,14 +201,14 @@ def _refusals(name: str, x: Any) -> Iterator[None]:
     except StreamBayesError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        told = f"{name} refuses the event: {type(error).__name__}: {error}"
+        detail = f"{name} refuses the event: {type(error).__name__}: {error}"
         texts = [key for key, value in x.items() if isinstance(value, str)] if isinstance(x, Mapping) else []
         if texts and isinstance(error, (TypeError, ValueError)):
-            told += (
-                f"; {shown(texts)} hold text: where a step takes numbers alone, leave them out (ignore, or the "
+            detail += (
+                f"; {shown(texts)} hold text: if a step accepts only numbers, leave them out (ignore, or the "
                 "transformer select), or declare them numeric in [schema.features]"
             )
-        raise BadValue(told) from error
+        raise BadValue(detail) from error
 
 
 def _parameters(model: Any) -> Any:

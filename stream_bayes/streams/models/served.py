@@ -1,13 +1,10 @@
-"""The one thing the engine does with a model, whatever it is: answer, learn, take back, save.
+"""Models as the engine uses them: predict, learn, unlearn, save.
 
-Served            what the engine asks for
-ServedLearner     a classifier of this package: a sample is encoded once for both, and can be taken back
-
-In files of their own:
-
-ServedRiver       a classifier or pipeline of River: what it can do depends on its last step
-ServedAdaptive    one whose last step swaps the model that answers, and keeps a log of it
-ServedFilter      the spam filter
+Served            the protocol
+ServedLearner     a classifier of this package: a sample is encoded once, to predict and to learn
+ServedRiver       a classifier or pipeline of River, in `river.py`; its last step decides if it can unlearn
+ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
+ServedFilter      the spam filter, in `spam.py`
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
-from stream_bayes.streams.models.corrections import relabel, take_back
+from stream_bayes.streams.models.corrections import relabel, unlearn
 from stream_bayes.streams.models.river import ServedAdaptive, ServedRiver
 from stream_bayes.streams.models.spam import ServedFilter
 
@@ -38,7 +35,7 @@ __all__ = ["Served", "ServedLearner", "digest", "served"]
 
 
 class Served(Protocol):
-    """A model behind the engine.
+    """A model as the engine uses it.
 
     Attributes
     ----------
@@ -70,7 +67,7 @@ class Served(Protocol):
 
         Returns
         -------
-        The answers to those that were taken, and why the next one was refused; None if all were taken.
+        The answers up to there, and the error of the refused sample; None if none was refused.
         """
         ...
 
@@ -98,11 +95,11 @@ class Served(Protocol):
         ...
 
     def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
-        """Let what was learned have another label; if that is refused, it keeps the one that it had."""
+        """Replace the label of a learned sample; if that is refused, keep the old one."""
         ...
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        """Take back what was learned."""
+        """Unlearn a sample."""
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -114,7 +111,13 @@ class Served(Protocol):
         ...
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; `BadState` for whatever is wrong with it."""
+        """Load a state.
+
+        Raises
+        ------
+        BadState
+            If it is not valid, or of a model with other settings.
+        """
         ...
 
 
@@ -124,7 +127,7 @@ class ServedLearner:
     Parameters
     ----------
     learner
-        The classifier. It is replaced when a state is loaded: see `learner` then.
+        The classifier. Loading a state replaces it; `model` is the present one.
     decide
         Function that makes a decision from the probabilities.
 
@@ -169,7 +172,7 @@ class ServedLearner:
         relabel(self.model, content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        take_back(self.model, content, y, w, clock)
+        unlearn(self.model, content, y, w, clock)
 
     def settings(self) -> dict[str, Any]:
         return self._settings

@@ -1,4 +1,4 @@
-"""The spam filter behind the engine."""
+"""The spam filter as the engine uses it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ FIELDS = ("tokens", "mail", "text")
 
 
 class ServedFilter:
-    """A `SpamFilter`, which remembers itself what it learned of a message, by the message's id.
+    """A `SpamFilter`, which keeps a receipt for each message by the message's id.
 
-    An event's `x` holds the message: as `"tokens"`, a bag, as `"mail"`, an RFC 822 message, or as `"text"`; and its
-    `"id"`, if it has one. What is said is the verdict, which may be not to decide.
+    The `x` of an event holds the message as `"tokens"` (a bag), `"mail"` (RFC 822) or `"text"`, and its `"id"`, if
+    any. The decision is the verdict of the filter.
 
     Parameters
     ----------
     model
-        The filter. It is replaced when a state is loaded: see `model` then.
+        The filter. Loading a state replaces it; `model` is the present one.
 
     Examples
     --------
@@ -37,8 +37,8 @@ class ServedFilter:
 
     name = "SpamFilter"
     generation = 0
-    drifts = None  # it looks for none
-    clock = None  # what was added by a message is taken back whatever came since
+    drifts = None
+    clock = None  # a receipt is enough to unlearn a message
 
     def __init__(self, model: SpamFilter) -> None:
         self.model = model
@@ -72,7 +72,7 @@ class ServedFilter:
         self.model.correct(content, y)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
-        # Once it was corrected, what it had taught as something else is gone.
+        # After a correction the receipt is of the new label.
         if self.model.label_of(content) == y:
             self.model.forget(content)
 
@@ -100,11 +100,13 @@ def _message(x: Any) -> Message:
     """Return the message in the features of an event."""
     found = [name for name in FIELDS if x.get(name) is not None]
     if len(found) != 1:
-        raise BadValue(f"a message is in one of the fields {', '.join(FIELDS)}; this event has {sorted(x)}")
+        raise BadValue(
+            f"expected a message in one of the fields {', '.join(FIELDS)}, got an event with {sorted(x)}"
+        )
     message: Any = x[found[0]]
     if found[0] == "mail" and isinstance(message, str):
         return message.encode("utf-8", "surrogatepass")
-    return message  # type: ignore[no-any-return]  # the filter looks at it
+    return message  # type: ignore[no-any-return]  # the filter checks it
 
 
 def _check_weight(w: float) -> None:

@@ -298,7 +298,7 @@ def test_a_start_says_how_often_each_result_comes(
         Engine(Step(served(NaiveBayes())), source, predictions=sink).run()
     first = caplog.records[0]
     assert (first.getMessage(), first.levelname) == (
-        f"starts after 0 records; each result comes {said}",
+        f"starts after 0 records; each result is written {said}",
         level,
     )
 

@@ -287,6 +287,11 @@ def test_a_state_of_another_model_or_other_parts_is_refused() -> None:
         Step(served(NaiveBayes(strength=0.5))).load(sections)
     with pytest.raises(BadState, match="pending"):
         Step(served(NaiveBayes()), pending=Pending()).load(sections)
-    for name, value in [("taken", -1), ("dead", {"x": 0}), ("dead_weight", float("nan")), ("learned", True)]:
+    for name, value in [
+        ("processed", -1),
+        ("dead", {"x": 0}),
+        ("dead_weight", float("nan")),
+        ("learned", True),
+    ]:
         with pytest.raises(BadState, match="altered|" + name):
             Step(served(NaiveBayes())).load(sections | {"step": sections["step"] | {name: value}})

@@ -87,14 +87,12 @@ def test_a_correction_takes_back_what_the_last_step_saw() -> None:
     )
 
 
-def test_what_cannot_take_back_says_so_in_the_dead_letter() -> None:
+def test_a_model_that_cannot_unlearn_is_named_in_the_dead_letter() -> None:
     step = Step(served(preprocessing.StandardScaler() | linear_model.LogisticRegression()), pending=Pending())
     step.process(
         [Event({"height": 1.0}, True, key="a"), Event({}, False, key="a", position=1, kind=Kind.CORRECTION)]
     )
-    assert [letter.detail for letter in step.letters] == [
-        "LogisticRegression cannot take back what it has learned"
-    ]
+    assert [letter.detail for letter in step.letters] == ["LogisticRegression cannot unlearn"]
 
 
 def test_a_weight_that_the_classifier_would_ignore_is_refused() -> None:

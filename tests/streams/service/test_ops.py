@@ -276,7 +276,7 @@ def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered
     assert newest is not None and newest.snapshot.clock == 30
     logged = list(map(json.loads, told.splitlines()))
     assert [line["message"] for line in logged] == [
-        "starts after 0 records; each result comes exactly once",
+        "starts after 0 records; each result is written exactly once",
         "ends after 30 records",
     ]
     assert all(line["time"].endswith("Z") for line in logged)
