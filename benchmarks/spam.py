@@ -1,11 +1,11 @@
 """`python -m benchmarks.spam CORPUS.jsonl.gz --order seed:0`: the spam filter beside others, predicting, then learning.
 
 A corpus is gzip JSON lines, a message a line: `label` ("ham" or "spam") and `raw` (the bytes of the message as Latin-1)
-or `text` (a short message); for `--order time` also `time`, for `--order rand` `rand`. Everybody sees the same messages
-in the same order. bogofilter (run where it is installed) gets `-TT -C` and is trained on every message; its start of a
-process for each is not counted against it: its speed is that of training and classifying all files at once, in bulk.
-The memory of ours is tables and texts of tokens, of River's all objects, of bogofilter's the database. A table at the
-end says what should hold, and whether it does.
+or `text` (a short message); for `--order time` also `time`, for `--order rand` `rand`. All filters see the same
+messages in the same order. bogofilter (run where it is installed) gets `-TT -C` and is trained on every message; its
+start of a process for each is not counted against it: its speed is that of training and classifying all files at once,
+in bulk. The memory of ours is tables and texts of tokens, of River's all objects, of bogofilter's the database. A table
+at the end lists the targets and which of them hold.
 
 1-ROCA% is 100 (1 - area under the ROC curve) of the score, as in the TREC spam track: lower is better. Intervals are
 paired bootstraps over messages; after several orders also of the means over them, with the same draws in each.
@@ -39,7 +39,7 @@ __all__ = ["main"]
 
 
 def compared(corpus: Corpus, name: str, alone: bool, settings: dict[str, Any]) -> Order:
-    """What each filter says of the messages, in one order."""
+    """Run each filter over the messages in one order."""
     places = corpus.order(name)
     stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in places]
     others = [] if alone else [rivers, *([bogofilters] if shutil.which(PEER) else [])]
@@ -48,7 +48,7 @@ def compared(corpus: Corpus, name: str, alone: bool, settings: dict[str, Any]) -
 
 
 def report(order: Order, found: Sequence[Measures], title: str) -> Table:
-    """The measures, a column a filter."""
+    """Return a table of the measures, a column for each filter."""
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for name in order.runs:
@@ -61,13 +61,13 @@ def report(order: Order, found: Sequence[Measures], title: str) -> Table:
 
 
 def interval(found: tuple[float, float, float]) -> str:
-    """A ratio, and where the middle 95 % of it lie."""
+    """Format a ratio with its 95 % interval."""
     ratio, low, high = found
     return f"{ratio:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def together(orders: Sequence[Order], found: Sequence[Measures], console: Console) -> None:
-    """What is said of several orders: costs beside those of one threshold for all, and means beside others."""
+    """Print costs against those of one threshold for all orders, and mean ratios to the other filters."""
     late = [
         (np.array(_first(order).score)[settled(order.spam) :], order.spam[settled(order.spam) :])
         for order in orders
@@ -88,29 +88,29 @@ def _first(order: Order) -> Run:
 
 
 def attacked(corpus: Corpus, name: str, words: int, settings: dict[str, Any]) -> tuple[Table, list[Check]]:
-    """What one per cent of hostile messages cost the filter, with its cap on long messages and without."""
+    """Measure the damage of one per cent of hostile messages, with and without the cap on long messages."""
     stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in corpus.order(name)]
     ham = [message for message, spam in stream if not spam]
     hostile = dictionary(ham, len(stream), words, 0.01)
     start = min(START, len(stream) // 2)
     truth = np.array([spam for _, spam in stream])[start:]
 
-    def judged(run: Run) -> tuple[float, float]:
+    def accuracy_and_roca(run: Run) -> tuple[float, float]:
         right = (np.array(run.probability)[start:] > 0.5) == truth
         return 100 * float(right.mean()), roca(np.array(run.score)[start:], truth)
 
-    found = {"capped": {"honest": judged(ours(stream, **settings))}, "uncapped": {}}
-    found["capped"]["attacked"] = judged(ours(stream, hostile, **settings))
+    found = {"capped": {"honest": accuracy_and_roca(ours(stream, **settings))}, "uncapped": {}}
+    found["capped"]["attacked"] = accuracy_and_roca(ours(stream, hostile, **settings))
     with uncapped() as without:
-        found["uncapped"]["honest"] = judged(ours(stream, **settings | without))
-        found["uncapped"]["attacked"] = judged(ours(stream, hostile, **settings | without))
+        found["uncapped"]["honest"] = accuracy_and_roca(ours(stream, **settings | without))
+        found["uncapped"]["attacked"] = accuracy_and_roca(ours(stream, hostile, **settings | without))
     what = f"order {name}, {len(hostile)} hostile messages of {words:,} words, from message {start} on"
     checks = attack_checks(what, falls(found["capped"]), falls(found["uncapped"]))
     return table_of(found, what), checks
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the filters over a corpus, print what they did, and whether it is what it should be."""
+    """Run the filters over a corpus, and print measures and checks."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spam", description=__doc__.splitlines()[0])
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--order", action="append", help="file, time, rand or seed:N; may be given again")
@@ -157,13 +157,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fast = given.parser != "standard" and fast_parser_is_installed()
     show(checks_of(given.corpus.name, orders, found, fast), console)
     if given.json is not None:
-        said = {
+        scores = {
             order.name: {
                 name: {"score": run.score, "verdict": run.verdict} for name, run in order.runs.items()
             }
             for order in orders
         }
-        given.json.write_text(json.dumps(said), encoding="utf-8")
+        given.json.write_text(json.dumps(scores), encoding="utf-8")
     return 0
 
 

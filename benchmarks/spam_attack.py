@@ -1,4 +1,4 @@
-"""What hostile training messages cost a spam filter: spam that is stuffed with words of the corpus's own ham.
+"""The damage of hostile training messages to a spam filter: spam that is stuffed with words of the corpus's own ham.
 
 The attack is that of Nelson et al. (2008), "Exploiting machine learning to subvert your spam filter". One message in a
 hundred, from the 500th on, is labelled spam and holds a dictionary of words that ham uses, so that the filter learns to
@@ -28,20 +28,20 @@ Hostile = list[tuple[int, dict[str, int]]]
 
 
 def dictionary(ham: Sequence[bytes | str], messages: int, words: int, share: float, seed: int = 1) -> Hostile:
-    """Bags of words to be learned as spam, each with the place in the stream before which it comes.
+    """Return bags of words to be learned as spam, each with the place in the stream before which it comes.
 
     Parameters
     ----------
     ham
-        The messages whose words are taken: the attacker knows all of the ham, also what is still to come.
+        The messages whose words are taken: the attacker has all ham, past and future.
     messages
-        How long the stream is.
+        The length of the stream.
     words
-        Different words of each bag; all there are, if there are fewer.
+        The number of different words in each bag.
     share
-        Of the messages from the 500th on, how many hostile ones come for each.
+        Hostile messages for each message from the 500th on.
     seed
-        Of what words are drawn.
+        Seed of the draw of words.
     """
     tokens = EmailTokens()
     known: dict[str, None] = {}
@@ -56,27 +56,27 @@ def dictionary(ham: Sequence[bytes | str], messages: int, words: int, share: flo
 
 @contextmanager
 def uncapped() -> Iterator[dict[str, int]]:
-    """Filters made with these settings, while this lasts, let every message count fully, however long."""
+    """Yield settings of filters in which every message counts fully, however long."""
     with patch.object(scorer, "MIN_FULL", UNLIMITED):
         yield {"influence": UNLIMITED}
 
 
 @dataclass(frozen=True)
 class Falls:
-    """What the attack took from a filter: points of accuracy, and of 1-ROCA%."""
+    """The loss under attack, in points of accuracy and of 1-ROCA%."""
 
     accuracy: float
     rank: float
 
 
 def falls(found: dict[str, tuple[float, float]]) -> Falls:
-    """What was lost between accuracy and 1-ROCA%, both in per cent, "honest" and "attacked"."""
+    """Return the losses, from accuracy and 1-ROCA% in per cent, "honest" and "attacked"."""
     (right, rank), (right_then, rank_then) = found["honest"], found["attacked"]
     return Falls(right - right_then, rank_then - rank)
 
 
 def table_of(found: dict[str, dict[str, tuple[float, float]]], title: str) -> Table:
-    """Accuracy and 1-ROCA%, without the attack and under it, and what was lost.
+    """Return a table of accuracy and 1-ROCA% with and without the attack.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What should hold of the spam filter, on any corpus and in any order, with its default configuration."""
+"""Targets of the spam filter, on any corpus and in any order, with its default configuration."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ ACCURACY_LOST, OF_UNCAPPED = 2.0, 0.5
 
 
 def checks_of(corpus: str, orders: Sequence[Order], found: Sequence[Measures], fast: bool) -> list[Check]:
-    """What should hold in all orders together.
+    """Return the targets for all orders together.
 
     Parameters
     ----------
     corpus
         Its name.
     orders
-        With what each filter said.
+        The orders, with a run of each filter.
     found
-        Of each order, what was measured of ours.
+        The measures of this package in each order.
     fast
-        Whether fast-mail-parser decoded the messages.
+        True if fast-mail-parser decoded the messages.
     """
 
     def mean(name: str) -> float:
@@ -75,7 +75,7 @@ def _beside(corpus: str, orders: Sequence[Order]) -> list[Check]:
 
 
 def attack_checks(corpus: str, capped: Falls, uncapped: Falls) -> list[Check]:
-    """What should hold where one message in a hundred is hostile."""
+    """Return the targets when one message in a hundred is hostile."""
     share = capped.rank / uncapped.rank if uncapped.rank > 0 else float("inf")
     return [
         Check(

@@ -1,8 +1,8 @@
-"""What verdicts cost where a lost ham is many times as bad as a spam in the inbox, and the least that they could.
+"""Costs of verdicts when a lost ham costs many times as much as a spam in the inbox, and the least possible ones.
 
 The best fixed threshold of an order is known only afterwards. Where a lost ham is 99 times as bad, it is decided by the
 one to three highest ham scores of the order, so it flatters itself: with several orders of the same messages, one
-threshold for all of them, chosen with all scores and labels at hand, tells how much of the gap is luck.
+threshold for all of them, chosen with all scores and labels at hand, shows how much of the gap is luck.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 def cost_of(called: Array, spam: Array, times: float) -> float:
-    """What it costs to call some messages spam, and to let in the others.
+    """Return the cost of calling some messages spam and letting in the others.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def cost_of(called: Array, spam: Array, times: float) -> float:
 
 
 def _costs(score: Array, spam: Array, times: float) -> tuple[Array, Array]:
-    """Thresholds, the highest first, and what each costs; above all of them, nothing is called spam."""
+    """Return thresholds, the highest first, and the cost of each; above all of them, nothing is called spam."""
     order = np.argsort(-score, kind="stable")
     lost = np.append(0, np.cumsum(~spam[order]))
     missed = spam.sum() - np.append(0, np.cumsum(spam[order]))
@@ -38,19 +38,19 @@ def _costs(score: Array, spam: Array, times: float) -> tuple[Array, Array]:
 
 
 def least_cost(score: Array, spam: Array, times: float) -> float:
-    """The cost of the best fixed threshold, known only afterwards."""
+    """Return the cost of the best fixed threshold, known only afterwards."""
     return float(_costs(score, spam, times)[1].min())
 
 
 def one_threshold(orders: Sequence[tuple[Array, Array]], times: float) -> tuple[float, float]:
-    """The mean and the worst cost, over the best threshold of each order, of the best one for all orders.
+    """Return the mean and the worst cost, over the best threshold of each order, of the best one for all orders.
 
     Parameters
     ----------
     orders
         Of each order the scores of its messages, and whether they are spam.
     times
-        How many times as bad a lost ham is.
+        The cost of a lost ham, in missed spams.
     """
     candidates = np.unique(np.concatenate([score for score, _ in orders]))
     ratios = []

@@ -37,14 +37,14 @@ class Corpus:
 
     @classmethod
     def read(cls, path: Path) -> Corpus:
-        """The corpus of a file."""
+        """Read a corpus file."""
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
         messages = [line["raw"].encode("latin-1") if "raw" in line else line["text"] for line in lines]
         return cls(messages, np.array([line["label"] == "spam" for line in lines]), lines)
 
     def order(self, name: str) -> list[int]:
-        """The places of the messages, in an order: `file`, `time`, `rand` or `seed:N`."""
+        """Return the places of the messages in an order: `file`, `time`, `rand` or `seed:N`."""
         places = range(len(self.messages))
         if name in ("time", "rand"):
             return sorted(places, key=lambda place: (self.lines[place][name], place))
@@ -59,7 +59,7 @@ class Corpus:
 
 @dataclass
 class Run:
-    """What one filter said of a stream, in its order."""
+    """The answers of one filter on a stream, in its order."""
 
     name: str
     score: list[float] = field(default_factory=list)
@@ -86,7 +86,7 @@ Message = tuple[bytes | str, bool]
 def ours(
     stream: Sequence[Message], hostile: Sequence[tuple[int, dict[str, int]]] = (), **settings: Any
 ) -> Run:
-    """The filter of this package; `hostile` bags are learned as spam before the message at their place."""
+    """Run the filter of this package; `hostile` bags are learned as spam before the message at their place."""
     model, run = SpamFilter(**settings), Run("SpamFilter")
     waiting = list(hostile)
     for place, (message, spam) in enumerate(shown(stream, "SpamFilter")):
@@ -108,7 +108,7 @@ def ours(
 
 
 def rivers(stream: Sequence[Message]) -> Run:
-    """River's bag of words and multinomial naive Bayes."""
+    """Run River's bag of words with multinomial naive Bayes."""
     # River types a text as features.
     model: Any = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
     run = Run("River MultinomialNB")
@@ -127,15 +127,17 @@ def rivers(stream: Sequence[Message]) -> Run:
 
 
 def bogofilters(stream: Sequence[Message]) -> Run:
-    """Bogofilter with all its digits and no configuration, trained on every message."""
+    """Run bogofilter with all its digits and no configuration, trained on every message."""
     run = Run("bogofilter")
     fast = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=fast if fast.is_dir() else None) as folder:
         for message, spam in shown(stream, run.name):
             data = message if isinstance(message, bytes) else b"\n" + message.encode()
             call = ["bogofilter", "-C", "-d", folder]
-            said = subprocess.run([*call, "-TT"], input=data, capture_output=True, check=False).stdout.split()
-            score = float(said[-1]) if said else 0.5
+            output = subprocess.run(
+                [*call, "-TT"], input=data, capture_output=True, check=False
+            ).stdout.split()
+            score = float(output[-1]) if output else 0.5
             run.score.append(score)
             run.probability.append(score)
             # Its own cutoffs, where it is not configured.
@@ -147,7 +149,7 @@ def bogofilters(stream: Sequence[Message]) -> Run:
 
 
 def _in_bulk(stream: Sequence[Message], folder: Path) -> float:
-    """How long bogofilter takes to learn all messages from files, and to classify them."""
+    """Return the seconds bogofilter takes to learn all messages from files, and to classify them."""
     folder.mkdir()
     names: dict[bool, list[str]] = {True: [], False: []}
     for place, (message, spam) in enumerate(stream):
@@ -164,5 +166,5 @@ def _in_bulk(stream: Sequence[Message], folder: Path) -> float:
 
 
 def shown(stream: Sequence[Message], name: str) -> Iterator[Message]:
-    """The stream, with a bar that goes away."""
+    """Yield the stream with a progress bar."""
     yield from track(stream, name, console=Console(stderr=True), transient=True)

@@ -1,4 +1,4 @@
-"""What is measured of a filter's run over a stream of mail, and paired intervals of one filter beside another."""
+"""Measures of a filter's run over a stream of mail, and paired intervals of the ratio of two filters."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Measures", "measures", "over", "roca", "settled"]
 
 Array = NDArray[Any]
 Measures = dict[str, float]
-SETTLED = 500  # messages before verdicts are judged
+SETTLED = 500  # messages before verdicts are measured
 RESAMPLED = 1_000
 LOST = 0.001  # the share of ham that may be lost
 
 
 def settled(spam: Array) -> int:
-    """The place of the first message whose verdict is judged."""
+    """Return the place of the first message whose verdict is measured."""
     return min(SETTLED, len(spam) // 2)
 
 
 def roca(score: Array, spam: Array, weight: Array | None = None) -> float:
-    """100 (1 - area under the ROC curve); equal scores count half."""
+    """Return 100 (1 - area under the ROC curve); equal scores count half."""
     weight = np.ones(len(score)) if weight is None else weight
     _, place = np.unique(score, return_inverse=True)
     ham = np.bincount(place, weight * ~spam)
@@ -38,7 +38,7 @@ def roca(score: Array, spam: Array, weight: Array | None = None) -> float:
 
 
 def over(orders: Sequence[Order], other: str, seed: int = 0) -> tuple[float, float, float]:
-    """Our mean 1-ROCA over another filter's, in several orders of one corpus, with the middle 95 % of it.
+    """Return the ratio of our mean 1-ROCA to another filter's over the orders of one corpus, and its 95 % interval.
 
     Each message is drawn as often in every order, and for both.
     """
@@ -60,7 +60,7 @@ def over(orders: Sequence[Order], other: str, seed: int = 0) -> tuple[float, flo
 
 
 def measures(run: Run, spam: Array) -> Measures:
-    """Everything that is measured of a run; verdicts, costs and calibration after the first messages."""
+    """Return all measures of a run; verdicts, costs and calibration after the first messages."""
     score, chance = np.array(run.score), np.array(run.probability)
     order = np.argsort(-score, kind="stable")
     caught, lost = np.cumsum(spam[order]), np.cumsum(~spam[order])

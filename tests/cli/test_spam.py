@@ -1,4 +1,4 @@
-"""`stream-bayes spam`: teaching, correcting, looking into the filter, and its counts in and out."""
+"""`stream-bayes spam`: training, correcting, explaining, and counts in and out."""
 
 from __future__ import annotations
 
@@ -48,33 +48,33 @@ def home(tmp_path: Path, boxes: Path) -> Path:
 
 
 def stats(home: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(run("spam", "stats", "--home", home, "--json").stdout)
-    return told
+    reported: dict[str, Any] = json.loads(run("spam", "stats", "--home", home, "--json").stdout)
+    return reported
 
 
 def test_training_learns_an_mbox_and_a_maildir(home: Path) -> None:
-    told = stats(home)
+    reported = stats(home)
     spam = sum(label == "spam" for _, label in MESSAGES)
-    assert (told["spam_messages"], told["ham_messages"]) == (spam, len(MESSAGES) - spam)
-    assert told["messages_that_can_be_corrected"] == told["messages_learned"] == len(MESSAGES)
+    assert (reported["spam_messages"], reported["ham_messages"]) == (spam, len(MESSAGES) - spam)
+    assert reported["messages_that_can_be_corrected"] == reported["messages_learned"] == len(MESSAGES)
     alone = SpamFilter()
     for raw, label in MESSAGES:
         alone.learn_one(raw, label, id=id_of_mail(raw))
     assert SpamHome(home).load().export_counts()["tokens"] == alone.export_counts()["tokens"]
 
 
-def test_what_was_learned_before_is_not_learned_again(home: Path, boxes: Path) -> None:
+def test_messages_learned_before_are_skipped(home: Path, boxes: Path) -> None:
     before = SpamHome(home).load().export_counts()
     done = run("spam", "train", "--home", home, "--ham", boxes / "ham.mbox", "--json")
-    told = json.loads(done.stdout)
-    assert told["new"] == 0 and told["skipped"] == told["messages"] > 50
+    reported = json.loads(done.stdout)
+    assert reported["new"] == 0 and reported["skipped"] == reported["messages"] > 50
     assert SpamHome(home).load().export_counts() == before
 
 
-def test_what_is_taught_with_another_label_is_told_as_corrected(home: Path, boxes: Path) -> None:
+def test_messages_learned_with_another_label_are_reported_as_corrected(home: Path, boxes: Path) -> None:
     done = run("spam", "train", "--home", home, "--spam", boxes / "ham.mbox", "--json")
-    told = json.loads(done.stdout)
-    assert told["corrected"] == told["messages"] > 50 and told["new"] == told["skipped"] == 0
+    reported = json.loads(done.stdout)
+    assert reported["corrected"] == reported["messages"] > 50 and reported["new"] == reported["skipped"] == 0
     assert stats(home)["ham_messages"] == 0
 
 
@@ -97,7 +97,7 @@ def test_a_mail_from_the_standard_input_is_learned(tmp_path: Path) -> None:
     assert SpamHome(home).load().label_of(id_of_mail(MESSAGES[0][0])) == "spam"
 
 
-def test_a_verdict_in_the_headers_does_not_change_what_a_mail_is_known_by(home: Path, tmp_path: Path) -> None:
+def test_a_verdict_in_the_headers_does_not_change_the_id(home: Path, tmp_path: Path) -> None:
     raw, label = MESSAGES[0]
     (tmp_path / "mail").write_bytes(b"X-Stream-Bayes: ham\nX-Stream-Bayes-Id: no\n" + raw)
     other = "ham" if label == "spam" else "spam"
@@ -111,18 +111,18 @@ def test_a_correction_by_id_is_exact_and_may_be_repeated(home: Path) -> None:
     for _ in range(2):
         assert run("spam", "correct", "ham", id_of_mail(raw)[:12], "--home", home).exit_code == 0
     alone = SpamFilter()
-    for one, said in MESSAGES:
-        alone.learn_one(one, "ham" if one == raw else said)
+    for one, label in MESSAGES:
+        alone.learn_one(one, "ham" if one == raw else label)
     assert SpamHome(home).load().export_counts()["tokens"] == alone.export_counts()["tokens"]
 
 
-def test_a_mail_that_is_not_known_is_learned_by_a_correction(home: Path, tmp_path: Path) -> None:
+def test_a_correction_learns_an_unknown_mail(home: Path, tmp_path: Path) -> None:
     (tmp_path / "mail").write_bytes(b"Subject: new\n\nwords")
     done = run("spam", "correct", "spam", tmp_path / "mail", "--mail", "--home", home)
     assert "0 corrected, 1 learned" in done.output
 
 
-def test_what_is_forgotten_leaves_nothing(home: Path, tmp_path: Path) -> None:
+def test_forgetting_leaves_nothing(home: Path, tmp_path: Path) -> None:
     before = SpamHome(home).load().export_counts()
     (tmp_path / "mail").write_bytes(b"Subject: unheard\n\nunheardword")
     run("spam", "train", "--home", home, "--ham", tmp_path / "mail")
@@ -137,8 +137,8 @@ def test_what_is_forgotten_leaves_nothing(home: Path, tmp_path: Path) -> None:
 def test_explanations_name_tokens(home: Path, tmp_path: Path) -> None:
     (tmp_path / "mail").write_bytes(MESSAGES[0][0])
     assert "P(spam)" in run("spam", "explain", tmp_path / "mail", "--home", home).stdout
-    told = json.loads(run("spam", "explain", tmp_path / "mail", "--home", home, "--json").stdout)
-    assert sum(row["adds"] for row in told["tokens"]) == pytest.approx(told["score"])
+    reported = json.loads(run("spam", "explain", tmp_path / "mail", "--home", home, "--json").stdout)
+    assert sum(row["adds"] for row in reported["tokens"]) == pytest.approx(reported["score"])
 
 
 def test_counts_go_out_and_into_another_filter(home: Path, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_filter_keeps_the_settings_it_was_made_with(tmp_path: Path, boxes: Pat
         assert run(*train, *other).exit_code == 3
 
 
-def test_what_a_lost_ham_costs_may_change_at_any_time(home: Path, boxes: Path) -> None:
+def test_the_cost_of_a_lost_ham_can_change_at_any_time(home: Path, boxes: Path) -> None:
     least = "spam_threshold"
     before = SpamHome(home).load()
     assert stats(home)[least] == 0.9833
@@ -209,7 +209,7 @@ def test_tokens_may_be_kept_as_keyed_hashes(
     assert run(*train, "--key-env", "NOT_THERE").exit_code == 3
 
 
-def test_what_is_not_there_is_said(tmp_path: Path, boxes: Path) -> None:
+def test_missing_filters_files_and_ids_are_named(tmp_path: Path, boxes: Path) -> None:
     home = tmp_path / "home"
     assert run("spam", "stats", "--home", home).exit_code == 4
     assert run("spam", "correct", "ham", "0123456789", "--home", home).exit_code == 4
@@ -221,9 +221,9 @@ def test_what_is_not_there_is_said(tmp_path: Path, boxes: Path) -> None:
     assert run("spam", "correct", "ham", "0123456789", "--home", home).exit_code == 3
 
 
-def test_what_beginners_do_is_answered_with_what_to_do(home: Path, boxes: Path, tmp_path: Path) -> None:
+def test_mistakes_of_beginners_get_a_hint(home: Path, boxes: Path, tmp_path: Path) -> None:
     before = SpamHome(home).load().export_counts()
-    for arguments, says in (
+    for arguments, expected in (
         (("train", boxes / "ham.mbox"), f"--spam {boxes / 'ham.mbox'}. Each option takes one"),
         (("train", "--ham", boxes / "ham.mbox", boxes / "spam"), f"label {boxes / 'spam'}: "),
         (("correct", "ham", boxes / "ham.mbox"), "is a file; add --mail to correct the messages in it"),
@@ -231,7 +231,7 @@ def test_what_beginners_do_is_answered_with_what_to_do(home: Path, boxes: Path, 
         (("correct", "spam", "0123456789"), "pass the message itself, with --mail"),
     ):
         done = run("spam", *arguments, "--home", home)
-        assert done.exit_code == 3 and says in " ".join(done.output.split()), done.output
+        assert done.exit_code == 3 and expected in " ".join(done.output.split()), done.output
     (tmp_path / "empty.mbox").write_bytes(b"")
     (tmp_path / "Maildir" / "cur").mkdir(parents=True)
     for box in ("empty.mbox", "Maildir"):
@@ -250,7 +250,7 @@ def test_only_the_owner_may_read_what_was_learned(home: Path) -> None:
     assert home.stat().st_mode & 0o077 == 0
 
 
-def test_an_id_may_be_cut_where_eight_letters_or_more_tell_it_from_all_others() -> None:
+def test_a_unique_prefix_of_eight_letters_is_an_id() -> None:
     model = SpamFilter()
     for key in ("abcdefgh1", "abcdefgh2", "12345678x"):
         model.learn_one("words", "ham", id=key)

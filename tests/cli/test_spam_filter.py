@@ -90,10 +90,10 @@ def ran(monkeypatch: pytest.MonkeyPatch, raw: bytes, verb: str, *arguments: obje
 @given(MAILS)
 def test_a_verdict_goes_in_and_out_again_without_a_trace(raw: bytes) -> None:
     clean = start.without_own_fields(raw)
-    told = start.with_fields(clean, ANSWER)
-    assert id_of_mail(start.without_own_fields(told)) == id_of_mail(clean)
-    assert told.count(b"X-Stream-Bayes: ham, probability=0.010000, score=-4.0000") == 1
-    head = told.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
+    reported = start.with_fields(clean, ANSWER)
+    assert id_of_mail(start.without_own_fields(reported)) == id_of_mail(clean)
+    assert reported.count(b"X-Stream-Bayes: ham, probability=0.010000, score=-4.0000") == 1
+    head = reported.replace(b"\r\n", b"\n").partition(b"\n\n")[0]
     assert head.lower().count(b"x-stream-bayes:") == 1
 
 
@@ -121,12 +121,12 @@ def test_a_verdict_is_a_header_and_an_exit_code(
     assert done == code
     assert out.startswith(f"X-Stream-Bayes: {label}, probability=".encode()) and out.endswith(raw)
     assert f"X-Stream-Bayes-Id: {id_of_mail(raw)}\n".encode() in out
-    done, said = ran(monkeypatch, raw, "classify", "--home", home)
-    assert done == code and said.split(b"\t")[0] == label.encode()
+    done, out = ran(monkeypatch, raw, "classify", "--home", home)
+    assert done == code and out.split(b"\t")[0] == label.encode()
     assert ran(monkeypatch, raw, "filter", "--home", home, "--embed")[0] == 0
 
 
-def test_what_is_unsure_ends_with_2(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsure_mail_exits_with_2(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran(monkeypatch, UNSURE, "classify", "--home", home)[0] == 2
 
 
@@ -134,7 +134,7 @@ def test_what_is_unsure_ends_with_2(home: Path, monkeypatch: pytest.MonkeyPatch)
     "raw", [b"", b"\0\xff", MESSAGES[0][0], b"no header at all", b"X-Stream-Bayes: forged\n\nb"]
 )
 @pytest.mark.parametrize("trouble", ["no filter", "broken filter", "wrong usage", "files", "wrong key"])
-def test_on_any_trouble_a_mail_passes_as_it_came(
+def test_a_mail_passes_unchanged_on_any_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str, raw: bytes
 ) -> None:
     arguments: list[object] = ["--home", tmp_path]
@@ -150,9 +150,9 @@ def test_on_any_trouble_a_mail_passes_as_it_came(
     assert ran(monkeypatch, raw, "filter", *arguments, "--embed") == (3, raw)
 
 
-@pytest.mark.parametrize("says", [b"", b"ERROR busy\n", b"OK perhaps 1 2 3\n", b"OK spam", b"\xff\xfe\n"])
+@pytest.mark.parametrize("reply", [b"", b"ERROR busy\n", b"OK perhaps 1 2 3\n", b"OK spam", b"\xff\xfe\n"])
 def test_a_server_that_talks_nonsense_costs_no_mail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: bytes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: bytes
 ) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
@@ -162,7 +162,7 @@ def test_a_server_that_talks_nonsense_costs_no_mail(
             line, _ = listening.accept()
             with line:
                 line.recv(1 << 20)
-                line.sendall(says)
+                line.sendall(reply)
 
         thread = threading.Thread(target=answer)
         thread.start()
@@ -266,7 +266,7 @@ def test_only_the_owner_may_ask_and_there_is_one_server(home: Path, server: Spam
         SpamServer(SpamHome(home))
 
 
-def test_where_no_socket_can_be_is_said(home: Path, tmp_path: Path) -> None:
+def test_a_socket_path_too_long_is_named(home: Path, tmp_path: Path) -> None:
     far = tmp_path / ("d" * 120)
     shutil.copytree(home, far)
     with pytest.raises(SourceError, match=r"socket: cannot listen at it: .*shorter --home"):
@@ -325,12 +325,12 @@ def test_the_program_serves_until_it_is_told_to_stop(home: Path) -> None:
             assert done.returncode == code and label.encode() in done.stdout.partition(b"\n")[0]
     finally:
         serving.send_signal(signal.SIGTERM)
-        said, _ = serving.communicate(timeout=60)
-    assert serving.returncode == 0 and b"2 messages classified" in said
+        out, _ = serving.communicate(timeout=60)
+    assert serving.returncode == 0 and b"2 messages classified" in out
     assert not (home / "socket").exists()
 
 
-def test_without_a_server_the_program_answers_all_the_same(home: Path) -> None:
+def test_the_program_classifies_without_a_server(home: Path) -> None:
     done = subprocess.run(
         program("filter", "--home", home),
         input=CERTAIN["ham"],
@@ -358,7 +358,7 @@ def test_a_mail_passes_where_nobody_can_be_told_of_the_trouble(tmp_path: Path, r
 
 @pytest.mark.parametrize("verb", ["filter", "classify"])
 @pytest.mark.parametrize(("closed", "named"), [("<&-", "input"), (">&-", "output")])
-def test_what_is_closed_is_trouble_and_no_verdict(home: Path, verb: str, closed: str, named: str) -> None:
+def test_closed_streams_are_errors_and_no_verdict(home: Path, verb: str, closed: str, named: str) -> None:
     command = ["sh", "-c", f'exec "$@" {closed}', "sh", *program(verb, "--home", home)]
     done = subprocess.run(command, input=CERTAIN["ham"], stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
     assert done.returncode == 3 and f"the standard {named} is closed".encode() in done.stderr

@@ -3,6 +3,5 @@
 `filter` has the public verbs. `scorer` is the protocol of what scores messages: `token_scorer` (the margin of a linear
 model plus twice the mean log-odds of the clear tokens) or `learner_scorer`. `calibration` turns scores into P(spam),
 and the costs of mistakes decide. `training` chooses the messages to learn; `receipts` record what a message added, in
-whole numbers, so that it is removed exactly and in any order. `explanation`, `state` and `imported_counts` explain,
-save and import.
+whole numbers, so that it is removed exactly and in any order. `explanation` explains, and `state` saves.
 """

@@ -1,4 +1,4 @@
-"""Making a filter from the arguments of a pipeline file."""
+"""A filter from the arguments of a pipeline file."""
 
 from __future__ import annotations
 

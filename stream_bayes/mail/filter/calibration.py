@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import scipy  # its parts are loaded when they are first asked for
+import scipy  # its submodules are imported on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.checks import expect
@@ -26,13 +26,13 @@ from stream_bayes.core.values.checks import expect
 __all__ = ["Calibration"]
 
 WINDOW: Final = 4_000  # scores
-EVERY: Final = 50  # scores until the curves are fitted again; among the first so many, at each
-SLOPE, SLOPE_SPREAD, LEAST_SLOPE = 0.5, 0.25, 0.05  # the prior: normal, and cut below
-PLACE_SPREAD: Final = 2.0  # the place's prior: normal about 0
-DRAWN: Final = 3.0  # messages by which a step is drawn to the logistic curve
-FURTHEST: Final = 34.0  # log-odds that no probability passes: beyond, 1 - P is no number of its own
-STEPS: Final = 25  # of Newton's method; three or four settle it, where it need not come from afar
-MOST_TURN, MOST_SHIFT = 0.25, 1.0  # of slope and place in one step, so that it does not overshoot
+REFIT_EVERY: Final = 50  # scores; the first so many refit at each
+SLOPE, SLOPE_STD, MIN_SLOPE = 0.5, 0.25, 0.05  # a normal prior, truncated
+INTERCEPT_STD: Final = 2.0  # a normal prior around 0
+SHRINKAGE: Final = 3.0  # pseudocount that draws a step towards the logistic curve
+MAX_LOG_ODDS: Final = 34.0  # beyond, 1 - P rounds to 0
+NEWTON_STEPS: Final = 25  # three or four suffice from a near start
+MAX_TURN, MAX_SHIFT = 0.25, 1.0  # of slope and intercept in one Newton step, so that it does not overshoot
 
 Array = NDArray[Any]
 
@@ -50,7 +50,7 @@ class Calibration:
     """
 
     def __init__(self) -> None:
-        self.slope, self.place = SLOPE, 0.0
+        self.slope, self.intercept = SLOPE, 0.0
         self.middles: list[float] = []  # of the isotonic steps, and their log-odds
         self.levels: list[float] = []
         self.seen = 0
@@ -59,10 +59,10 @@ class Calibration:
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of label 1, bent so that every score has a probability of its own."""
-        straight = self.slope * score + self.place
+        straight = self.slope * score + self.intercept
         if self.middles:
             straight = 0.5 * (straight + self._stepped(score))
-        return straight / (1.0 + (straight / FURTHEST) ** 8) ** 0.125 if abs(straight) < 1e9 else straight
+        return straight / (1.0 + (straight / MAX_LOG_ODDS) ** 8) ** 0.125 if abs(straight) < 1e9 else straight
 
     def _stepped(self, score: float) -> float:
         """Return the log-odds of the isotonic curve."""
@@ -86,31 +86,31 @@ class Calibration:
         place = self.seen % WINDOW
         self.scores[place], self.labels[place] = score, float(label)
         self.seen += 1
-        if self.seen % EVERY == 0 or self.seen <= EVERY:
+        if self.seen % REFIT_EVERY == 0 or self.seen <= REFIT_EVERY:
             held = min(self.seen, WINDOW)
             self._fit_logistic(self.scores[:held], self.labels[:held])
             self._fit_steps(self.scores[:held], self.labels[:held])
 
     def _fit_logistic(self, scores: Array, labels: Array) -> None:
-        """Find the most probable slope and place, by Newton's method from the present ones."""
-        slope, place = self.slope, self.place
-        for _ in range(STEPS):
-            x = np.clip(slope * scores + place, -FURTHEST, FURTHEST)
+        """Find the most probable slope and intercept, by Newton's method from the present ones."""
+        slope, intercept = self.slope, self.intercept
+        for _ in range(NEWTON_STEPS):
+            x = np.clip(slope * scores + intercept, -MAX_LOG_ODDS, MAX_LOG_ODDS)
             p = 1.0 / (1.0 + np.exp(-x))
             error, weight = labels - p, p * (1.0 - p)
             # Of the log posterior: its gradient, and its curvature with the sign turned.
-            down = float(error @ scores) - (slope - SLOPE) / SLOPE_SPREAD**2
-            across = float(error.sum()) - place / PLACE_SPREAD**2
+            down = float(error @ scores) - (slope - SLOPE) / SLOPE_STD**2
+            across = float(error.sum()) - intercept / INTERCEPT_STD**2
             both, weighted = float(weight @ scores), weight * scores
-            steep = float(weighted @ scores) + 1.0 / SLOPE_SPREAD**2
-            flat = float(weight.sum()) + 1.0 / PLACE_SPREAD**2
+            steep = float(weighted @ scores) + 1.0 / SLOPE_STD**2
+            flat = float(weight.sum()) + 1.0 / INTERCEPT_STD**2
             area = steep * flat - both * both
-            turn = min(max((flat * down - both * across) / area, -MOST_TURN), MOST_TURN)
-            shift = min(max((steep * across - both * down) / area, -MOST_SHIFT), MOST_SHIFT)
-            slope, place = max(slope + turn, LEAST_SLOPE), place + shift
+            turn = min(max((flat * down - both * across) / area, -MAX_TURN), MAX_TURN)
+            shift = min(max((steep * across - both * down) / area, -MAX_SHIFT), MAX_SHIFT)
+            slope, intercept = max(slope + turn, MIN_SLOPE), intercept + shift
             if abs(turn) + abs(shift) < 1e-6:
                 break
-        self.slope, self.place = slope, place
+        self.slope, self.intercept = slope, intercept
 
     def _fit_steps(self, scores: Array, labels: Array) -> None:
         """Fit the best monotone steps, and draw each towards the logistic curve."""
@@ -120,8 +120,8 @@ class Calibration:
         sizes = np.diff(np.append(starts, len(scores)))
         middles = np.add.reduceat(scores, starts) / sizes
         ones = np.add.reduceat(labels, starts)
-        straight = np.clip(self.slope * middles + self.place, -FURTHEST, FURTHEST)
-        share = (ones + DRAWN / (1.0 + np.exp(-straight))) / (sizes + DRAWN)
+        straight = np.clip(self.slope * middles + self.intercept, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        share = (ones + SHRINKAGE / (1.0 + np.exp(-straight))) / (sizes + SHRINKAGE)
         levels = np.maximum.accumulate(np.log(share / (1.0 - share)))
         # Equal scores may fall into two steps; a line needs two different places.
         apart = np.append(True, np.diff(middles) > 1e-9)
@@ -134,7 +134,7 @@ class Calibration:
 
     def meta(self) -> dict[str, Any]:
         """Return the values that are no arrays, as JSON."""
-        return {"slope": self.slope, "place": self.place, "seen": self.seen}
+        return {"slope": self.slope, "intercept": self.intercept, "seen": self.seen}
 
     def arrays(self) -> dict[str, Array]:
         """Return the recent scores, their labels, and the steps."""
@@ -148,12 +148,12 @@ class Calibration:
 
     def load(self, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Load what `meta` and `arrays` returned, with everything checked."""
-        slope, place, seen = meta["slope"], meta["place"], meta["seen"]
+        slope, intercept, seen = meta["slope"], meta["intercept"], meta["seen"]
         expect(
-            type(slope) is float and math.isfinite(slope) and slope >= LEAST_SLOPE,
+            type(slope) is float and math.isfinite(slope) and slope >= MIN_SLOPE,
             "its calibration has no slope",
         )
-        expect(type(place) is float and math.isfinite(place), "its calibration has no place")
+        expect(type(intercept) is float and math.isfinite(intercept), "its calibration has no intercept")
         expect(type(seen) is int and 0 <= seen < 2**62, "its calibration has seen no number of scores")
         held = min(seen, WINDOW)
         scores, labels = _numbers("scores", arrays), _numbers("labels", arrays)
@@ -165,7 +165,7 @@ class Calibration:
             bool((np.diff(middles) > 0).all() and (np.diff(levels) >= 0).all()),
             "its calibration does not rise",
         )
-        self.slope, self.place, self.seen = slope, place, seen
+        self.slope, self.intercept, self.seen = slope, intercept, seen
         self.scores[:held], self.labels[:held] = scores, labels
         self.middles, self.levels = middles.tolist(), levels.tolist()
 

@@ -4,7 +4,7 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
      "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
                "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
                "learner": null},                                 or a learner's state, its arrays as "learner_NAME"
-     "reading": {"slope": 1.0, "place": 0.0, "seen": 3},         the calibration
+     "reading": {"slope": 1.0, "intercept": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
                 "receipt_codes": (all codes,), "receipt_sizes", "receipt_tokens", "receipt_labels",
                 "receipt_units", "receipt_steps", "receipt_learned", "receipt_probabilities": (receipts,),

@@ -21,25 +21,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.mail.filter._evidence import STEP, UNIT, EvidenceTable
 from stream_bayes.mail.filter.explanation import TokenContribution
-from stream_bayes.mail.filter.imported_counts import checked_counts
 from stream_bayes.mail.filter.messages import Labels
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore, MessageWeights
 
 __all__ = ["TokenScorer"]
 
-PRIOR: Final = (
-    0.02  # messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class
-)
+# Messages added to each cell: near bogofilter's s = 0.0178, but in proportion to each class.
+PRIOR: Final = 0.02
 RESERVE: Final = 0.5  # weight of a neutral token added to each mean, in clear tokens
 RATE: Final = 8.0  # of the gradient; a message's margin moves by at most this
 MEAN_WEIGHT: Final = 2.0  # of the mean log-odds beside the margin
 KEPT_SHARE: Final = 0.75  # of the tokens, at an eviction
-EVICTION_BONUS: Final = (
-    1_000  # messages that a token may stay unseen longer for being in twice as many messages
-)
+# Messages that a token may stay unseen longer for being in twice as many messages.
+EVICTION_BONUS: Final = 1_000
+MAX_MESSAGES: Final = 2.0**40  # of one import: sums of many still fit
 
 
 class TokenScorer:
@@ -158,7 +157,7 @@ class TokenScorer:
 
     def import_counts(self, counts: Mapping[str, Any], labels: Labels) -> None:
         """Add exported counts: all of them, or none."""
-        tokens, table, totals = checked_counts(counts, labels)
+        tokens, table, totals = _checked_counts(counts, labels)
         zeros = np.zeros(len(tokens), np.int64)
         self.absorb(tokens, np.rint(table * UNIT).astype(np.int64), zeros, np.rint(totals * UNIT))
 
@@ -234,6 +233,37 @@ class TokenScorer:
         while places < 2 * len(table):
             places *= 2
         return int(arrays + 8 * places + 8 * len(table))
+
+
+def _checked_counts(
+    counts: Mapping[str, Any], labels: Labels
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
+    """Return tokens, messages by token and label, and messages by label, from exported counts.
+
+    Raises
+    ------
+    BadValue, CannotMerge
+        If these are no exported counts, or counts of other labels.
+    """
+    try:
+        named = list(counts["labels"])
+        if sorted(map(repr, named)) != sorted(map(repr, labels)):
+            raise CannotMerge(f"the counts are of {named!r}, the filter is of {list(labels)!r}")
+        order = [named.index(label) for label in labels]
+        tokens = list(counts["tokens"])
+        rows = [counts["tokens"][token] for token in tokens]
+        table = np.array(rows, float).reshape(len(tokens), 2)[:, order]
+        totals = np.array(counts["messages"], float).reshape(2)[order]
+    except (LookupError, TypeError, ValueError) as error:
+        if isinstance(error, CannotMerge):
+            raise
+        raise BadValue(f"expected exported counts, got something else: {error}") from error
+    whole = np.vstack([table, totals])
+    if not all(type(token) is str for token in tokens) or not ((whole >= 0) & (whole < MAX_MESSAGES)).all():
+        raise BadValue("imported counts must be finite numbers of at least 0 by token: {token: [ham, spam]}")
+    if (table > totals).any():
+        raise BadValue("an imported token is in more messages than there are")
+    return tokens, table, totals
 
 
 def _learned(receipt: Receipt, label: int) -> Receipt:

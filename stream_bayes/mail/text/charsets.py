@@ -31,7 +31,7 @@ def python_charset(name: str) -> str | None:
     """Return Python's name of a charset; None for one that may not be used."""
     try:
         found = codecs.lookup(name.strip("'\" "))
-        # Codecs that do not make text of bytes refuse here; nothing at all would not ask them.
+        # Codecs that do not decode bytes to text raise here; an empty input would not reach them.
         b"a".decode(found.name, "replace")
     except (LookupError, ValueError, UnicodeError):
         return None

@@ -35,7 +35,7 @@ _PEOPLE: Final = frozenset(
     " resent-to mail-followup-to disposition-notification-to x-envelope-from x-sender apparently-to".split()
 )
 _ROUTES: Final = frozenset("received x-received x-originating-ip received-spf".split())
-_TOLD_BY_STRUCTURE: Final = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
+_READ_AS_STRUCTURE: Final = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
 # Each repeats List-Id and Sender; a list would count a dozen times.
 _REPEATING: Final = frozenset(
     "list-help list-post list-subscribe list-unsubscribe list-archive list-owner errors-to x-beenthere"
@@ -44,21 +44,11 @@ _REPEATING: Final = frozenset(
 _TIMES: Final = frozenset(
     {"date", "delivery-date", "resent-date", "x-original-date", "x-originalarrivaltime"}
 )
-_MARKS: Final = (
-    *(
-        "helo",
-        "unknown",
-        "may be forged",
-        "localhost",
-        "esmtp",
-        "smtpd",
-        "smtpsvc",
-        "with http",
-        "dsl",
-        "dial",
-    ),
+_HOP_MARKS: Final = (
+    *("helo", "unknown", "may be forged", "localhost", "esmtp"),
+    *("smtpd", "smtpsvc", "with http", "dsl", "dial"),
 )
-_MOST: Final = 16  # words of a header without a rule of its own
+MAX_WORDS: Final = 16  # of a header without a rule of its own
 
 
 @lru_cache(maxsize=1024)
@@ -104,11 +94,11 @@ def header_tokens(name: str, text: str, longest: int) -> tuple[str, ...]:
         # The time itself would only be memorised.
         zone = _ZONE.search(text)
         return (mark, f"{lower}:{zone[0] if zone else 'no-zone'}")
-    if lower in _TOLD_BY_STRUCTURE or lower in _REPEATING:
+    if lower in _READ_AS_STRUCTURE or lower in _REPEATING:
         return (mark,)
     if lower in _SIGNED:
         return (mark, *[f"{lower}:{host}" for host in hosts(text.lower())[:3]])
-    return (mark, *words_of(text, f"{lower[:30]}:", longest, _MOST))
+    return (mark, *words_of(text, f"{lower[:30]}:", longest, MAX_WORDS))
 
 
 def _people(name: str, text: str, longest: int) -> list[str]:
@@ -125,7 +115,7 @@ def _people(name: str, text: str, longest: int) -> list[str]:
     elif len(addresses) > 1:
         tokens.append(f"{name}:*{min(len(addresses), 8)}")
     rest = _ADDRESS.sub(" ", text) if addresses else text
-    tokens += words_of(rest, f"{name}:", longest, _MOST)
+    tokens += words_of(rest, f"{name}:", longest, MAX_WORDS)
     return tokens
 
 
@@ -134,7 +124,7 @@ def _route(text: str) -> list[str]:
     tokens: list[str] = []
     for host in dict.fromkeys(hosts(text)[:8]):
         tokens += host_tokens("received", host)
-    return tokens + [f"received:{mark}" for mark in _MARKS if mark in text]
+    return tokens + [f"received:{mark}" for mark in _HOP_MARKS if mark in text]
 
 
 def _ids(name: str, text: str) -> list[str]:

@@ -41,19 +41,19 @@ _HIDING = re.compile(
 )
 _MARK_UP = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
 
-_TELLING: Final = frozenset(
+_EVIDENT_TAGS: Final = frozenset(
     "a area b base big body button center embed font form frame h1 h2 h3 head html iframe img input link marquee meta"
     " object script select span strong style table td textarea title u".split()
 )
-_KNOWN: Final = _TELLING | frozenset(
+_KNOWN_TAGS: Final = _EVIDENT_TAGS | frozenset(
     "abbr acronym address article aside audio bdo blink blockquote br canvas caption cite code col colgroup dd del dfn"
     " dir div dl doctype dt em fieldset footer frameset h4 h5 h6 header hr i ins kbd label legend li map menu nav nobr"
     " noframes noscript o ol optgroup option p param pre q s samp section small source strike sub sup svg tbody tfoot"
     " th thead tr tt ul v var video w wbr xml bgsound layer ilayer multicol spacer".split()
 )
-_LEADING: Final = frozenset({"href", "src", "action", "background"})
-_SHOWN: Final = frozenset({"color", "bgcolor", "size", "face"})
-_TAGS_MOST = 3_000
+_LINK_ATTRIBUTES: Final = frozenset({"href", "src", "action", "background"})
+_LOOK_ATTRIBUTES: Final = frozenset({"color", "bgcolor", "size", "face"})
+MAX_TAGS = 3_000
 
 
 class Markup(NamedTuple):
@@ -140,19 +140,19 @@ def markup_of(source: str) -> Markup:
     >>> markup_of('<p>a<font color="#ffffff" size=1>b</font><a href=http://x.de/>c<!-- d -->').tokens
     ['html:font', 'html:color=#ffffff', 'html:size=1', 'html:a', 'html:comment']
     """
-    tags = Counter(_TAG.findall(source)[:_TAGS_MOST])
+    tags = Counter(_TAG.findall(source)[:MAX_TAGS])
     names: dict[str, int] = {}
     tokens: dict[str, None] = {}
     found: dict[str, None] = {}
     for tag, count in tags.items():
-        name, evidence, leads = _read_tag(tag)
+        name, evidence, links = _read_tag(tag)
         names[name] = names.get(name, 0) + count
         for token in evidence:
             tokens[token] = None
-        for link in leads:
+        for link in links:
             found[link] = None
     for name, count in names.items():
-        if count > 3 and name in _TELLING:
+        if count > 3 and name in _EVIDENT_TAGS:
             tokens[f"html:{name}*{_size(count)}"] = None
     comments = source.count("<!--")
     if comments:
@@ -169,18 +169,18 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the name of a tag, its tokens and its links."""
     match = _NAME.match(tag)
     name = match[0].lower() if match else ""
-    tokens = [f"html:{name}"] if name in _TELLING else [] if name in _KNOWN else ["html:unknown"]
-    leads: list[str] = []
+    tokens = [f"html:{name}"] if name in _EVIDENT_TAGS else [] if name in _KNOWN_TAGS else ["html:unknown"]
+    links: list[str] = []
     for attribute, double, single, bare in _ATTRIBUTE.findall(tag):
         attribute, value = attribute.lower(), double or single or bare
-        if attribute in _LEADING:
+        if attribute in _LINK_ATTRIBUTES:
             value = unescape(value.strip())
-            leads.append(value)
+            links.append(value)
             if value[:4].lower() == "cid:":
                 tokens.append("html:cid")
             elif value[:11].lower() == "javascript:":
                 tokens.append("html:javascript")
-        elif attribute in _SHOWN:
+        elif attribute in _LOOK_ATTRIBUTES:
             tokens.append(f"html:{attribute}={value[:20].lower()}")
         elif attribute == "style":
             tokens += ["html:" + "".join(found.split()) for found in _HIDING.findall(value.lower())]
@@ -189,7 +189,7 @@ def _read_tag(tag: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
                 tokens.append(f"html:{attribute}={value}")
         elif attribute[:2] == "on":
             tokens.append(f"html:{attribute}")
-    return name, tuple(tokens), tuple(leads)
+    return name, tuple(tokens), tuple(links)
 
 
 def _size(count: int) -> int:

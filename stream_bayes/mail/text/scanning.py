@@ -21,11 +21,11 @@ __all__ = ["Header", "Leaf", "Outline", "outline"]
 Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
 
 _NAME = re.compile(rb"[!-9;-~]+")
-_LONGEST_NAME = 200
+MAX_NAME_BYTES = 200
 _TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
 _PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
 
-_BODY = 200  # bytes before the first boundary line that a sender's software may write there
+PREAMBLE_BYTES = 200  # that a sender's software may write before the first boundary, or after the last
 _ONCE = frozenset({"from", "subject", "date", "message-id", "to", "content-type", "mime-version"})
 _TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
 _KNOWN = _TRANSPARENT | {"base64", "quoted-printable"}
@@ -113,8 +113,8 @@ class _Scan:
         self._open(root, headers, content, body, waiting)
         while waiting:
             entity = waiting.pop()
-            inner, said, begin = self._headers(entity)
-            self._open(entity, inner, said, begin, waiting)
+            own, description, begin = self._headers(entity)
+            self._open(entity, own, description, begin, waiting)
         if not any(leaf.body and not leaf.body.isspace() for leaf in self.leaves):
             self.defects["empty"] = None
         boundary = content.boundary.decode("latin-1") if content.media.startswith("multipart/") else ""
@@ -253,7 +253,7 @@ class _Scan:
         parts: list[tuple[int, int]] = []
         begin, closed = -1, False
         place = raw.find(line, max(start - 1, 0), stop)
-        if place - start > _BODY:
+        if place - start > PREAMBLE_BYTES:
             self.defects["preamble"] = None
         while place >= 0:
             self.boundaries += 1
@@ -266,7 +266,7 @@ class _Scan:
             after = place + len(line)
             if raw.startswith(b"--", after):
                 closed = True
-                if stop - after > _BODY:
+                if stop - after > PREAMBLE_BYTES:
                     self.defects["epilogue"] = None
                 break
             end = raw.find(b"\n", after, stop)
@@ -283,7 +283,7 @@ class _Scan:
 
 def _name_of(line: bytes) -> str | None:
     """Return the name of the field that begins on a line; None if there is none."""
-    end = line.find(b":", 0, _LONGEST_NAME)
+    end = line.find(b":", 0, MAX_NAME_BYTES)
     return _checked_name(line[:end]) if end > 0 else None
 
 

@@ -33,7 +33,7 @@ Bag = dict[str, int]
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
 _TEXT_TYPES = ("text/", "message/")
-_PARTS_OF_TEXT = 4  # of all parts together, in limits of one part
+MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 
 
 def bag_of_text(text: str, limits: Limits, *, pairs: bool) -> Bag:
@@ -94,11 +94,11 @@ class _Reader:
         readable: list[tuple[Leaf, bytes]] = []
         encoded: list[Encoded] = []
         places: list[int] = []
-        left = _PARTS_OF_TEXT * self.limits.text
+        left = MAX_FULL_PARTS * self.limits.text
         for leaf in leaves:
             if not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment":
                 continue
-            body = self.sound(leaf, min(self.limits.text, left))
+            body = self.canonical_body(leaf, min(self.limits.text, left))
             left -= len(body)
             if leaf.encoding and body:
                 places.append(len(readable))
@@ -110,12 +110,12 @@ class _Reader:
         for leaf, body in readable:
             self.read_part(leaf, body)
 
-    def sound(self, leaf: Leaf, most: int) -> bytes:
+    def canonical_body(self, leaf: Leaf, limit: int) -> bytes:
         """Return the body of a part, cut to the limit, and valid if it is encoded."""
         body = leaf.body
-        if len(body) > most:
+        if len(body) > limit:
             self.defects["long-text"] = None
-            body = body[:most]
+            body = body[:limit]
         if not leaf.encoding:
             return body
         canonical = canonical_base64 if leaf.encoding == "base64" else canonical_quoted

@@ -10,13 +10,13 @@ from stream_bayes.mail.text._words import dotted_runs
 
 __all__ = ["cut_urls", "host_tokens", "hosts", "url_tokens"]
 
-# Every repetition has a most, so that a failed match costs a constant.
+# Every repetition is bounded, so a failed match costs a constant.
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
 _SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
 _SCHEMES = ("https", "http", "ftp")
-_MOST = 100  # addresses of one text
-_PATH_WORDS = 12
+MAX_ADDRESSES = 100  # of one text
+MAX_PATH_WORDS = 12
 
 
 def hosts(text: str) -> list[str]:
@@ -45,14 +45,14 @@ def cut_urls(text: str) -> tuple[str, list[str]]:
     """
     starts: list[int] = []
     place = text.find("://")
-    while place >= 0 and len(starts) < _MOST:
+    while place >= 0 and len(starts) < MAX_ADDRESSES:
         before = text[max(place - 5, 0) : place].lower()
         scheme = next((scheme for scheme in _SCHEMES if before.endswith(scheme)), None)
         if scheme is not None:
             starts.append(place - len(scheme))
         place = text.find("://", place + 3)
     place = text.find("www.")
-    while place >= 0 and len(starts) < 2 * _MOST:
+    while place >= 0 and len(starts) < 2 * MAX_ADDRESSES:
         starts.append(place)
         place = text.find("www.", place + 4)
     if not starts:
@@ -129,5 +129,5 @@ def _tokens_of(address: str) -> tuple[str, ...]:
         tokens.append("url:port")
     if mark and scheme.lower() == "https":
         tokens.append("url:https")
-    tokens += [f"path:{word[:24]}" for word in _SPLIT.split(path.lower())[:_PATH_WORDS] if word]
+    tokens += [f"path:{word[:24]}" for word in _SPLIT.split(path.lower())[:MAX_PATH_WORDS] if word]
     return tuple(tokens)

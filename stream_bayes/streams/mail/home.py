@@ -1,6 +1,6 @@
 """The directory of a spam filter: its state, a lock for training, and the server's socket.
 
-filter.zip    a snapshot, replaced atomically: a reader sees the old one or the new one, whole
+filter.zip    a snapshot, replaced atomically: a reader gets the old or the new one, whole; for `stream_bayes.load` too
 lock          held (flock) by a command that changes the filter, from before it reads the state until it has written it
 socket        the server's, while one runs
 """
@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from stream_bayes.errors import BadState, NoSnapshot, SnapshotNotWritten
+from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.file_system import FileSystem
+from stream_bayes.streams.files.snapshot_file import read_snapshot, write_snapshot
 
 __all__ = ["SpamHome", "id_of_mail"]
 
-SECTION = "filter"
+SECTION = "model"  # as `stream_bayes.save` names it, so `stream_bayes.load` reads the file too
 LOCK_PAUSE = 0.05  # seconds between two attempts to lock
-MAX_STATE = 1 << 32  # bytes
+LEFT_BEHIND = re.compile(r"\.filter\.zip\.[0-9]+\.new")
 
 
 class SpamHome:
@@ -68,18 +70,12 @@ class SpamHome:
         BadState
             If the file holds no filter, or one with another key. The error names the file.
         """
-        try:
-            descriptor = self._files.open(self.state, os.O_RDONLY)
-        except FileNotFoundError:
+        if not self.exists():
             raise NoSnapshot(
                 f"there is no filter in {self.directory}: train one with `stream-bayes spam train`"
-            ) from None
+            )
+        snapshot = read_snapshot(self.state)
         try:
-            data = self._files.read(descriptor, 0, min(self._files.size(descriptor), MAX_STATE))
-        finally:
-            self._files.close(descriptor)
-        try:
-            snapshot = Snapshot.from_bytes(data)
             if snapshot.learner != "SpamFilter" or SECTION not in snapshot.sections:
                 raise BadState(f"it holds a {snapshot.learner}, not a SpamFilter")
             return SpamFilter.from_state(snapshot.sections[SECTION], self.key)
@@ -117,23 +113,11 @@ class SpamHome:
             self._files.close(lock)
 
     def _write(self, model: SpamFilter) -> None:
+        for name in self._files.names(self.directory):
+            if LEFT_BEHIND.fullmatch(name):  # by a process that was killed while it wrote
+                self._files.unlink(self.directory / name)
         snapshot = Snapshot(learner="SpamFilter", sections={SECTION: model.state()}, clock=model.clock)
-        new = self.state.with_name("filter.new")
-        try:
-            descriptor = self._files.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            try:
-                self._files.write(descriptor, snapshot.to_bytes())
-                self._files.sync(descriptor)
-            finally:
-                self._files.close(descriptor)
-            self._files.rename(new, self.state)
-        except OSError as error:
-            with suppress(OSError):  # on a full disk, half a state takes space
-                self._files.unlink(new)
-            raise SnapshotNotWritten(
-                f"{self.state} cannot be written, and stays as it was: {error}"
-            ) from error
-        self._files.sync_directory(self.directory)
+        write_snapshot(self.state, snapshot, files=self._files)
 
 
 def id_of_mail(raw: bytes) -> str:

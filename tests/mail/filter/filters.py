@@ -8,7 +8,7 @@ from stream_bayes.mail import SpamFilter
 from tests.mail.messages import stream
 
 
-def taught(number: int = 200, seed: int = 0, **settings: Any) -> SpamFilter:
+def trained(number: int = 200, seed: int = 0, **settings: Any) -> SpamFilter:
     model = SpamFilter(**settings)
     for raw, label in stream(number, seed):
         model.learn_one(raw, label)

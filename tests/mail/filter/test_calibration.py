@@ -31,7 +31,7 @@ def test_a_higher_score_never_has_a_lower_probability(
 
 
 @given(st.lists(st.tuples(scores, st.booleans()), max_size=120), st.floats(-12, 12), st.floats(0.001, 5.0))
-def test_where_scores_are_usual_it_rises_strictly(
+def test_it_rises_strictly_over_the_usual_scores(
     learned: list[tuple[float, bool]], score: float, more: float
 ) -> None:
     calibration = Calibration()
@@ -48,17 +48,17 @@ def test_the_first_answers_are_modest() -> None:
     assert 0.5 < calibration.probability(5.0) < 0.99
 
 
-@pytest.mark.parametrize(("slope", "place"), [(0.5, 0.0), (1.5, -2.0), (0.2, 1.0)])
-def test_it_finds_the_curve_that_the_labels_were_drawn_from(slope: float, place: float) -> None:
+@pytest.mark.parametrize(("slope", "intercept"), [(0.5, 0.0), (1.5, -2.0), (0.2, 1.0)])
+def test_it_finds_the_curve_that_the_labels_were_drawn_from(slope: float, intercept: float) -> None:
     rng = np.random.default_rng(3)
     calibration = Calibration()
     for score in rng.normal(0, 4, WINDOW).tolist():
-        calibration.add(score, int(rng.random() < 1 / (1 + math.exp(-slope * score - place))))
+        calibration.add(score, int(rng.random() < 1 / (1 + math.exp(-slope * score - intercept))))
     assert calibration.slope == pytest.approx(slope, rel=0.15)
-    assert calibration.place == pytest.approx(place, abs=0.2)
+    assert calibration.intercept == pytest.approx(intercept, abs=0.2)
     for score in (-4.0, 0.0, 2.0):
         assert calibration.probability(score) == pytest.approx(
-            1 / (1 + math.exp(-slope * score - place)), abs=0.06
+            1 / (1 + math.exp(-slope * score - intercept)), abs=0.06
         )
 
 
@@ -73,7 +73,11 @@ def test_it_is_fitted_only_to_scores_that_came_before() -> None:
     replayed.load(part.meta(), part.arrays())
     for score in whole.scores[650:700].tolist():
         replayed.add(score, int(score > 0))
-    assert (replayed.slope, replayed.place, replayed.levels) == (whole.slope, whole.place, whole.levels)
+    assert (replayed.slope, replayed.intercept, replayed.levels) == (
+        whole.slope,
+        whole.intercept,
+        whole.levels,
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,7 @@ def test_it_is_fitted_only_to_scores_that_came_before() -> None:
     [
         (lambda meta, arrays: meta.update(slope=math.nan), "slope"),
         (lambda meta, arrays: meta.update(slope=0.0), "slope"),
-        (lambda meta, arrays: meta.update(place=math.inf), "place"),
+        (lambda meta, arrays: meta.update(intercept=math.inf), "intercept"),
         (lambda meta, arrays: meta.update(seen=-1), "seen"),
         (lambda meta, arrays: meta.update(seen=3), "scores"),
         (lambda meta, arrays: arrays.update(calibration_labels=np.full(2, 0.5)), "label"),

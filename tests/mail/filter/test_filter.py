@@ -15,7 +15,7 @@ from river import base, metrics
 from stream_bayes import BernoulliNB, Costs
 from stream_bayes.errors import BadLabel, BadValue, NotLearned
 from stream_bayes.mail import EmailTokens, SpamFilter
-from tests.mail.filter.filters import counts, taught
+from tests.mail.filter.filters import counts, trained
 from tests.mail.messages import HAM, SPAM, plain, stream
 
 TEXTS = st.sampled_from([f"{one} {other}" for one in "abcd" for other in "wxyz"])
@@ -37,7 +37,7 @@ def test_it_is_a_classifier_of_river() -> None:
 
 @pytest.mark.parametrize("label", ["ham", "spam"])
 @pytest.mark.parametrize("learner", [None, BernoulliNB()])
-def test_who_knows_one_label_only_calls_nothing_spam(label: str, learner: BernoulliNB | None) -> None:
+def test_a_filter_with_one_label_calls_nothing_spam(label: str, learner: BernoulliNB | None) -> None:
     model = SpamFilter(learner=learner and learner.clone())
     for raw, _ in stream(60):
         model.learn_one(raw, label)
@@ -84,7 +84,7 @@ def test_labels_may_be_called_anything() -> None:
 
 def test_bytes_text_and_a_bag_are_the_same_message() -> None:
     raw = plain("cheap pills")
-    model = taught()
+    model = trained()
     assert model.score_one(raw) == model.score_one(EmailTokens().transform_one(raw))
     assert model.score_one("cheap pills") == model.score_one({"cheap": 1, "pills": 2, "never": 0})
 
@@ -92,8 +92,8 @@ def test_bytes_text_and_a_bag_are_the_same_message() -> None:
 @pytest.mark.parametrize(
     "bag", [{"a": -1}, {"a": float("nan")}, {"a": True}, {"a": "1"}, {1: 1}, {b"a": 1}, 7, None, ["a"]]
 )
-def test_what_is_no_message_is_refused_and_teaches_nothing(bag: Any) -> None:
-    model = taught(20)
+def test_values_that_are_no_message_are_refused_and_not_learned(bag: Any) -> None:
+    model = trained(20)
     before = model.state()["checksum"]
     for verb in (
         lambda: model.learn_one(bag, "ham"),
@@ -106,7 +106,7 @@ def test_what_is_no_message_is_refused_and_teaches_nothing(bag: Any) -> None:
 
 
 def test_reading_changes_nothing() -> None:
-    model = taught(60)
+    model = trained(60)
     before = model.state()["checksum"]
     for raw, _ in stream(20, seed=9):
         model.score_one(raw), model.predict_proba_one(raw), model.verdict_one(raw), model.explain_one(raw)
@@ -143,7 +143,7 @@ def test_corrections_leave_the_counts_that_the_right_labels_make(
 
 
 @given(EVENTS)
-def test_there_and_back_again_is_as_if_nothing_was(events: list[tuple[str, str]]) -> None:
+def test_correcting_twice_restores_every_byte(events: list[tuple[str, str]]) -> None:
     model = SpamFilter()
     for number, (text, label) in enumerate(events):
         model.learn_one(text, label, id=str(number))
@@ -155,12 +155,12 @@ def test_there_and_back_again_is_as_if_nothing_was(events: list[tuple[str, str]]
     assert model.state()["checksum"] == before
 
 
-def test_to_learn_a_known_message_with_another_label_corrects_it() -> None:
-    taught_twice, taught_right = SpamFilter(), SpamFilter()
-    taught_twice.learn_one("cheap pills", "ham")
-    taught_twice.learn_one("cheap pills", "spam")
-    taught_right.learn_one("cheap pills", "spam")
-    assert counts(taught_twice) == counts(taught_right)
+def test_learning_a_known_message_with_another_label_corrects_it() -> None:
+    corrected, labelled_right = SpamFilter(), SpamFilter()
+    corrected.learn_one("cheap pills", "ham")
+    corrected.learn_one("cheap pills", "spam")
+    labelled_right.learn_one("cheap pills", "spam")
+    assert counts(corrected) == counts(labelled_right)
 
 
 def test_without_an_id_a_message_is_known_by_its_sha_256_and_never_by_its_message_id() -> None:
@@ -174,7 +174,7 @@ def test_without_an_id_a_message_is_known_by_its_sha_256_and_never_by_its_messag
     assert len(model.id_of(one)) == 64
 
 
-def test_what_the_journal_does_not_hold_cannot_be_corrected() -> None:
+def test_messages_without_a_receipt_cannot_be_corrected() -> None:
     model = SpamFilter(max_receipts=2)
     for name in "abc":
         model.learn_one(f"text {name}", "ham", id=name)
@@ -186,7 +186,7 @@ def test_what_the_journal_does_not_hold_cannot_be_corrected() -> None:
             model.forget(name)
 
 
-def test_what_is_forgotten_leaves_no_count_no_id_and_no_token() -> None:
+def test_a_forgotten_message_leaves_no_count_no_id_and_no_token() -> None:
     model, without = SpamFilter(), SpamFilter()
     for number, (raw, label) in enumerate(stream(40)):
         model.learn_one(raw, label, id=str(number))
@@ -225,7 +225,7 @@ def test_training_on_errors_learns_less_and_still_well() -> None:
     assert min(right.values()) > 0.9
 
 
-def test_what_was_passed_over_can_still_be_corrected() -> None:
+def test_skipped_messages_can_be_corrected() -> None:
     model = SpamFilter(train="errors")
     for raw, label in stream(300):
         model.learn_one(raw, label)
@@ -256,8 +256,8 @@ def test_the_vocabulary_is_bounded_and_the_oldest_rare_tokens_go_first() -> None
 
 
 def test_with_a_key_no_token_is_kept_in_the_clear_and_nothing_is_judged_otherwise() -> None:
-    clear, hashed = taught(150), taught(150, key=b"0123456789abcdef")
-    other = taught(150, key=b"fedcba9876543210")
+    clear, hashed = trained(150), trained(150, key=b"0123456789abcdef")
+    other = trained(150, key=b"fedcba9876543210")
     for raw, _ in stream(30, seed=8):
         assert hashed.score_one(raw) == pytest.approx(clear.score_one(raw))
     tokens = set(hashed.export_counts()["tokens"])
@@ -270,7 +270,7 @@ def test_with_a_key_no_token_is_kept_in_the_clear_and_nothing_is_judged_otherwis
 
 
 def test_a_higher_score_has_a_higher_probability() -> None:
-    model = taught(300)
+    model = trained(300)
     answers = sorted(
         (model.score_one(raw), model.predict_proba_one(raw)["spam"]) for raw, _ in stream(100, seed=3)
     )
@@ -281,7 +281,7 @@ def test_a_higher_score_has_a_higher_probability() -> None:
 
 def test_a_verdict_costs_what_the_costs_say() -> None:
     costs = Costs.false_positive(9, unsure=0.3)
-    model, bold = taught(300, costs=costs), taught(300, costs=Costs.zero_one(["ham", "spam"]))
+    model, bold = trained(300, costs=costs), trained(300, costs=Costs.zero_one(["ham", "spam"]))
     seen = set()
     for raw, _ in stream(300, seed=4):
         chance = model.predict_proba_one(raw)["spam"]
@@ -336,7 +336,7 @@ def test_a_token_of_many_messages_may_be_silent_for_longer() -> None:
     assert [row.token for row in model.explain_one("common rareaa").tokens] == ["common"]
 
 
-def test_where_labels_are_often_wrong_it_is_right_but_never_certain() -> None:
+def test_with_wrong_labels_it_is_right_but_never_certain() -> None:
     rng = np.random.default_rng(0)
 
     def text(words: list[str]) -> str:
@@ -358,13 +358,13 @@ def test_where_labels_are_often_wrong_it_is_right_but_never_certain() -> None:
 
 
 def test_an_explanation_adds_up_and_reads_as_a_table() -> None:
-    model = taught(300)
+    model = trained(300)
     why = model.explain_one(plain("casino pills offer meeting", subject="prize"))
     assert sum(row.adds for row in why.tokens) == pytest.approx(why.score)
     assert why.score == model.score_one(plain("casino pills offer meeting", subject="prize"))
-    says = {row.token: row for row in why.tokens}
-    assert says["casino"].adds > 0 > says["meeting"].adds
-    assert says["casino"].unwanted > says["casino"].wanted
+    contributions = {row.token: row for row in why.tokens}
+    assert contributions["casino"].adds > 0 > contributions["meeting"].adds
+    assert contributions["casino"].unwanted > contributions["casino"].wanted
     shown = str(why)
     assert shown.startswith(f"{why.verdict}: score {why.score:.3f}")
     assert "casino" in shown
@@ -407,7 +407,7 @@ def test_bags_with_other_counts_are_other_messages() -> None:
 
 
 def test_a_pickle_is_the_same_filter_with_its_key() -> None:
-    model = taught(40, key=b"a key of sixteen bytes")
+    model = trained(40, key=b"a key of sixteen bytes")
     twin = pickle.loads(pickle.dumps(model))
     assert twin.key == model.key and twin.state()["checksum"] == model.state()["checksum"]
 

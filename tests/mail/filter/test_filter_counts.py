@@ -8,12 +8,12 @@ import pytest
 
 from stream_bayes.errors import BadValue, CannotMerge
 from stream_bayes.mail import SpamFilter
-from tests.mail.filter.filters import counts, taught
+from tests.mail.filter.filters import counts, trained
 from tests.mail.messages import stream
 
 
 def test_exported_counts_come_in_again() -> None:
-    model = taught(100)
+    model = trained(100)
     fresh = SpamFilter(labels=("ham", "spam"))
     fresh.import_counts(model.export_counts())
     assert counts(fresh) == counts(model)
@@ -33,7 +33,7 @@ def test_exported_counts_come_in_again() -> None:
     ],
 )
 def test_counts_that_cannot_be_are_refused_whole(change: dict[str, Any]) -> None:
-    model = taught(20)
+    model = trained(20)
     before = model.state()["checksum"]
     with pytest.raises((BadValue, CannotMerge)):
         model.import_counts({"labels": ["ham", "spam"], "messages": [2.0, 1.0], "tokens": {}} | change)
@@ -42,14 +42,14 @@ def test_counts_that_cannot_be_are_refused_whole(change: dict[str, Any]) -> None
 
 def test_counts_alone_are_enough_to_answer() -> None:
     model = SpamFilter()
-    model.import_counts(taught(60).export_counts())
+    model.import_counts(trained(60).export_counts())
     assert model.predict_proba_one("casino")["spam"] > 0.5
 
 
 @pytest.mark.parametrize(
     "counts", [{}, {"labels": ["ham", "spam"], "messages": [1], "tokens": {}}, {"labels": 3}, []]
 )
-def test_what_are_no_counts_is_refused(counts: Any) -> None:
+def test_values_that_are_no_counts_are_refused(counts: Any) -> None:
     model = SpamFilter()
     with pytest.raises((BadValue, CannotMerge)):
         model.import_counts(counts)

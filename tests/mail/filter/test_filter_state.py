@@ -27,7 +27,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def taught(number: int = 120, **settings: Any) -> SpamFilter:
+def trained(number: int = 120, **settings: Any) -> SpamFilter:
     model = SpamFilter(**settings)
     for raw, label in stream(number):
         model.learn_one(raw, model.labels[label == "spam"])
@@ -36,7 +36,7 @@ def taught(number: int = 120, **settings: Any) -> SpamFilter:
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_a_restored_filter_goes_on_as_if_nothing_had_been(settings: dict[str, Any]) -> None:
-    model = taught(**settings)
+    model = trained(**settings)
     restored = SpamFilter.from_state(model.state(), key=settings.get("key"))
     assert restored.state()["checksum"] == model.state()["checksum"]
     for raw, label in stream(60, seed=7):
@@ -51,11 +51,11 @@ def test_a_restored_filter_goes_on_as_if_nothing_had_been(settings: dict[str, An
 
 
 def test_the_same_messages_make_the_same_bytes() -> None:
-    assert taught().state()["checksum"] == taught().state()["checksum"]
+    assert trained().state()["checksum"] == trained().state()["checksum"]
 
 
 def test_a_state_does_not_change_with_the_filter() -> None:
-    model = taught(50)
+    model = trained(50)
     state = model.state()
     before = checksum(text_of(state), state["arrays"])
     for raw, label in stream(50, seed=3):
@@ -65,7 +65,7 @@ def test_a_state_does_not_change_with_the_filter() -> None:
 
 
 def test_a_state_fits_into_a_snapshot() -> None:
-    model = taught(40)
+    model = trained(40)
     snapshot = Snapshot(learner="SpamFilter", sections={"learner": model.state()})
     loaded = Snapshot.from_bytes(snapshot.to_bytes())
     restored = SpamFilter.from_state(loaded.sections["learner"])
@@ -74,14 +74,14 @@ def test_a_state_fits_into_a_snapshot() -> None:
 
 
 def test_the_key_is_no_part_of_the_state_and_must_be_given_again() -> None:
-    state = taught(30, key=KEY).state()
+    state = trained(30, key=KEY).state()
     assert KEY.decode() not in repr(state)
     assert KEY.hex() not in repr(state)
     for wrong in (None, b"another key, long"):
         with pytest.raises(BadState, match="key"):
             SpamFilter.from_state(state, key=wrong)
     with pytest.raises(BadState, match="another key"):
-        SpamFilter.from_state(taught(3).state(), key=KEY)
+        SpamFilter.from_state(trained(3).state(), key=KEY)
 
 
 def test_a_rule_that_cannot_be_saved_is_refused() -> None:
@@ -143,7 +143,7 @@ ALTERED: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_an_altered_state_is_refused_even_with_a_right_checksum(
     alter: Callable[[dict[str, Any]], Any],
 ) -> None:
-    state = taught(40).state()
+    state = trained(40).state()
     state = state | {name: dict(state[name]) for name in ("store", "parameters", "reading", "arrays")}
     SpamFilter.from_state(resealed(state))
     alter(state)
@@ -152,12 +152,12 @@ def test_an_altered_state_is_refused_even_with_a_right_checksum(
 
 
 def test_an_altered_state_is_refused_by_its_checksum() -> None:
-    state = taught(10).state()
+    state = trained(10).state()
     state["store"]["clock"] += 1
     with pytest.raises(BadState, match="checksum"):
         SpamFilter.from_state(state)
     with pytest.raises(BadState, match="not of a"):
-        SpamFilter.from_state(taught(3).state() | {"learner": "NaiveBayes"})
+        SpamFilter.from_state(trained(3).state() | {"learner": "NaiveBayes"})
 
 
 def test_memory_is_reported_and_bounded() -> None:

@@ -21,7 +21,7 @@ TEXT_LEARNERS: tuple[type[Any], ...] = (MultinomialNB, ComplementNB, BernoulliNB
 LEARNERS: tuple[type[Any], ...] = (*TEXT_LEARNERS, NaiveBayes)
 
 
-def taught(learner: BayesClassifier, number: int = 200, **settings: Any) -> SpamFilter:
+def trained(learner: BayesClassifier, number: int = 200, **settings: Any) -> SpamFilter:
     model = SpamFilter(learner=learner, **settings)
     for place, (raw, label) in enumerate(stream(number)):
         model.learn_one(raw, label, id=str(place))
@@ -35,15 +35,15 @@ def by_name(model: SpamFilter) -> Any:
 
 @pytest.mark.parametrize("kind", TEXT_LEARNERS)
 def test_it_tells_spam_from_ham(kind: type[Any]) -> None:
-    model = taught(kind())
+    model = trained(kind())
     right = [model.predict_one(raw) == label for raw, label in stream(200, seed=1)]
     assert np.mean(right) > 0.9
     verdicts = {model.verdict_one(raw) for raw, _ in stream(200, seed=1)}
     assert verdicts <= {"ham", "unsure", "spam"} and "ham" in verdicts
 
 
-def test_what_it_learns_is_what_the_learner_would_learn_of_the_tokens() -> None:
-    model, alone, tokens = taught(MultinomialNB()), MultinomialNB(), EmailTokens()
+def test_the_learner_learns_the_tokens_as_it_would_alone() -> None:
+    model, alone, tokens = trained(MultinomialNB()), MultinomialNB(), EmailTokens()
     for raw, label in stream(200):
         alone.learn_one(tokens.transform_one(raw), label)
     assert by_name(model) == alone._store.by_name()
@@ -95,7 +95,7 @@ def test_a_message_longer_than_messages_are_weighs_less() -> None:
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_a_state_gives_back_the_same_filter(kind: type[Any]) -> None:
-    model = taught(kind(), 60, train="near-errors")
+    model = trained(kind(), 60, train="near-errors")
     snapshot = Snapshot(learner="SpamFilter", sections={"model": model.state()})
     restored = SpamFilter.from_state(Snapshot.from_bytes(snapshot.to_bytes()).sections["model"])
     for twin in (model, restored):
@@ -108,7 +108,7 @@ def test_a_state_gives_back_the_same_filter(kind: type[Any]) -> None:
         assert restored.predict_proba_one(raw) == model.predict_proba_one(raw)
 
 
-def test_what_a_learner_refuses_changes_nothing() -> None:
+def test_a_message_refused_by_the_learner_changes_nothing() -> None:
     model = SpamFilter(learner=AODE(memory_budget=20_000))
     model.learn_one({"a": 1}, "ham")
     before = model.state()["checksum"]
@@ -133,11 +133,11 @@ def test_a_message_that_a_learner_refuses_moves_no_margin(monkeypatch: pytest.Mo
 
 
 def test_explanations_add_up_to_the_score() -> None:
-    model = taught(MultinomialNB(class_prior="uniform"))
+    model = trained(MultinomialNB(class_prior="uniform"))
     raw = next(iter(stream(1, seed=9)))[0]
-    told = model.explain_one(raw)
-    assert sum(row.adds for row in told.tokens) == pytest.approx(model.score_one(raw))
-    assert "nan" not in str(told)
+    reported = model.explain_one(raw)
+    assert sum(row.adds for row in reported.tokens) == pytest.approx(model.score_one(raw))
+    assert "nan" not in str(reported)
 
 
 def test_filters_with_learners_merge_where_their_learners_do() -> None:
@@ -156,8 +156,8 @@ def test_filters_with_learners_merge_where_their_learners_do() -> None:
         )
 
 
-def test_what_a_learner_cannot_do_is_said() -> None:
-    model = taught(BernoulliNB(), 5)
+def test_unsupported_verbs_of_a_learner_are_refused_by_name() -> None:
+    model = trained(BernoulliNB(), 5)
     for verb in (model.export_counts, lambda: model.import_counts({})):
         with pytest.raises(NotSupported, match="merge"):
             verb()
@@ -190,7 +190,7 @@ ALTERED: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_an_altered_state_is_refused_even_with_a_right_checksum(
     alter: Callable[[dict[str, Any]], Any],
 ) -> None:
-    state = taught(MultinomialNB(), 20).state()
+    state = trained(MultinomialNB(), 20).state()
     state = state | {"store": dict(state["store"]), "arrays": dict(state["arrays"])}
     state["store"]["learner"] = dict(state["store"]["learner"])
     SpamFilter.from_state(resealed(state))

@@ -78,7 +78,7 @@ def test_a_score_is_what_the_formulas_say(events: Bags, asked: list[str]) -> Non
 
 
 @given(bags, bags, st.randoms(use_true_random=False))
-def test_what_is_taken_back_leaves_nothing(kept: Bags, taken: Bags, random: Random) -> None:
+def test_unlearning_leaves_nothing(kept: Bags, taken: Bags, random: Random) -> None:
     evidence, receipts = learned(kept + taken)
     doomed = receipts[len(kept) :]
     random.shuffle(doomed)
@@ -89,7 +89,7 @@ def test_what_is_taken_back_leaves_nothing(kept: Bags, taken: Bags, random: Rand
 
 
 @given(bags)
-def test_to_relearn_with_the_same_label_changes_nothing(events: Bags) -> None:
+def test_relearning_with_the_same_label_changes_nothing(events: Bags) -> None:
     evidence, receipts = learned(events)
     before = contents(evidence)
     for receipt in receipts:
@@ -132,7 +132,7 @@ def test_a_message_longer_than_its_influence_counts_little() -> None:
     assert long.units == 1024 // 64  # twice as long, to the sixth power
 
 
-def test_where_messages_are_short_a_long_one_is_shorter() -> None:
+def test_the_full_length_falls_with_the_mean_length() -> None:
     _, receipts = learned([(["a", "b"], 0)] * 1000 + [([f"w{n}" for n in range(200)], 1)])
     assert receipts[-1].units == 1024 // 64
 

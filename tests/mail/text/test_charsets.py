@@ -40,7 +40,7 @@ def test_no_charset_makes_decoding_raise(charset: str) -> None:
 
 
 @pytest.mark.parametrize("name", "idna punycode unicode_escape zlib base64 rot13 bz2 hex uu".split())
-def test_what_is_no_charset_of_mail_is_none(name: str) -> None:
+def test_codecs_that_are_no_charset_are_refused(name: str) -> None:
     assert python_charset(name) is None
 
 

@@ -28,12 +28,12 @@ def digests(parsers: list[str], seed: int, count: int) -> list[list[str]]:
         for parser in parsers
     ]
     with ThreadPoolExecutor() as pool:  # so that no pipe is full while another is read
-        said = list(pool.map(subprocess.Popen.communicate, running))
-    for parser, process, (out, wrong) in zip(parsers, running, said, strict=True):
+        outputs = list(pool.map(subprocess.Popen.communicate, running))
+    for parser, process, (out, wrong) in zip(parsers, running, outputs, strict=True):
         place = len(out.splitlines())
         assert process.returncode == 0, f"{parser} failed at message {place} of seed {seed}: {wrong[-2000:]}"
         assert place == count
-    return [out.splitlines() for out, _ in said]
+    return [out.splitlines() for out, _ in outputs]
 
 
 def compare(seed: int, count: int) -> None:

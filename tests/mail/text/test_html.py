@@ -108,7 +108,7 @@ def test_repetition_takes_linear_time(part: str) -> None:
         ("&#65;" * 21, "html:entities"),
     ],
 )
-def test_what_tells_is_a_token(source: str, token: str) -> None:
+def test_evident_tags_are_tokens(source: str, token: str) -> None:
     assert token in markup_of(source).tokens
 
 

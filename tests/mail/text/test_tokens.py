@@ -68,7 +68,7 @@ def test_headers_have_their_name_before_them() -> None:
     " X-Spambayes-Classification X-CRM114-Status X-Rspamd-Score X-Barracuda-Spam-Score X-MS-Exchange-Organization-SCL"
     " X-Microsoft-Antispam X-Mailscanner X-Proofpoint-Spam-Details Authentication-Results X-Antispam".split(),
 )
-def test_what_a_filter_wrote_is_no_token(name: str) -> None:
+def test_headers_of_filters_are_no_tokens(name: str) -> None:
     clean = plain("body")
     for value in ("Yes, verdict9", "", "=?utf-8?q?verdict9?=", "a\n verdict9"):
         assert bag(f"{name}: {value}\n".encode() + clean) == bag(clean)
@@ -153,7 +153,7 @@ def test_a_number_that_is_no_limit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("learner", [BernoulliNB, MultinomialNB])
-def test_in_a_pipeline_it_teaches_any_learner_of_bags(learner: Any) -> None:
+def test_any_learner_of_bags_learns_from_it_in_a_pipeline(learner: Any) -> None:
     model: Any = compose.Pipeline(EmailTokens(), learner())
     right = 0
     for raw, label in stream(400):
@@ -169,7 +169,7 @@ def test_a_message_is_read_the_same_again_and_by_a_clone() -> None:
     assert list(TOKENS.transform_one(raw).items()) == list(first.items())
 
 
-def test_what_all_parts_and_all_headers_may_have_is_capped_together() -> None:
+def test_parts_and_headers_share_their_caps() -> None:
     parts = [b"Content-Type: text/plain\n\n" + b"word " * 18 for _ in range(10)]
     few, many = multipart(*parts[:4]), multipart(*parts)
     tokens = EmailTokens(limits=Limits(text=100))
@@ -182,7 +182,7 @@ def test_what_all_parts_and_all_headers_may_have_is_capped_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "reported"),
     [
         (b"Subject: =?koi8-r?q?a?=\n\nb", "charset:koi8-r"),
         (b'Content-Type: multipart/mixed; boundary="Next_12"\n\n--Next_12\n\na\n', "boundary:Next_0"),
@@ -199,8 +199,8 @@ def test_what_all_parts_and_all_headers_may_have_is_capped_together() -> None:
         (b"Content-Type: text/html\n\n<p>a" + b"<!-- b -->" * 5, "html:comment*4"),
     ],
 )
-def test_each_thing_that_tells_is_a_token(raw: bytes, told: str) -> None:
-    assert told in EmailTokens().transform_one(raw)
+def test_each_thing_that_tells_is_a_token(raw: bytes, reported: str) -> None:
+    assert reported in EmailTokens().transform_one(raw)
 
 
 def test_of_headers_that_repeat_what_others_say_the_name_is_all_that_counts() -> None:

@@ -49,9 +49,7 @@ def test_an_mbox_is_read_as_python_wrote_it(tmp_path: Path) -> None:
 
 
 @given(st.lists(LINES, min_size=1, max_size=4))
-def test_what_is_written_as_mboxrd_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, bodies: list[list[str]]
-) -> None:
+def test_an_mboxrd_is_unquoted(tmp_path_factory: pytest.TempPathFactory, bodies: list[list[str]]) -> None:
     path = tmp_path_factory.mktemp("box") / "box"
     with path.open("wb") as box:
         for body in bodies:
@@ -105,7 +103,7 @@ def test_a_directory_is_what_lies_below_it_too(tmp_path: Path) -> None:
     assert size_of([tmp_path]) == sum(map(len, raws(tmp_path)))
 
 
-def test_how_far_reading_has_come_ends_at_the_size(tmp_path: Path) -> None:
+def test_progress_ends_at_the_size(tmp_path: Path) -> None:
     (tmp_path / "box").write_bytes(b"From a\n\none\n\nFrom b\n\ntwo\n" * 50)
     (tmp_path / "other").write_bytes(b"Subject: x\n\n")
     done = [mail.done for mail in mails(tmp_path)]
@@ -124,7 +122,7 @@ def test_of_a_message_without_end_the_beginning_is_read(
     assert len(raws(tmp_path / "mail")[0]) == 100
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_unreadable_paths_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="nothing"):
         raws(tmp_path / "nothing")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"From a\n\none\n")[:-9])

@@ -1,4 +1,4 @@
-"""The directory of a spam filter: whole states only, and nothing lost by two who teach at once."""
+"""The directory of a spam filter: whole states only, and no training lost when two processes train at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import stream_bayes
 from stream_bayes.errors import BadLabel, BadState, NoSnapshot, SnapshotNotWritten
 from stream_bayes.mail import SpamFilter
 from stream_bayes.snapshots.snapshot import Snapshot
@@ -17,7 +18,7 @@ from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.mail.home import SpamHome
 
 ROOT = Path(__file__).parents[3]
-TEACHER = """
+TRAINER = """
 import sys
 from pathlib import Path
 from stream_bayes.mail import SpamFilter
@@ -27,26 +28,26 @@ print("ready", flush=True)
 sys.stdin.readline()
 for number in range(rounds):
     with home.changing(SpamFilter) as model:
-        model.learn_one(f"{name} said {number}", "spam" if number % 2 else "ham", id=f"{name} {number}")
+        model.learn_one(f"{name} wrote {number}", "spam" if number % 2 else "ham", id=f"{name} {number}")
 """
 ROUNDS = 15
 
 
-def test_two_processes_that_teach_at_once_lose_nothing(tmp_path: Path) -> None:
-    teachers = [
+def test_two_processes_that_train_at_once_lose_nothing(tmp_path: Path) -> None:
+    trainers = [
         subprocess.Popen(
-            [sys.executable, "-c", TEACHER, str(tmp_path / "home"), name, str(ROUNDS)],
+            [sys.executable, "-c", TRAINER, str(tmp_path / "home"), name, str(ROUNDS)],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
         for name in ("ann", "bob")
     ]
-    for teacher in teachers:
-        assert teacher.stdout is not None and teacher.stdout.readline() == b"ready\n"
-    for teacher in teachers:
-        teacher.communicate(b"go\n", timeout=120)
-        assert teacher.returncode == 0
+    for trainer in trainers:
+        assert trainer.stdout is not None and trainer.stdout.readline() == b"ready\n"
+    for trainer in trainers:
+        trainer.communicate(b"go\n", timeout=120)
+        assert trainer.returncode == 0
     model = SpamHome(tmp_path / "home").load()
     assert sorted(model.ids()) == sorted(
         f"{name} {number}" for name in ("ann", "bob") for number in range(ROUNDS)
@@ -59,7 +60,7 @@ def _learn_both(model: SpamFilter) -> None:
     model.learn_one("c", "neither")
 
 
-def test_what_raises_is_not_written(tmp_path: Path) -> None:
+def test_a_change_that_raises_is_not_written(tmp_path: Path) -> None:
     home = SpamHome(tmp_path)
     with home.changing(SpamFilter) as model:
         model.learn_one("a", "ham")
@@ -70,25 +71,31 @@ def test_what_raises_is_not_written(tmp_path: Path) -> None:
     assert home.load().clock == 1
 
 
-def test_who_waits_is_told_so(tmp_path: Path) -> None:
-    home, told = SpamHome(tmp_path), []
+def test_the_state_loads_as_any_saved_model(tmp_path: Path) -> None:
+    with SpamHome(tmp_path).changing(SpamFilter) as model:
+        model.learn_one("cheap pills", "spam", id="1")
+    assert stream_bayes.load(tmp_path / "filter.zip").label_of("1") == "spam"
+
+
+def test_waiting_for_the_lock_is_reported(tmp_path: Path) -> None:
+    home, reported = SpamHome(tmp_path), []
 
     class Hurried(Exception):
         pass
 
     def waiting() -> None:
-        told.append("waiting")
+        reported.append("waiting")
         raise Hurried
 
     with home.changing(SpamFilter), pytest.raises(Hurried), home.changing(SpamFilter, waiting):
         pass
-    assert told == ["waiting"]
+    assert reported == ["waiting"]
     with home.changing(waiting=waiting) as model:
         model.learn_one("a", "ham")
-    assert told == ["waiting"]
+    assert reported == ["waiting"]
 
 
-def test_without_a_filter_nothing_is_made(tmp_path: Path) -> None:
+def test_changing_a_missing_filter_creates_nothing(tmp_path: Path) -> None:
     home = SpamHome(tmp_path / "none")
     with pytest.raises(NoSnapshot, match="spam train"), home.changing():
         pass
@@ -121,7 +128,7 @@ def test_on_a_full_disk_the_old_state_stays_and_nothing_beside_it(tmp_path: Path
             raise OSError(errno.ENOSPC, "no space")
 
         def open(self, path: Path, flags: int) -> int:
-            if fails == "open" and path.name == "filter.new":
+            if fails == "open" and path.name.endswith(".new"):
                 self.stop()
             return super().open(path, flags)
 
@@ -149,7 +156,7 @@ def test_an_interrupted_write_leaves_the_old_state(tmp_path: Path) -> None:
     home = SpamHome(tmp_path)
     with home.changing(SpamFilter) as model:
         model.learn_one("a", "ham")
-    home.state.with_name("filter.new").write_bytes(b"half a sta")
+    (tmp_path / ".filter.zip.123.new").write_bytes(b"half a sta")
     assert home.load().clock == 1
     with home.changing() as model:
         model.learn_one("b", "ham")
