@@ -11,7 +11,7 @@
 Blocks may come in any order. Commas between names and numbers are optional, and so is the bar: the first variable is
 the child. A `table` holds all numbers at once, those of the child's first label first. Names and labels with
 punctuation or spaces are quoted. Text between blocks that is not a comment is refused, although the format's author
-allows it.
+allows it. All names and labels are texts; `bif_types` keeps the types of others in properties.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ import numpy as np
 from stream_bayes.core.networks.discrete_network import TOLERANCE, DiscreteNetwork
 from stream_bayes.core.networks.dot import spelled
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.values.values import shown
+from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadFormat, BadStructure, BadValue
 from stream_bayes.formats.bif_tables import Distribution, Row, table_of
 from stream_bayes.formats.bif_tokens import Scanner, Token, as_property, as_token, line_and_column
+from stream_bayes.formats.bif_types import LABEL_TYPES, NAME_TYPE, is_reserved, recorded, type_names, typed
 
 __all__ = ["bif_text", "parse_bif", "read_bif", "write_bif"]
 
@@ -114,8 +115,8 @@ def write_bif(network: DiscreteNetwork | SupportsToNetwork, path: str | os.PathL
 def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE) -> DiscreteNetwork:
     """Read a network from a text in the Interchange Format.
 
-    Names and labels become strings. The tables' axes are in the order of `Structure.parents`, by name, whatever the
-    order in the text.
+    Names and labels become strings, unless `bif_text` recorded other types. The tables' axes are in the order of
+    `Structure.parents`, by name, whatever the order in the text.
 
     Parameters
     ----------
@@ -156,10 +157,11 @@ def parse_bif(text: str, *, source: str = "<text>", tolerance: float = TOLERANCE
 def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
     """Return a network as a text in the Interchange Format; `parse_bif` returns the same network to the last bit.
 
-    Names and labels are texts in this format: anything but a string is written as its `repr` and read as a string.
-    Other tools read less than the format allows. pgmpy 1.1 refuses or misreads names with commas, brackets or quotes;
-    neither pgmpy nor pyAgrum 3.3 reads names of variables with spaces; pyAgrum refuses labels other than words of ASCII
-    letters, digits and underscores, and variables with a single label, and it rounds to single precision.
+    Names and labels are texts in this format: anything but a string is written as its `repr`, with a property that
+    records its type for `parse_bif`. Other tools read these as strings, and they read less than the format allows.
+    pgmpy 1.1 refuses or misreads names with commas, brackets or quotes; neither pgmpy nor pyAgrum 3.3 reads names of
+    variables with spaces; pyAgrum refuses labels other than words of ASCII letters, digits and underscores, and
+    variables with a single label, and it rounds to single precision.
 
     Raises
     ------
@@ -193,12 +195,12 @@ def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
     lines = [f"network {as_token(network.name)} {{"]
     lines += [f"  {as_property(text)}" for text in network.properties]
     lines += ["}"]
-    for v in variables:
+    for v, name_type in zip(variables, type_names(variables), strict=True):
         lines += [
             f"variable {name[v]} {{",
             f"  type discrete [ {len(labels[v])} ] {{ {', '.join(labels[v])} }};",
         ]
-        lines += [f"  {as_property(text)}" for text in network.properties_of.get(v, ())]
+        lines += [f"  {as_property(text)}" for text in _properties(network, v, name_type)]
         lines += ["}"]
     for v in variables:
         parents = structure.parents(v)
@@ -210,6 +212,20 @@ def bif_text(network: DiscreteNetwork | SupportsToNetwork) -> str:
             lines += [f"  {'(' + ', '.join(of) + ')' if parents else 'table'} {', '.join(map(repr, row))};"]
         lines += ["}"]
     return "\n".join([*lines, ""])
+
+
+def _properties(network: DiscreteNetwork, variable: Value, name_type: str) -> list[str]:
+    """Return the properties of a variable, those that record types last."""
+    kept = network.properties_of.get(variable, ())
+    if reserved := next(filter(is_reserved, kept), None):
+        raise BadFormat(
+            f"the property {shown(reserved)} of {shown(variable)} would be read as a record of types; rename it"
+        )
+    return [
+        *kept,
+        *recorded(NAME_TYPE, [name_type]),
+        *recorded(LABEL_TYPES, type_names(network.states[variable])),
+    ]
 
 
 @dataclass
@@ -338,28 +354,58 @@ class _Document:
 
     def network(self, tolerance: float) -> DiscreteNetwork:
         """Combine the blocks into a network; raise `BadFormat` if they do not fit each other."""
-        structure = self._structure()
-        states = {name: variable.labels for name, variable in self.variables.items()}
-        tables = {}
-        for child, block in self.distributions.items():
-            as_read = [parent.text for parent in block.parents]
-            axes = [as_read.index(str(parent)) for parent in structure.parents(child)]
-            table = table_of(block, states, self.scanner, tolerance)
-            tables[child] = np.transpose(table, (*axes, len(axes)))
-        return DiscreteNetwork(
-            structure,
-            states,
-            tables,
-            name=self.name or "",
-            properties=self.properties,
-            properties_of={
-                name: variable.properties + self.distributions[name].properties
-                for name, variable in self.variables.items()
-            },
-            tolerance=tolerance,
-        )
+        self._check_blocks()
+        names = {
+            text: self._typed(variable, [text], NAME_TYPE)[0] for text, variable in self.variables.items()
+        }
+        states = {text: variable.labels for text, variable in self.variables.items()}
+        try:
+            structure = Structure(
+                {
+                    names[child]: [names[parent.text] for parent in block.parents]
+                    for child, block in self.distributions.items()
+                }
+            )
+            tables = {}
+            for child, block in self.distributions.items():
+                as_read = [names[parent.text] for parent in block.parents]
+                axes = [as_read.index(parent) for parent in structure.parents(names[child])]
+                table = table_of(block, states, self.scanner, tolerance)
+                tables[names[child]] = np.transpose(table, (*axes, len(axes)))
+            return DiscreteNetwork(
+                structure,
+                {
+                    names[v]: self._typed(variable, variable.labels, LABEL_TYPES)
+                    for v, variable in self.variables.items()
+                },
+                tables,
+                name=self.name or "",
+                properties=self.properties,
+                properties_of={
+                    names[v]: [
+                        text
+                        for text in variable.properties + self.distributions[v].properties
+                        if not is_reserved(text)
+                    ]
+                    for v, variable in self.variables.items()
+                },
+                tolerance=tolerance,
+            )
+        except BadStructure as error:  # values of the recorded types are equal, as True and 1 are
+            raise BadFormat(f"{self.scanner.source}: {error}") from None
 
-    def _structure(self) -> Structure:
+    def _typed(self, variable: _Variable, texts: list[str], key: str) -> list[Value]:
+        """Return the values that texts stand for, by the types that a property of a variable records."""
+        types = next((text.removeprefix(key) for text in variable.properties if text.startswith(key)), None)
+        if types is None:
+            return list(texts)
+        try:
+            return typed(texts, types)
+        except BadFormat as error:
+            self.scanner.fail(f"the property {key}{types}: {error}", variable.name.start)
+
+    def _check_blocks(self) -> None:
+        """Raise `BadFormat` unless each variable has a block, and the edges make no cycle."""
         scanner = self.scanner
         for name, variable in self.variables.items():
             if name not in self.distributions:
@@ -377,7 +423,6 @@ class _Document:
                 range(len(blocks)), True, key=lambda last: _cycle_among(blocks[: last + 1]) != ""
             )
             scanner.fail(_cycle_among(blocks[: closing + 1]), blocks[closing].child.start)
-        return Structure({block.child.text: [parent.text for parent in block.parents] for block in blocks})
 
 
 def _cycle_among(blocks: list[Distribution]) -> str:

@@ -156,7 +156,7 @@ def gradual_stream(
 
 
 def _drawing(network: DiscreteNetwork, target: Value, rng: np.random.Generator) -> Iterator[Labelled]:
-    model = BayesNet.from_network(network, strength=0)
+    model = BayesNet.from_network(network)
     while True:
         columns = model.sample(AT_ONCE, rng)
         for row in zip(*columns.values(), strict=True):

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_bayes import BayesNet
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import canonical
 from stream_bayes.errors import BadFormat
 from stream_bayes.formats.bif import bif_text, parse_bif, read_bif, write_bif
 from tests.formats.lawn_bif import EXPECTED, LAWN, ROWS, lawn_with, one_variable
@@ -142,16 +144,25 @@ def test_a_network_without_variables_is_read_and_written():
 # --- writing ----------------------------------------------------------------------------------------------------
 
 some_text = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=6)
+some_value = st.one_of(
+    some_text,
+    st.sampled_from(["True", "1", "2.5", "b'a'", "('a', 1)"]),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.binary(max_size=3),
+    st.tuples(st.sampled_from(["a", 1, True])),
+).map(canonical)
 property_texts = st.text(alphabet='ab= ()"/*{}\n', max_size=6).map(str.strip)
 
 
 @st.composite
 def networks(draw):
-    names = draw(st.lists(some_text, max_size=4, unique=True))
+    names = draw(st.lists(some_value, max_size=4, unique=True))
     structure = Structure(
         {v: draw(st.sets(st.sampled_from(names[:i]))) if i else [] for i, v in enumerate(names)}
     )
-    states = {v: draw(st.lists(some_text, min_size=1, max_size=3, unique=True)) for v in names}
+    states = {v: draw(st.lists(some_value, min_size=1, max_size=3, unique=True)) for v in names}
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     tables = {}
     for v in names:
@@ -183,17 +194,74 @@ def test_the_text_is_the_plain_form_that_other_tools_write():
     assert bif_text(EXPECTED) == "".join([blocks[i] for i in (0, 3, 1, 2, 6, 4, 5)])
 
 
-def test_names_and_labels_that_are_no_strings_are_written_as_they_read():
-    network = DiscreteNetwork(
-        Structure({1: [], ("a", "b"): [1]}),
-        {1: [True, False, 2.5], ("a", "b"): ["1", 1]},
-        {1: [0.25, 0.25, 0.5], ("a", "b"): [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]},
+MIXED = DiscreteNetwork(
+    Structure({1: [], ("a", "b"): [1], "1": [1]}),
+    {1: [True, False, 2.5], ("a", "b"): ["1", 1, b"\xff", ("x", 0.5)], "1": ["yes"]},
+    {
+        1: [0.25, 0.25, 0.5],
+        ("a", "b"): [[0.25, 0.75, 0.0, 0.0], [0.5, 0.25, 0.0, 0.25], [1.0, 0.0, 0.0, 0.0]],
+        "1": [[1.0]] * 3,
+    },
+    properties_of={1: ["version 1"]},
+)
+
+
+def test_types_of_names_and_labels_survive_a_file():
+    again = parse_bif(bif_text(MIXED))
+    assert again == MIXED
+    assert [tuple(map(type, labels)) for labels in again.states.values()] == [
+        tuple(map(type, labels)) for labels in MIXED.states.values()
+    ]
+    assert list(map(type, again.structure.variables)) == list(map(type, MIXED.structure.variables))
+    assert dict(again.properties_of) == {1: ("version 1",)}
+    assert bif_text(again) == bif_text(MIXED)
+
+
+def test_a_network_learned_from_booleans_answers_the_same_after_a_file(tmp_path):
+    model = BayesNet({"rain": [], "lawn": ["rain"]}, strength=0)
+    for rain, lawn in [(True, "wet"), (False, "dry"), (False, "wet"), (False, "dry")]:
+        model.learn_one({"rain": rain, "lawn": lawn})
+    write_bif(model, tmp_path / "lawn.bif")
+    again = BayesNet.from_network(read_bif(tmp_path / "lawn.bif"), strength=0)
+    again.learn_one({"rain": True, "lawn": "wet"})
+    assert again.states == model.states
+    assert again.log_likelihood_one({"rain": True, "lawn": "wet"}) > -3.0
+
+
+@pytest.mark.parametrize(
+    ("types", "complaint"),
+    [
+        ("bool", "expected 2 types"),
+        ("bool int", "'False' is no int"),
+        ("bool date", "types among str, quoted, bool"),
+        ("float bool", "'True' is no float"),
+        ("quoted bool", "'True' is no quoted"),
+    ],
+)
+def test_a_record_of_types_that_does_not_fit_is_refused_with_its_position(types, complaint):
+    text = one_variable("True, False").replace(
+        "};", "}; property stream_bayes.label_types = " + types + ";", 1
     )
-    again = parse_bif(bif_text(network))
-    assert again.structure == Structure({"1": [], "('a', 'b')": ["1"]})
-    assert again.states["1"] == ("True", "False", "2.5")
-    assert again.states["('a', 'b')"] == ("'1'", "1")
-    assert again.tables["('a', 'b')"].tolist() == [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
+    with pytest.raises(BadFormat, match=rf"n.bif:1:\d+: .*{complaint}"):
+        parse_bif(text, source="n.bif")
+
+
+def test_labels_that_are_equal_by_their_types_are_refused():
+    text = one_variable("True, 1").replace("};", "}; property stream_bayes.label_types = bool int;", 1)
+    with pytest.raises(BadFormat, match=r"label (1|True) twice"):
+        parse_bif(text)
+
+
+def test_a_property_that_would_be_read_as_types_is_not_written():
+    network = parse_bif(one_variable("a, b"))
+    marked = DiscreteNetwork(
+        network.structure,
+        network.states,
+        network.tables,
+        properties_of={"x": ["stream_bayes.label_types = int int"]},
+    )
+    with pytest.raises(BadFormat, match="record of types"):
+        bif_text(marked)
 
 
 @pytest.mark.parametrize("bad", ["two\nlines", "a\rb", "\ud800"])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.families import Family
+from stream_bayes.core.counts.memory import Coming
 from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._features import Encoder, RowEncoder
 from stream_bayes.core.encoding._rows import Batch
@@ -22,7 +23,7 @@ from stream_bayes.core.live_networks.batches import learn_columns, learn_rows
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.errors import BadState, BadStructure, CannotMerge, NotSupported, UnknownFeature
+from stream_bayes.errors import BadState, BadStructure, BadValue, CannotMerge, NotSupported, UnknownFeature
 
 __all__ = ["FamilyCounts", "FamilyTable", "network_encoder"]
 
@@ -127,6 +128,10 @@ class FamilyTable:
         answer = weight if unit == 1.0 else weight / unit
         answer.flags.writeable = False
         return answer
+
+
+def _is_bool(value: Value) -> bool:
+    return isinstance(value, bool)
 
 
 EVENT = "event"  # the single class of all events
@@ -297,6 +302,33 @@ class FamilyCounts(CountStore):
         return float(self.tables.class_weight[0] / self.tables.unit)
 
     # -- learning ---------------------------------------------------------------------------------------------------
+
+    def make_room(self, whole: bool = True, coming: Coming | None = None) -> None:
+        try:
+            self._check_types()
+        except BadValue:
+            self.encoder.rollback()
+            raise
+        super().make_room(whole, coming)
+
+    def _check_types(self) -> None:
+        """Raise `BadValue` for a new value that is a declared one under another type, as True is the text `"True"`.
+
+        The two would be counted apart, and each would be improbable.
+        """
+        created = [one for one in self.encoder.created if isinstance(one, Vocabulary) and one.declared]
+        for vocabulary in {id(one): one for one in created}.values():
+            declared = vocabulary.values[: vocabulary.declared]
+            texts = {str(value): value for value in declared}
+            for value in vocabulary.values[vocabulary.declared :]:
+                same = texts.get(str(value), value)
+                if type(same) is not type(value) or isinstance(value, bool) not in map(_is_bool, declared):
+                    name = self.encoder.nominal[vocabulary.slot].name
+                    raise BadValue(
+                        f"variable {shown(name)}: got {shown(value)} of type {type(value).__name__}, but the declared "
+                        f"values, {shown(tuple(declared))}, are of another type; convert the event's value, or declare "
+                        "values of its type"
+                    )
 
     def learn(self, x: Mapping[Any, Any], weight: float = 1.0) -> None:  # type: ignore[override]  # there is no class
         """Encode and count an event: all of it, or nothing if anything is refused."""

@@ -55,7 +55,8 @@ class BayesNet(CountLearner, base.Estimator):
         The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
         ignored. None takes the structure of `network`.
     strength
-        The weight of the smoothing, in fresh samples; 0 is maximum likelihood.
+        The weight of the smoothing, in fresh samples; 0 is maximum likelihood. None is 1, or 0 if a network is given
+        beforehand: its tables are the prior.
     prior
         `"m-estimate"` spreads the strength over the values of a variable, `"laplace"` adds it to each of them.
     half_life
@@ -74,7 +75,8 @@ class BayesNet(CountLearner, base.Estimator):
         `"window-em"` runs EM to convergence over the newest events only; it can also learn a hidden variable, which no
         event has, if a schema declares its values.
     network
-        A network of this structure given beforehand. Its labels count as declared.
+        A network of this structure given beforehand, as the prior of the tables: before any event the answers are its
+        answers. Its labels count as declared.
     network_weight
         The weight of each row of the given network's tables, in fresh samples. It does not fade.
     step
@@ -119,7 +121,7 @@ class BayesNet(CountLearner, base.Estimator):
     def __init__(
         self,
         structure: Any = None,
-        strength: float = 1.0,
+        strength: float | None = None,
         prior: str = "m-estimate",
         half_life: float | None = None,
         schema: Schema | None = None,
@@ -179,7 +181,8 @@ class BayesNet(CountLearner, base.Estimator):
         )
 
     def _check(self) -> None:
-        check_number("strength", self.strength)
+        if self.strength is not None:
+            check_number("strength", self.strength)
         check_choice("prior", self.prior, ("m-estimate", "laplace"))
         check_choice("missing", self.missing, ("skip", "stepwise-em", "window-em"))
         if self.missing != "skip" and self.half_life is not None:
@@ -218,14 +221,14 @@ class BayesNet(CountLearner, base.Estimator):
         weight
             The weight of each row of its tables, in samples.
         settings
-            Other arguments of the class. With `strength=0` the tables before any learning equal the given ones to the
-            last bit.
+            Other arguments of the class. Without `strength`, or with 0, the tables before any learning equal the given
+            ones to the last bit.
 
         Examples
         --------
         >>> from stream_bayes import BayesNet, DiscreteNetwork, Structure
         >>> coin = DiscreteNetwork(Structure({"coin": []}), {"coin": ["heads", "tails"]}, {"coin": [0.5, 0.5]})
-        >>> model = BayesNet.from_network(coin, weight=2, strength=0)
+        >>> model = BayesNet.from_network(coin, weight=2)
         >>> for _ in range(2):
         ...     model.learn_one({"coin": "heads"})
         >>> model.cpt("coin")[()]
@@ -367,9 +370,10 @@ class BayesNet(CountLearner, base.Estimator):
 
     def _network_of(self, counts: FamilyCounts) -> CountedNetwork:
         """Return the network that counts make, with the learner's smoothing."""
-        return CountedNetwork(
-            counts, self.strength, self.prior == "m-estimate", self.network, self.network_weight
-        )
+        strength = self.strength
+        if strength is None:
+            strength = 0.0 if self.network is not None and self.network_weight > 0.0 else 1.0
+        return CountedNetwork(counts, strength, self.prior == "m-estimate", self.network, self.network_weight)
 
     def _read_network(self) -> CountedNetwork:
         return self._network_of(self._store)

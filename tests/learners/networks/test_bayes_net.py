@@ -214,6 +214,35 @@ def test_beside_labels_given_beforehand_that_are_no_numbers_a_number_is_a_mistak
         model.learn_many(pd.DataFrame({"coin": [1]}))
 
 
+@pytest.mark.parametrize(
+    ("labels", "value"),
+    [
+        (["True", "False"], True),
+        (["yes", "no"], False),
+        ([True, False], "True"),
+        ([1, 2], "1"),
+        (["a"], True),
+    ],
+)
+def test_a_declared_value_under_another_type_is_a_mistake(labels, value):
+    shares = [1 / len(labels)] * len(labels)
+    model = BayesNet.from_network(
+        DiscreteNetwork(Structure({"coin": []}), {"coin": labels}, {"coin": shares})
+    )
+    before = model.state()["checksum"]
+    learned = [
+        lambda: model.learn_one({"coin": value}),
+        lambda: model.learn_many([{"coin": labels[0]}, {"coin": value}]),
+        lambda: model.learn_many({"coin": [labels[0], value]}),
+        lambda: model.learn_many(Schema({"coin": Nominal()}).encode([{"coin": value}])),
+    ]
+    for learn in learned:
+        with pytest.raises(BadValue, match=r"'coin'.* another type; convert"):
+            learn()
+    assert model.state()["checksum"] == before
+    model.learn_one({"coin": "edge"} if isinstance(labels[0], str) else {"coin": labels[0]})
+
+
 def test_numbers_fall_into_declared_bins():
     schema = Schema({"size": Numeric(cuts=[1.0, 2.0]), "kind": Nominal()})
     model = BayesNet({"kind": ["size"], "size": []}, schema=schema, strength=0)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Schema, Structure, read_bif, write_bif
+from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.errors import (
     BadState,
@@ -110,7 +111,7 @@ def test_other_learners_are_not_merged():
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(networks(), st.sampled_from([0.3, 1.0, 7.0]))
 def test_given_tables_are_reproduced_to_the_last_bit(drawn, weight):
-    model = BayesNet.from_network(drawn.ours, weight=weight, strength=0)
+    model = BayesNet.from_network(drawn.ours, weight=weight)
     assert model.to_network() == drawn.ours
     assert BayesNet.from_state(model.state()).to_network() == drawn.ours
     assert pickle.loads(pickle.dumps(model)).to_network() == drawn.ours
@@ -148,6 +149,18 @@ def test_a_given_network_is_worth_so_many_samples():
         BayesNet({"rain": []}, network=LAWN)
     with pytest.raises(BadStructure):
         model.structure = Structure({"rain": [], "lawn": []})
+
+
+def test_before_any_event_a_given_network_answers_as_itself():
+    model, engine = BayesNet.from_network(LAWN), Inference(LAWN)
+    for evidence in ({}, {"lawn": "wet"}, {"rain": "no"}):
+        for variable in LAWN.structure:
+            assert dict(model.query(variable, evidence)) == pytest.approx(
+                dict(engine.query(variable, evidence)), abs=1e-15
+            )
+    model.learn_one({"rain": "yes", "lawn": "dry"})
+    assert model.cpt("rain")[()]["yes"] == pytest.approx((0.2 + 1.0) / 2.0)
+    assert BayesNet.from_network(LAWN, weight=0.0).cpt("rain")[()]["yes"] == 0.5
 
 
 def test_what_was_given_does_not_fade():
