@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import stream_bayes
-from benchmarks import drift_streams
+from benchmarks import drift_options, drift_streams
 from benchmarks.drift_streams import (
     ADAPTIVE_TREE,
     CHANGING,
@@ -118,3 +118,14 @@ def test_a_run_prints_its_tables_and_writes_what_was_found(
     report = json.loads((tmp_path / "found.json").read_text())
     assert {one["learner"] for one in report["accuracy"]} == set(drift_streams.LEARNERS)
     assert len(report["detection"]) == 2 * (len(CHANGING) + 2)
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
+def test_the_options_of_drift_are_measured_against_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    found = drift_options.differences(drift_options.LEARNERS["TAN"], "graph", part=500, seeds=1)
+    assert set(found) == set(drift_options.OPTIONS)
+    assert any(difference != 0.0 for (difference,) in found.values())
+    given = ["--learner", "TAN", "--kind", "none", "--seeds", "1", "--part", "200"]
+    assert drift_options.main(given) == 0
+    printed = capsys.readouterr().out
+    assert "retired=0" in printed and "+0.000" in printed
