@@ -74,7 +74,7 @@ def group_rows(codes, table, first, group):
 
 
 def number_configurations(codes, members, sizes, numbers):
-    """Number the joint configuration of some variables in each row; -1 if one of them is missing.
+    """Return the number of the joint configuration of some variables in each row; -1 if one of them is missing.
 
     Parameters
     ----------
