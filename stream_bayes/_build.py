@@ -1,4 +1,4 @@
-"""Which build of the package this is: its version, and whether the kernels are compiled.
+"""The build of the package: its version, and whether the kernels are compiled.
 
 The kernels, every `_name.py` in a folder of the package, are Python files that Cython compiles. A compiled `.so`
 hides the `.py` beside it from Python's own import, so a finder of our own decides between the two.

@@ -12,7 +12,7 @@ cdef class Configurations:
     cdef Py_ssize_t home(self, int[::1] wanted, Py_ssize_t first) noexcept
     cdef Py_ssize_t seek(self, int[::1] wanted, Py_ssize_t first)
     cdef long long find(self, int[::1] wanted)
-    cpdef long long meet(self, int[::1] wanted)
+    cpdef long long insert(self, int[::1] wanted)
     cpdef drop_empty(self, Py_ssize_t row)
 
 cpdef Py_ssize_t room_of(Py_ssize_t rows) noexcept

@@ -1,6 +1,6 @@
-"""A family too large for a table of all its cells: a row for each configuration of parents that was met.
+"""Weights of a family that is too large for a table of all cells: a row for each configuration of parents seen.
 
-    codes   [ code of each parent | code of each parent | ... ]     a configuration a row, in the order they were met
+    codes   [ code of each parent | code of each parent | ... ]     a row per configuration, in order of arrival
     weight  [ value, class        | value, class        | ... ]     the same rows
     table   [ row + 1 | 0 | row + 1 | ... ]                         open addressing by a hash of the codes; 0: empty
 
@@ -50,8 +50,8 @@ class Configurations:
 
     @cython.cfunc
     def seek(self, wanted: cython.int[::1], first: cython.Py_ssize_t) -> cython.Py_ssize_t:
-        """Return the place in the hash table of the configuration that begins at `first`, or the empty one where it
-        goes.
+        """Return the place in the hash table of the configuration that begins at `first`, or the empty place for
+        it.
         """
         k: cython.Py_ssize_t
         row: cython.longlong
@@ -69,11 +69,11 @@ class Configurations:
 
     @cython.cfunc
     def find(self, wanted: cython.int[::1]) -> cython.longlong:
-        """Return the row of a configuration, -1 where it was never met."""
+        """Return the row of a configuration, -1 for none."""
         return self.table[self.seek(wanted, 0)] - 1
 
     @cython.ccall
-    def meet(self, wanted: cython.int[::1]) -> cython.longlong:
+    def insert(self, wanted: cython.int[::1]) -> cython.longlong:
         """Return the row of a configuration, a new one if need be."""
         k: cython.Py_ssize_t
         place: cython.Py_ssize_t = self.seek(wanted, 0)
@@ -90,7 +90,7 @@ class Configurations:
 
     @cython.ccall
     def drop_empty(self, row: cython.Py_ssize_t):
-        """Let a configuration go that holds no sample any more; the last one takes its row."""
+        """Remove a configuration without samples; the last one moves into its row."""
         k: cython.Py_ssize_t
         free: cython.Py_ssize_t
         moved: cython.longlong
@@ -100,7 +100,7 @@ class Configurations:
         mask: cython.Py_ssize_t = self.table.shape[0] - 1
         place: cython.Py_ssize_t = self.seek(self.codes, row * self.parents)
         self.table[place] = 0
-        # Whatever had to go past that place may now be nearer to its own.
+        # Entries after that place may have been displaced by it: insert them again.
         place = (place + 1) & mask
         while self.table[place] != 0:
             moved = self.table[place]
@@ -152,7 +152,7 @@ class Configurations:
 @cython.ccall
 @cython.exceptval(check=False)
 def room_of(rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return the room that so many rows get, met one by one: it says nothing that their number does not."""
+    """Return the room for so many rows: a function of their number alone."""
     room: cython.Py_ssize_t = FIRST_ROOM
     while room < rows:
         room += room // 2

@@ -21,7 +21,7 @@ from stream_bayes.core.counts._configurations import bytes_of
 if not cython.compiled:
     from stream_bayes.core.counts._configurations import Configurations, room_of
     from stream_bayes.core.encoding._rows import Row
-    from stream_bayes.core.values._cells import samples_of, take
+    from stream_bayes.core.values._cells import samples_of, subtract
 
 MOST_CELLS = 65536  # half a megabyte
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: the precision of floats
@@ -52,13 +52,13 @@ class FamilyTables:
         self.end = np.cumsum([0, *map(len, members)], dtype=np.longlong)
         self.wanted = np.zeros(max(map(len, members), default=1), np.int32)
         room, classes = tight(used, labels)
-        self.lay_out(room, classes, self.whole_ones(room, classes))
+        self.allocate(room, classes, self.whole_ones(room, classes))
 
-    def lay_out(self, room, classes: cython.Py_ssize_t, whole_ones: list):
+    def allocate(self, room, classes: cython.Py_ssize_t, whole_ones: list):
         """Create empty tables with so much room; `whole_ones` have a table of all cells, the others configurations."""
         self.classes = classes
         self.room = room
-        self.forget_scattered(len(room))
+        self.clear_scattered(len(room))
         self.stride = np.zeros(len(self.member), np.longlong)
         self.base = np.zeros(len(self.families), np.longlong)
         self.hashed = []
@@ -82,7 +82,7 @@ class FamilyTables:
         self.weight = np.zeros(cells)
         self.samples = self.weight if self.exact else np.zeros(cells)
 
-    def forget_scattered(self, slots):
+    def clear_scattered(self, slots):
         """Make room for the codes of so many slots, none of them written yet."""
         self.code = np.full(slots, -1, np.int32)
         self.slot = np.zeros(slots, np.int32)
@@ -162,7 +162,7 @@ class FamilyTables:
             return
         self.configuration(f)
         held: Configurations = self.hashed[f]
-        cell += held.meet(self.wanted) * held.width + label
+        cell += held.insert(self.wanted) * held.width + label
         held.weight[cell] += amount
         if not self.exact:
             held.samples[cell] += samples_of(weight)
@@ -214,13 +214,13 @@ class FamilyTables:
                 continue
             if self.base[f] >= 0:
                 cell += self.base[f] + row.label
-                take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
+                subtract(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
             else:
                 self.configuration(f)
                 held: Configurations = self.hashed[f]
-                place = held.meet(self.wanted)
+                place = held.insert(self.wanted)
                 cell += place * held.width + row.label
-                take(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
+                subtract(held.weight, held.samples, cell, row.weight, unit, least, self.exact)
                 held.drop_empty(place)
 
     # -- room -------------------------------------------------------------------------------------------------------
@@ -258,10 +258,10 @@ class FamilyTables:
         whole_ones = self.whole_ones(*tight(used, labels))
         if self.is_laid_out(room, classes, whole_ones):
             self.room = room
-            self.forget_scattered(len(room))
+            self.clear_scattered(len(room))
             return
         held = [self.rows_of(f) for f in range(len(self.families))]
-        self.lay_out(room, classes, whole_ones)
+        self.allocate(room, classes, whole_ones)
         for f, rows in enumerate(held):
             self.put_rows(f, *rows)
 
@@ -395,7 +395,7 @@ class FamilyTables:
             )
             own, counted = np.asarray(self.weight)[cells], np.asarray(self.samples)[cells]
         else:
-            places = np.array([held.meet(np.array(row, np.int32)) for row in codes], np.int64)
+            places = np.array([held.insert(np.array(row, np.int32)) for row in codes], np.int64)
             own, counted = np.asarray(held.weight), np.asarray(held.samples)
         own.reshape(shape)[places, :values, :classes] += weight[:, :values, :classes]
         if not self.exact:

@@ -42,7 +42,7 @@ def add_columns(
     amount: cython.double
     columns: cython.Py_ssize_t = codes.shape[1]
     start: cython.longlong[::1] = layout.start
-    families.forget_scattered(families.code.shape[0])  # of the last row
+    families.clear_scattered(families.code.shape[0])  # of the last row
     noted: cython.int[::1] = families.code
     member: cython.longlong[::1] = families.member
     stride: cython.longlong[::1] = families.stride
@@ -89,7 +89,7 @@ def add_columns(
                 else:
                     weight[cell] += amount
     finally:
-        families.forget_scattered(families.code.shape[0])
+        families.clear_scattered(families.code.shape[0])
     for f, (child, parents) in enumerate(families.families):
         if not parents:  # its family is what is counted of its values
             for k in range(layout.used[child]):

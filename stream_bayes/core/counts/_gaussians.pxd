@@ -1,4 +1,4 @@
-from stream_bayes.core.values._cells cimport samples_of, take
+from stream_bayes.core.values._cells cimport samples_of, subtract
 from stream_bayes.core.encoding._rows cimport Row
 
 cdef class Gaussians:

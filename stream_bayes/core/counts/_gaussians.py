@@ -13,7 +13,7 @@ import numpy as np
 
 if not cython.compiled:
     from stream_bayes.core.encoding._rows import Row
-    from stream_bayes.core.values._cells import samples_of, take
+    from stream_bayes.core.values._cells import samples_of, subtract
 
 TINIEST = cython.declare(cython.double, 1e-290)  # below, squares lose their digits
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
@@ -90,7 +90,7 @@ class Gaussians:
         mean: cython.double
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
-            take(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
+            subtract(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
             if self.samples[cell] <= 0.0:
                 self.peak[cell] = 0.0
             if (

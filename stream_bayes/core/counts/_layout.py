@@ -1,14 +1,12 @@
-"""Where everything counted stands: positions, cells of pairs, cells of triples.
+"""Positions of counts in the flat tables, and copies of tables without their spare room.
 
-positions   feature 0: room for its values | feature 1 ... | feature 2 ...
-pairs       a row for each position p, a cell in it for each position q of an earlier feature: a triangle, so
-that a pair of values has one cell, and a prediction walks along rows
-triples     a row for each position p, a cell in it for each pair of earlier features: a tetrahedron
+    positions   feature 0: room for its values | feature 1 ... | feature 2 ...
+    pairs       a row for each position p, in it a cell for each position q of an earlier feature: a triangle, so
+                each pair of values has one cell, and a prediction walks along rows
+    triples     a row for each position p, in it a cell for each pair of earlier features: a tetrahedron
 
-Copying tables without their spare room, in one pass.
-
-A stream waits for this, so nothing is written but the copy itself: no index of all pairs, and no first copy from which
-a second one leaves the spare classes out.
+The stream waits while tables are copied for a snapshot. So `gather` and `gather_pairs` write the copy alone: no index
+of all pairs, and no first copy with spare classes.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -23,16 +21,16 @@ import numpy as np
 
 @cython.cclass
 class Layout:
-    """Where the values of each feature stand: a run of positions a feature, with room to grow.
+    """Positions of the values of each feature: one run of positions per feature, with room to grow.
 
     Parameters
     ----------
     used
-        How many codes each feature has.
+        The number of codes of each feature.
     room
-        How many positions each feature gets, at least `used`.
+        The number of positions of each feature, at least `used`.
     declared
-        How many of a feature's first codes were declared.
+        For each feature, the number of its first codes that were declared.
     classes
         The room for classes, the innermost dimension of every table.
     """
@@ -68,19 +66,19 @@ class Layout:
         return self.rows_of(counts, self.pair_start, self.start, self.positions_of(counts))
 
     def triples_of(self, counts):
-        """Return the cells of all triples among the first `counts[f]` codes of each feature f, in such an order too."""
+        """Return the cells of all triples among the first `counts[f]` codes of each feature f, in the same order."""
         return self.rows_of(counts, self.triple_start, self.pair_start, self.pairs_of(counts))
 
     def pairs_with(self, chosen):
-        """Return which cells of pairs have a value of one of the features chosen, a mask over slots."""
+        """Return the mask over cells of pairs that have a value of a chosen feature; `chosen` is a mask over slots."""
         return self.rows_with(chosen, self.start, np.asarray(chosen)[np.asarray(self.owner)])
 
     def triples_with(self, chosen):
-        """Return which cells of triples have a value of one of the features chosen."""
+        """Return the mask over cells of triples that have a value of a chosen feature."""
         return self.rows_with(chosen, self.pair_start, self.pairs_with(chosen))
 
     def rows_with(self, chosen, width, inner):
-        """Return the mask over rows of cells, from the mask `inner` over what a row goes through."""
+        """Return the mask over rows of cells, from the mask `inner` over the cells of one row."""
         parts = [np.zeros(0, bool)]
         for f in range(self.features):
             row = np.ones(width[f], bool) if chosen[f] else inner[: width[f]]

@@ -1,5 +1,5 @@
 from stream_bayes.core.encoding._bins cimport Bins
-from stream_bayes.core.values._cells cimport samples_of, take
+from stream_bayes.core.values._cells cimport samples_of, subtract
 from stream_bayes.core.counts._families cimport FamilyTables
 from stream_bayes.core.counts._gaussians cimport Gaussians
 from stream_bayes.core.counts._layout cimport Layout

@@ -34,7 +34,7 @@ if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.encoding._rows import Row
-    from stream_bayes.core.values._cells import samples_of, take
+    from stream_bayes.core.values._cells import samples_of, subtract
 
 ABSENT: Any = None  # for type checkers: a value may take its place
 RESCALE_AT = cython.declare(cython.double, 256.0)  # half-lives; 2^256 leaves room for weights up to 1e200
@@ -304,7 +304,7 @@ class Tables:
         if self.exact and not row.whole:
             self.leave_exact()
         least = 0.0 if self.exact else ROUNDING * self.class_peak[y]
-        take(self.class_weight, self.class_samples, y, row.weight, unit, least, self.exact)
+        subtract(self.class_weight, self.class_samples, y, row.weight, unit, least, self.exact)
         self.values.forget(row, unit, least)
         if self.pairs is not None:
             # Pairs have no samples to show that a cell is empty: only a rest far below a fresh sample is rounding.

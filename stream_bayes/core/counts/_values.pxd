@@ -1,7 +1,7 @@
 from stream_bayes.core.counts._layout cimport Layout
-from stream_bayes.core.encoding._prefetch cimport soon
+from stream_bayes.core.encoding._prefetch cimport prefetch
 from stream_bayes.core.encoding._rows cimport Row
-from stream_bayes.core.values._cells cimport samples_of, take
+from stream_bayes.core.values._cells cimport samples_of, subtract
 
 cdef class CountHistogram:
     cdef public Py_ssize_t classes
@@ -29,7 +29,7 @@ cdef class ValueCounts:
     cdef public unsigned char[::1] held
     cdef public long long[::1] distinct
     cdef public CountHistogram histogram
-    cdef foresee(self, Row row, Py_ssize_t label)
+    cdef prefetch_cells(self, Row row, Py_ssize_t label)
     cdef add(self, Row row, double unit)
     cdef add_chosen(self, Row row, double unit, unsigned char[::1] chosen)
     cdef long long missing_entry(self, Row row, double unit, double least)

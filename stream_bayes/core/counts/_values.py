@@ -1,6 +1,4 @@
-"""How many words were seen in how many messages, kept up to date one word at a time.
-
-Weights of values by class, and the loops that add one event to them, or take it back.
+"""Weights of values by class, the loops that add or subtract one event, and a histogram of the weights.
 
 weight[position, class]      present[feature, class]      classes innermost
 """
@@ -16,17 +14,17 @@ import numpy as np
 
 if not cython.compiled:
     from stream_bayes.core.counts._layout import Layout
-    from stream_bayes.core.encoding._prefetch import soon
+    from stream_bayes.core.encoding._prefetch import prefetch
     from stream_bayes.core.encoding._rows import Row
-    from stream_bayes.core.values._cells import samples_of, take
+    from stream_bayes.core.values._cells import samples_of, subtract
 
 
 @cython.cclass
 class CountHistogram:
-    """Per class, how many words have been seen in how many messages: a list of buckets, sorted by count.
+    """Histogram of word counts per class: a linked list of buckets in order of count, each with its number of words.
 
-    A word moves to the neighbouring bucket when it is counted once more, so an update costs a step, not a
-    search. With it, the evidence of all absent words is one term a bucket instead of one a word.
+    A word that is counted once more moves to the next bucket, so an update needs no search. The evidence of all absent
+    words is one term per bucket instead of one per word.
     """
 
     def __init__(self, classes: cython.Py_ssize_t, cells: cython.Py_ssize_t):
@@ -162,10 +160,10 @@ class ValueCounts:
         self.recount()
 
     def recount(self):
-        """Find out anew which values hold samples, after the tables were filled from elsewhere."""
+        """Recompute which values hold samples, after the tables were filled from elsewhere."""
         layout: Layout = self.layout
         held = np.asarray(self.held)
-        # Samples are never negative, so a sum of 0 is nothing but zeros; and a product is faster than `any`.
+        # Samples are never negative, so a sum of 0 means all zeros; and a product is faster than `any`.
         held[:] = (
             np.asarray(self.samples).reshape(layout.positions, layout.classes) @ np.ones(layout.classes) > 0
         )
@@ -173,18 +171,18 @@ class ValueCounts:
         self.distinct = np.diff(np.concatenate([[0], np.cumsum(held, dtype=np.longlong)])[self.bounds()])
 
     def bounds(self):
-        """Return where each feature's run begins, and where the last one ends."""
+        """Return the first position of each feature's run, and the end of the last one."""
         return np.append(np.asarray(self.layout.start), self.layout.positions)
 
     def rebuild_histogram(self):
-        """Sort the words into buckets anew."""
+        """Rebuild the buckets from the weights."""
         histogram = CountHistogram(self.layout.classes, self.layout.positions * self.layout.classes)
         histogram.load(self.weight)
         self.histogram = histogram
 
     @cython.cfunc
-    def foresee(self, row: Row, label: cython.Py_ssize_t):
-        """Ask for the cells of all values of a row at once; of many words, each is on a cache line of its own."""
+    def prefetch_cells(self, row: Row, label: cython.Py_ssize_t):
+        """Prefetch the cells of all values of a row: each may be on a cache line of its own."""
         if not cython.compiled:
             return
         layout: Layout = self.layout
@@ -193,7 +191,7 @@ class ValueCounts:
         position: cython.Py_ssize_t
         for k in range(row.entries):
             position = layout.start[row.feature[k]] + row.code[k]
-            soon(cython.address(self.weight[position * stride + label]))
+            prefetch(cython.address(self.weight[position * stride + label]))
 
     @cython.cfunc
     def add(self, row: Row, unit: cython.double):
@@ -201,7 +199,7 @@ class ValueCounts:
         stride: cython.Py_ssize_t = layout.classes
         y: cython.Py_ssize_t = row.label
         k: cython.Py_ssize_t
-        self.foresee(row, y)
+        self.prefetch_cells(row, y)
         for k in range(row.entries):
             add_entry(self, layout, stride, row, k, y, unit)
         if self.histogram is not None:
@@ -209,7 +207,7 @@ class ValueCounts:
 
     @cython.cfunc
     def add_chosen(self, row: Row, unit: cython.double, chosen: cython.uchar[::1]):
-        """Add the entries of the features chosen, a mask over slots; the histogram is the caller's to rebuild."""
+        """Add the entries of the features chosen, a mask over slots. The caller rebuilds the histogram."""
         layout: Layout = self.layout
         k: cython.Py_ssize_t
         for k in range(row.entries):
@@ -217,7 +215,7 @@ class ValueCounts:
                 add_entry(self, layout, layout.classes, row, k, row.label, unit)
 
     def clear(self, chosen):
-        """Hold nothing of the features chosen, a mask over slots."""
+        """Empty the features chosen, a mask over slots."""
         layout: Layout = self.layout
         places = np.asarray(chosen)[np.asarray(layout.owner)]
         np.asarray(self.weight).reshape(-1, layout.classes)[places] = 0.0
@@ -257,8 +255,8 @@ class ValueCounts:
             position = layout.start[f] + row.code[k]
             cell = position * stride + y
             amount = row.amount[k] * row.weight
-            take(self.weight, self.samples, cell, amount, unit, least, self.exact)
-            take(self.present, self.present_samples, f * stride + y, amount, unit, least, self.exact)
+            subtract(self.weight, self.samples, cell, amount, unit, least, self.exact)
+            subtract(self.present, self.present_samples, f * stride + y, amount, unit, least, self.exact)
             if self.samples[cell] == 0.0 and row.code[k] >= layout.declared[f]:
                 for c in range(stride):
                     if self.samples[position * stride + c] > 0.0:
@@ -299,7 +297,7 @@ def add_entry(
 
 @cython.cfunc
 def sort_words(values: ValueCounts, row: Row):
-    """Put the words of a row where their counts belong in the histogram of its class."""
+    """Move the words of a row to the buckets of their counts in its class."""
     layout: Layout = values.layout
     histogram: CountHistogram = values.histogram
     k: cython.Py_ssize_t

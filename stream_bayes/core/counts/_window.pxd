@@ -20,5 +20,5 @@ cdef class Ring:
     cpdef Py_ssize_t find_at(self, long long clock)
     cpdef bint equals(self, Py_ssize_t index, Row row)
     cdef long long column_of(self, long long[::1] columns, Py_ssize_t slot)
-    cpdef take_back(self, Py_ssize_t index)
+    cpdef mark_unlearned(self, Py_ssize_t index)
     cpdef drop_oldest(self)

@@ -1,11 +1,12 @@
-"""The ring behind a window: the newest encoded events, a column a feature, and the loops that fill and read it.
+"""The ring behind a window: the newest encoded events, one column per feature, and the loops that fill and read it.
 
     codes    column of feature 0: [ event | event | ... ] | column of feature 1 ... | room for more     -1: missing
     numbers  column of feature 3: [ event | event | ... ] | ...                                        NaN: missing
     label, weight, clock          [ event | event | ... ]
 
-Once every place is taken, the next event takes the oldest one's. A number is kept as it came and not as its bin, so
-that what is read back has the cuts as they are by then. An event that was taken back stays in its place with weight 0.
+Once every place is taken, the next event takes the oldest one's. Numbers are stored
+as numbers and not as bins, so that events that are read back use the present cuts. An unlearned event stays in its
+place with weight 0.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -26,8 +27,9 @@ CACHE_LINE = 64  # bytes
 
 
 def width_of(size, item_bytes):
-    """Return how long a column of so many items is: an odd number of cache lines, so that the places next to be filled,
-    one in each column, do not share the few places in the cache that a multiple of its size would leave them.
+    """Return the length of a column for so many items: an odd number of cache lines.
+
+    The next places of all columns then map to different sets of the cache.
     """
     items = CACHE_LINE // item_bytes
     return (-(-size // items) | 1) * items
@@ -37,13 +39,13 @@ def width_of(size, item_bytes):
 class Ring:
     """The newest `size` events as columns of codes and numbers.
 
-    `code_column` and `number_column` say in which column a slot's codes or numbers stand, -1 where it has none.
+    `code_column` and `number_column` hold the column of each slot's codes or numbers, -1 for none.
     """
 
     def __init__(self, size: cython.Py_ssize_t):
         self.size = size
-        self.held = 0  # how many events there are
-        self.next = 0  # where the next one goes
+        self.held = 0  # events
+        self.next = 0  # place of the next event
         self.code_column = np.zeros(0, np.longlong)
         self.number_column = np.zeros(0, np.longlong)
         self.codes = np.zeros((0, width_of(size, 4)), np.int32)
@@ -52,10 +54,10 @@ class Ring:
         self.weight = np.zeros(size)
         self.clock = np.zeros(size, np.longlong)
 
-    def lay_out(self, code_column, number_column, codes: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
-        """Have so many columns, and say which slot has which; what is there keeps its column.
+    def set_columns(self, code_column, number_column, codes: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
+        """Set the number of columns, and the column of each slot; columns with contents keep their place.
 
-        Events kept from before a feature was met lack it.
+        A new column is missing in all events before.
         """
         self.code_column = np.asarray(code_column, np.longlong)
         self.number_column = np.asarray(number_column, np.longlong)
@@ -78,7 +80,7 @@ class Ring:
 
     @cython.ccall
     def push(self, row: Row, clock: cython.longlong):
-        """Keep an event; all its slots have columns. Once the ring is full, the oldest event goes."""
+        """Keep an event; all its slots have columns. A full ring drops its oldest event."""
         k: cython.Py_ssize_t
         column: cython.longlong
         at: cython.Py_ssize_t = self.next
@@ -143,9 +145,7 @@ class Ring:
 
     @cython.ccall
     def find(self, row: Row) -> cython.Py_ssize_t:
-        """Return the number of the newest event equal to a row, -1 where there is none. Numbers count, their bins do
-        not.
-        """
+        """Return the index of the newest event equal to a row, -1 for none. Numbers count, bins do not."""
         index: cython.Py_ssize_t
         for index in range(self.held - 1, -1, -1):
             if self.equals(index, row):
@@ -168,7 +168,7 @@ class Ring:
 
     @cython.ccall
     def equals(self, index: cython.Py_ssize_t, row: Row) -> cython.bint:
-        """Return True if an event is what a row says, and was not taken back."""
+        """Return True if an event equals a row, and was not unlearned."""
         k: cython.Py_ssize_t
         at: cython.Py_ssize_t = self.place(index)
         column: cython.longlong
@@ -197,13 +197,13 @@ class Ring:
         return columns[slot] if slot < columns.shape[0] else -1
 
     @cython.ccall
-    def take_back(self, index: cython.Py_ssize_t):
-        """Let an event weigh nothing."""
+    def mark_unlearned(self, index: cython.Py_ssize_t):
+        """Set the weight of an unlearned event to 0."""
         self.weight[self.place(index)] = 0.0
 
     @cython.ccall
     def drop_oldest(self):
-        """Let the oldest event go."""
+        """Drop the oldest event."""
         self.held -= 1
 
     def in_order(self, columns):

@@ -1,4 +1,4 @@
-"""Where to cut a numeric feature into bins, from numbers seen so far: by quantiles, by widths, or by the classes."""
+"""Cut points of a numeric feature from the numbers seen so far: by quantiles, by widths, or by the classes."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ class CountStore:
         if place >= 0 and tables.observer is not None:
             tables.observer.drop(place)
         if self.window is not None and kept >= 0:
-            self.window.take_back(kept)
+            self.window.mark_unlearned(kept)
 
     def _kept(self, window: Window, row: Any, at: int | None) -> int:
         """Return the place in the window of an event to be unlearned, -1 if it is older."""

@@ -102,7 +102,7 @@ class Window:
                                       ((ring.code_column, codes), (ring.number_column, numbers)))  # fmt: skip
         wide = [_room(len(have), int(column.max(initial=-1)) + 1, spare)
                 for have, column in ((ring.codes, code_column), (ring.numbers, number_column))]  # fmt: skip
-        ring.lay_out(code_column, number_column, *wide)
+        ring.set_columns(code_column, number_column, *wide)
 
     def _slots(self) -> tuple[list[bool], list[bool]]:
         """Return for each slot of either kind whether it has codes, or numbers."""
@@ -163,9 +163,9 @@ class Window:
         """Return the clock right after an event was learned."""
         return int(self.ring.clock_of(index))
 
-    def take_back(self, index: int) -> None:
+    def mark_unlearned(self, index: int) -> None:
         """Set the weight of an unlearned event to 0."""
-        self.ring.take_back(index)
+        self.ring.mark_unlearned(index)
 
     def drop_oldest(self) -> None:
         """Drop the oldest event."""

@@ -1,10 +1,10 @@
 from stream_bayes.core.values._cells cimport is_whole
 from stream_bayes.core.encoding._features cimport Encoder, Feature, as_dict, as_double, read_weight, whole_products
 from stream_bayes.core.encoding._rows cimport Row
-from stream_bayes.core.encoding._vocabulary cimport Foresight, Vocabulary
+from stream_bayes.core.encoding._vocabulary cimport PrefetchedCodes, Vocabulary
 
 cdef class BagEncoder(Encoder):
     cdef public Vocabulary tokens
-    cdef Foresight foresight
+    cdef PrefetchedCodes prefetched
     cdef public double threshold
     cdef public bint binary

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import cython
 
-from stream_bayes.core.encoding._vocabulary import Foresight, Vocabulary
+from stream_bayes.core.encoding._vocabulary import PrefetchedCodes, Vocabulary
 from stream_bayes.core.values.inputs import no_bag, read_count
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NotLearned, UnknownFeature
@@ -28,13 +28,12 @@ if not cython.compiled:
 UNSEEN = cython.declare(cython.int, -2)
 ONE = 1
 LARGEST_COUNT = cython.declare(cython.double, 9007199254740992.0)  # 2^53: beyond, counts are not exact
-BAG = "<bag of words>"  # what the one feature of a bag is called, in messages and states
+BAG = "<bag of words>"  # the name of the one feature of a bag, in messages and states
 
 
 @cython.cclass
 class BagEncoder(Encoder):
-    """Events that are bags of words, `{token: count}`. Every token is a value of one feature, slot 0, which is what
-    the row's `feature` holds from the start.
+    """Encoder of bags of words, `{token: count}`. Every token is a value of the one feature, slot 0.
 
     Parameters
     ----------
@@ -51,13 +50,13 @@ class BagEncoder(Encoder):
     ):
         Encoder.__init__(self, labels, declared, refuse)
         self.tokens = tokens
-        self.foresight = Foresight()
+        self.prefetched = PrefetchedCodes()
         self.add_feature(BAG, tokens)
         self.binary = threshold is not None
         self.threshold = 0.0 if threshold is None else threshold
 
     def unlearned(self, x, y, w) -> Row:
-        """Return the row of a bag to be unlearned; what was never learned is refused."""
+        """Return the row of a bag to be unlearned; raise `NotLearned` for a token that was never learned."""
         row: Row = self.row
         row.weight = read_weight(w)
         row.label = self.known_label(y)
@@ -81,7 +80,7 @@ class BagEncoder(Encoder):
         code: cython.int
         count: cython.double
         tokens: Vocabulary = self.tokens
-        foresight: Foresight = self.foresight
+        prefetched: PrefetchedCodes = self.prefetched
         beyond: cython.Py_ssize_t = -1
         if isinstance(x, (str, bytes)):
             raise no_bag(x)
@@ -90,12 +89,12 @@ class BagEncoder(Encoder):
         row.numbers = 0
         row.whole = True
         row.reserve(len(event), 0)
-        foresight.look(tokens, event)
+        prefetched.fetch(tokens, event)
         codes: cython.int[::1] = row.code
         amounts: cython.double[::1] = row.amount
         for token, value in event.items():
             k += 1
-            if value is ONE:  # most counts are, and then nothing need be converted or checked
+            if value is ONE:  # as most counts are: nothing to convert or check
                 count = 1.0
             elif type(value) is int or type(value) is float:
                 count = as_double(value)
@@ -114,13 +113,13 @@ class BagEncoder(Encoder):
                     )
                 if not is_whole(count):
                     row.whole = False
-            code = foresight.recall(tokens, k, token)
+            code = prefetched.code(tokens, k, token)
             if code < 0:
-                code = self.meet_token(token, learning)
+                code = self.encode_new_token(token, learning)
                 if code < 0:
                     continue
             if code == tokens.other:
-                # All the words past the limit are one word to the tables, and so one entry of the row.
+                # All words past the limit share a code, and so one entry of the row.
                 if beyond >= 0:
                     if not self.binary:
                         amounts[beyond] += count
@@ -132,11 +131,11 @@ class BagEncoder(Encoder):
         row.entries = n
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """Return the bag itself: there is no other feature."""
+        """Return the bag, the only feature."""
         return self.features[name]
 
-    def meet_token(self, token, learning: cython.bint):
-        """Return the code of a token not met before, `UNSEEN` where it gets none."""
+    def encode_new_token(self, token, learning: cython.bint):
+        """Return the code of an unknown token: a new one while learning, else `UNSEEN`."""
         if self.declared:
             if not isinstance(token, str):
                 raise BadValue(f"tokens are str where a schema is declared, not {shown(token)}")

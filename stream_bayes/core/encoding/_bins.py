@@ -36,15 +36,15 @@ class Bins:
         self.most = most
         self.cuts = {}
         self.edges = {}
-        self.lay_out()
+        self.join_cuts()
 
     def set(self, slot, cuts, edges):
         """Give a feature its cuts; `edges` are where its end bins end, or None for a bin a value."""
         self.cuts[slot] = tuple(cuts)
         self.edges[slot] = edges
-        self.lay_out()
+        self.join_cuts()
 
-    def lay_out(self):
+    def join_cuts(self):
         """Write all cuts into one array."""
         size = max(self.cuts, default=-1) + 1
         self.first = np.zeros(size, np.longlong)

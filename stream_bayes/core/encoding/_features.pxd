@@ -25,7 +25,7 @@ cdef class Encoder:
     cdef int read_label(self, object y)
     cdef int known_label(self, object y)
     cdef read(self, object x, bint learning)
-    cdef look(self, object x)
+    cdef fill_unlabelled(self, object x)
     cdef fill(self, object x, object y, object w)
     cpdef Row encode(self, object x, object y, object w)
     cpdef Row lookup(self, object x)
@@ -40,4 +40,4 @@ cdef class RowEncoder(Encoder):
     cdef public object wanted
     cdef list usual
     cdef public object max_values
-    cdef Feature meet(self, object name, object value, bint learning)
+    cdef Feature create_feature(self, object name, object value, bint learning)

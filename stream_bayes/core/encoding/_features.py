@@ -55,13 +55,12 @@ class Feature:
 
 @cython.cclass
 class Encoder:
-    """What encoders of every kind of event share: the labels, the features, the row, and the list of what is new.
+    """Base of all encoders: labels, features, the row, and the list of new names.
 
-    `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared`
-    features, others are ignored, or refused if `refuse` is set. Which numbers may be values of nominal features,
-    `numbers_named` says: all where features are declared, none otherwise, unless it is set. `encode` leaves in
-    `created` what it added, one entry a code or a feature. Whoever called it either clears that list when the tables
-    have made room, or calls `rollback`, and nothing has happened.
+    `nominal` and `numeric` hold the features of each kind in the order of their slots. With `declared` features, others
+    are ignored, or refused if `refuse` is set. `numbers_named` decides which numbers may be values of nominal features:
+    by default all if features are declared, else none. `encode` appends each new code or feature to `created`. The
+    caller clears that list once the tables have room, or calls `rollback`, which removes the new names.
     """
 
     def __init__(self, labels: Vocabulary, declared: cython.bint, refuse: cython.bint):
@@ -115,7 +114,7 @@ class Encoder:
 
     @cython.cfunc
     def fill(self, x, y, w):
-        """Write a sample to be learned into the row; what is new gets a code, and is noted in `created`."""
+        """Write a sample to be learned into the row; new names get codes, and are recorded in `created`."""
         self.row.weight = read_weight(w)
         self.row.label = self.read_label(y)
         self.read(x, True)
@@ -128,7 +127,7 @@ class Encoder:
     def encode(self, x, y, w) -> Row:
         """Return the row of a sample to be learned."""
         if self.created:
-            self.rollback()  # somebody else's unfinished business
+            self.rollback()  # left by a caller that neither admitted nor removed them
         try:
             self.fill(x, y, w)
         except BaseException:
@@ -139,9 +138,9 @@ class Encoder:
         return self.row
 
     def encode_all(self, xs, ys, ws, batch: Batch):
-        """Append the rows of many samples; where one is refused, nothing of any is kept but its number, `failed`.
+        """Append the rows of many samples. If one is refused, remove all new names and leave its index in `failed`.
 
-        Numbers do not become bins yet: what is learned before a row may cut them anew.
+        Numbers do not become bins yet: learning an earlier row may change the cuts.
         """
         if self.created:
             self.rollback()
@@ -151,8 +150,8 @@ class Encoder:
                 known: cython.Py_ssize_t = len(self.created)
                 self.fill(x, y, w)
                 if self.row.weight == 0.0 and len(self.created) > known:
-                    self.rollback(known)  # a sample without weight names nothing
-                    self.look(x)
+                    self.rollback(known)  # a sample without weight creates no names
+                    self.fill_unlabelled(x)
                     self.row.weight = 0.0
                 batch.append(self.row)
                 self.failed += 1
@@ -164,31 +163,31 @@ class Encoder:
         """Append the rows of many samples to be predicted."""
         self.failed = 0
         for x in xs:
-            self.look(x)
+            self.fill_unlabelled(x)
             batch.append(self.row)
             self.failed += 1
 
     @cython.ccall
     def lookup(self, x) -> Row:
-        """Return the row of a sample to be predicted: what is unknown is left out."""
-        self.look(x)
+        """Return the row of a sample to be predicted, without unknown names."""
+        self.fill_unlabelled(x)
         if self.row.numbers and self.bins is not None:
             self.bins.resolve(self.row)
         return self.row
 
     @cython.cfunc
-    def look(self, x):
+    def fill_unlabelled(self, x):
         """Write a sample to be predicted into the row, numbers as such."""
         self.row.weight = 1.0
         self.row.label = UNSEEN
         self.read(x, False)
 
     def unlearned(self, x, y, w) -> Row:
-        """Return the row of a sample to be unlearned; what was never learned is refused."""
+        """Return the row of a sample to be unlearned; raise `NotLearned` for names that were never learned."""
         raise NotImplementedError
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """Return a feature by its name, added if need be; its kind is the caller's business."""
+        """Return a feature by its name, added if need be; the caller checks its kind."""
         raise NotImplementedError
 
     def name_label(self, y):
@@ -196,9 +195,9 @@ class Encoder:
         return self.read_label(y)
 
     def rollback(self, known: cython.Py_ssize_t = 0):
-        """Take back what is in `created` beyond the first so many, the newest first."""
+        """Remove the names in `created` beyond the first so many, the newest first."""
         while len(self.created) > known:
-            self.created.pop().take_back()
+            self.created.pop().remove_newest()
 
 
 @cython.cfunc
@@ -276,25 +275,25 @@ class RowEncoder(Encoder):
             self.add_feature(name, vocabulary)
 
     def name_feature(self, name, numeric: cython.bint) -> Feature:
-        """Return a feature by its name, added if need be; its kind is the caller's business."""
+        """Return a feature by its name, added if need be; the caller checks its kind."""
         feature = self.features.get(name)
         if feature is None:
             feature = self.add_feature(name, None if numeric else Vocabulary((), self.max_values))
             self.created.append(self)
         return feature
 
-    def is_met(self, name):
-        """Return True if an unknown feature is added when it comes, and not ignored."""
+    def is_accepted(self, name):
+        """Return True if an unknown feature is added, and not ignored."""
         return not self.declared and (self.wanted is None or name in self.wanted)
 
-    def take_back(self):
+    def remove_newest(self):
         """Remove the newest feature."""
         feature: Feature = self.features.popitem()[1]
         self.usual.clear()
         (self.numeric if feature.numeric else self.nominal).pop()
 
     def unlearned(self, x, y, w) -> Row:
-        """Return the row of a sample to be unlearned; what was never learned is refused."""
+        """Return the row of a sample to be unlearned; raise `NotLearned` for names that were never learned."""
         row: Row = self.row
         row.weight = read_weight(w)
         row.label = self.known_label(y)
@@ -305,7 +304,7 @@ class RowEncoder(Encoder):
         present: set = {self.nominal[row.feature[k]].name for k in range(row.entries)}
         for name, value in x.items():
             feature = self.features.get(name)
-            if name in present or is_missing(value) or (feature is None and not self.is_met(name)):
+            if name in present or is_missing(value) or (feature is None and not self.is_accepted(name)):
                 continue
             if feature is None or not cython.cast(Feature, feature).measured:
                 raise NotLearned(f"cannot unlearn {name!r} = {value!r}: it was never learned")
@@ -333,8 +332,8 @@ class RowEncoder(Encoder):
         features: cython.int[::1] = row.feature
         codes: cython.int[::1] = row.code
         for name, value in event.items():
-            # Events of a stream list their features in the same order, as a rule: comparing a name with the last
-            # event's at the same place is cheaper than looking it up.
+            # Events of a stream usually list their features in the same order: comparing with the name at the same
+            # place of the last event is cheaper than a lookup.
             feature = None
             if place < len(usual):
                 feature = usual[place]
@@ -349,7 +348,7 @@ class RowEncoder(Encoder):
                     elif place == len(usual):
                         usual.append(feature)
                 else:
-                    feature = self.meet(name, value, learning)
+                    feature = self.create_feature(name, value, learning)
                     if feature is None:
                         place += 1
                         continue
@@ -397,8 +396,8 @@ class RowEncoder(Encoder):
             row.sort()
 
     @cython.cfunc
-    def meet(self, name, value, learning: cython.bint) -> Feature:
-        """Return a feature not met before: None where there is nothing to learn from it."""
+    def create_feature(self, name, value, learning: cython.bint) -> Feature:
+        """Return a new feature, None if it is ignored or missing, or nothing is learned."""
         if self.declared:
             check_declared(name)
             if self.refuse:
@@ -407,7 +406,7 @@ class RowEncoder(Encoder):
         if is_missing(value) or (self.wanted is not None and name not in self.wanted):
             return None
         if self.only == "numeric":
-            read_number(name, value, True)  # refuses what is not a number, before anything is kept
+            read_number(name, value, True)  # raises for anything else, before a name is created
             numeric: cython.bint = True
         else:
             value = canonical(value, feature=name)

@@ -1,15 +1,15 @@
 cdef extern from *:
     """
     #if defined(__GNUC__)
-      #define SB_SOON(place) __builtin_prefetch(place)
+      #define SB_PREFETCH(place) __builtin_prefetch(place)
     #else
-      #define SB_SOON(place) ((void)(place))
+      #define SB_PREFETCH(place) ((void)(place))
     #endif
 
-    static CYTHON_INLINE void sb_soon_listed(PyObject *values, Py_ssize_t k) {
+    static CYTHON_INLINE void sb_prefetch_item(PyObject *values, Py_ssize_t k) {
         char *listed = (char *)PyList_GET_ITEM(values, k);
-        SB_SOON(listed);
-        SB_SOON(listed + sizeof(PyASCIIObject));  /* its letters may lie on the next line of the cache */
+        SB_PREFETCH(listed);
+        SB_PREFETCH(listed + sizeof(PyASCIIObject));  /* the characters may be on the next cache line */
     }
 
     static CYTHON_INLINE Py_hash_t sb_hash(PyObject *value) {
@@ -17,7 +17,7 @@ cdef extern from *:
         return known != -1 ? known : PyObject_Hash(value);
     }
 
-    static CYTHON_INLINE int sb_same_listed(PyObject *values, Py_ssize_t k, PyObject *value) {
+    static CYTHON_INLINE int sb_equals_item(PyObject *values, Py_ssize_t k, PyObject *value) {
         PyObject *listed = PyList_GET_ITEM(values, k);
         size_t size;
         if (listed == value) return 1;
@@ -27,11 +27,11 @@ cdef extern from *:
         return memcmp(PyUnicode_DATA(listed), PyUnicode_DATA(value), size * PyUnicode_KIND(listed)) == 0;
     }
     """
-    # This place will be read soon.
-    void soon "SB_SOON"(void *place) noexcept
-    # The text that a list holds there will be read soon.
-    void soon_listed "sb_soon_listed"(list values, Py_ssize_t k) noexcept
-    # Whether a value is the one that a list holds there: 1, 0, or -1 where they are not both text, and Python must say.
-    int same_listed "sb_same_listed"(list values, Py_ssize_t k, object value) noexcept
-    # What `hash` says, without a call where a text knows its own.
+    # Load a place into the cache.
+    void prefetch "SB_PREFETCH"(void *place) noexcept
+    # Load the text at index k of a list into the cache.
+    void prefetch_item "sb_prefetch_item"(list values, Py_ssize_t k) noexcept
+    # Compare a value with item k of a list: 1 equal, 0 different, -1 if not both are text and the caller must compare.
+    int equals_item "sb_equals_item"(list values, Py_ssize_t k, object value) noexcept
+    # Return the hash of a value; a text's cached hash is read without a call.
     Py_hash_t hash_of "sb_hash"(object value) except? -1

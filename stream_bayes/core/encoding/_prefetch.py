@@ -1,5 +1,6 @@
-"""What C can do and Python cannot: ask for memory before it is read, so that many waits become one, and compare a text
-where a list holds it. The `.pxd` has it all; here is only what takes its place uncompiled.
+"""Prefetching, and comparing a text inside a list: C in the `.pxd`, and here the stand-ins for uncompiled runs.
+
+Prefetching many places before any is read turns many waits for memory into one.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -12,16 +13,16 @@ import cython
 
 if not cython.compiled:
 
-    def soon(place):
-        """Say that a place will be read soon."""
+    def prefetch(place):
+        """Do nothing: only compiled code can prefetch a place."""
 
-    def soon_listed(values, k):
-        """Say that the text that a list holds there will be."""
+    def prefetch_item(values, k):
+        """Do nothing: only compiled code can prefetch an item of a list."""
 
-    def same_listed(values, k, value):
-        """Return -1, unknown: uncompiled, Python compares a value with the text that a list holds."""
+    def equals_item(values, k, value):
+        """Return -1, unknown: the caller compares with `==`."""
         return -1
 
     def hash_of(value):
-        """Say what `hash` says."""
+        """Return the hash of a value."""
         return hash(value)

@@ -1,4 +1,4 @@
-"""Events as codes: what encoders write, and tables and kernels read.
+"""Events as codes, written by encoders and read by tables and kernels.
 
     x = {"sky": "grey", "wind": 3.5, "day": None}, y = "rain"
     Row: feature [0]  code [4]  amount [1.0]  |  numeric_feature [0]  number [3.5]  |  label 1, weight 1.0
@@ -25,7 +25,7 @@ UNSEEN = cython.declare(cython.int, -2)
 
 @cython.cclass
 class Row:
-    """One event as codes. Used again for the next event; `Batch` keeps copies."""
+    """One event as codes. It is reused for the next event; `Batch` keeps copies."""
 
     def __init__(self):
         self.entries = 0
@@ -38,12 +38,12 @@ class Row:
         self.amount = np.ones(8)
         self.numeric_feature = np.zeros(8, np.int32)
         self.number = np.zeros(8)
-        self.soft = False  # whether `inside` says anything
-        self.inside = np.zeros(8)  # how far into its bin the number behind an entry is, or -1 (_binning)
+        self.soft = False  # True if `inside` is set
+        self.inside = np.zeros(8)  # how far into its bin an entry's number is, or -1 (_bins)
 
     @cython.ccall
     def reserve(self, entries: cython.Py_ssize_t, numbers: cython.Py_ssize_t):
-        """Make room, keeping what is there; `amount` stays 1 wherever nobody wrote another."""
+        """Make room, keeping the contents; `amount` stays 1 unless written."""
         if entries > self.feature.shape[0]:
             extra = 2 * entries - self.feature.shape[0]
             self.feature = np.concatenate([self.feature, np.zeros(extra, np.int32)])
@@ -57,7 +57,7 @@ class Row:
 
     @cython.ccall
     def sort(self):
-        """Put nominal entries and numbers into the order of the slots, when a dict came in another order."""
+        """Sort nominal entries and numbers by slot."""
         k: cython.Py_ssize_t
         at: cython.Py_ssize_t
         slot: cython.int
@@ -67,7 +67,7 @@ class Row:
             arrange(self.entries, [np.asarray(self.feature), np.asarray(self.code)])
             arrange(self.numbers, [np.asarray(self.numeric_feature), np.asarray(self.number)])
             return
-        # Short or nearly sorted, as dicts are whose features were met in another order: insertion is fastest.
+        # Short or nearly sorted: insertion sort is fastest.
         for k in range(1, self.entries):
             slot, code = self.feature[k], self.code[k]
             at = k
@@ -93,7 +93,7 @@ class RowSource:
 
     @cython.cfunc
     def next_row(self) -> Row:
-        """Return the next row, which is good until the one after it; None after the last."""
+        """Return the next row, valid until the next call; None after the last."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-from stream_bayes.core.encoding._prefetch cimport hash_of, same_listed, soon, soon_listed
+from stream_bayes.core.encoding._prefetch cimport hash_of, equals_item, prefetch, prefetch_item
 
 cdef class Vocabulary:
     cdef public list values
@@ -18,7 +18,7 @@ cdef class Vocabulary:
 
 cdef unsigned long long mark_of(object value)
 
-cdef class Foresight:
+cdef class PrefetchedCodes:
     cdef unsigned long long[::1] marks
-    cdef look(self, Vocabulary vocabulary, dict words)
-    cdef int recall(self, Vocabulary vocabulary, Py_ssize_t k, object word)
+    cdef fetch(self, Vocabulary vocabulary, dict words)
+    cdef int code(self, Vocabulary vocabulary, Py_ssize_t k, object word)

@@ -1,13 +1,13 @@
-"""The values of one feature, of the labels, or of the tokens, and the codes they have.
+"""Vocabularies: the values of a feature, of the labels or of the tokens, and their codes.
 
-A hash table made for one purpose: most of learning from text is looking words up, and a dict touches four places in
-memory for that, one of them an int object. Here a place in the table holds half the hash and the code together:
+A hash table for one purpose. Most of the time of learning from text goes into lookups of words, and a dict touches four
+places in memory for each, one of them an int object. Here a place in the table holds half the hash and the code:
 
     table   [ mark of "grey" | 1 ]  [ empty: 0 ]  [ mark of "blue" | 2 ] ...      mark: 32 bits of the hash; code + 1
     values  ["grey", "blue"]                                                      by code
 
-so a word that is there costs one look at the table and one comparison, and one that is not only the look. Marks hold
-the bits that place them, so growing hashes nothing again. Hashes are never written anywhere.
+A known word costs one read of the table and one comparison, an unknown word the read alone. A mark includes the bits
+that choose its place, so growing the table computes no hash again. Hashes are never saved.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -22,10 +22,10 @@ import numpy as np
 from stream_bayes.core.values.values import OTHER
 
 if not cython.compiled:
-    from stream_bayes.core.encoding._prefetch import hash_of, same_listed, soon, soon_listed
+    from stream_bayes.core.encoding._prefetch import equals_item, hash_of, prefetch, prefetch_item
 
 UNSEEN = cython.declare(cython.int, -2)
-# Fibonacci hashing: spreads what Python leaves in the low bits, as the hashes of ints are, over the high ones.
+# Fibonacci hashing: the hashes of ints differ in the low bits only; this spreads them over the high ones.
 GOLDEN = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 ALL_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 LOW_BITS = cython.declare(cython.ulonglong, 0xFFFFFFFF)
@@ -40,17 +40,17 @@ def mark_of(value) -> cython.ulonglong:
 
 @cython.cclass
 class Vocabulary:
-    """Values and their codes, 0, 1, 2, ... in the order in which they came; two are the same when a dict says so.
+    """Values and their codes 0, 1, 2, ... in order of arrival; values are equal if they are the same key of a dict.
 
-    With a `limit`, values past it share the code of `OTHER`, the last one. The first `declared` codes were
-    declared: they count as values although no sample holds them. A `closed` vocabulary has no others.
+    With a `limit`, values past it share the last code, that of `OTHER`. The first `declared` codes were declared: they
+    count as values although no sample holds them. A `closed` vocabulary has no others.
     """
 
     def __init__(self, values=(), limit=None, closed: cython.bint = False):
         self.values = []
         self.limit = limit
         self.closed = closed
-        self.slot = -1  # the feature's, once it has one
+        self.slot = -1  # that of the feature
         self.other = UNSEEN
         self.bits = 3
         self.table = np.zeros(8, np.uint64)
@@ -65,7 +65,7 @@ class Vocabulary:
 
     @cython.cfunc
     def seek(self, value, mark: cython.ulonglong) -> cython.Py_ssize_t:
-        """Return the place of a value in the table, or the empty one where it would go."""
+        """Return the place of a value in the table, or the empty place for it."""
         last: cython.Py_ssize_t = self.table.shape[0] - 1
         place: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, mark >> (32 - self.bits))
         entry: cython.ulonglong = self.table[place]
@@ -74,7 +74,7 @@ class Vocabulary:
         while entry != 0:
             if (entry >> 32) == mark:
                 code = cython.cast(cython.Py_ssize_t, entry & LOW_BITS) - 1
-                same = same_listed(self.values, code, value)
+                same = equals_item(self.values, code, value)
                 if same > 0 or (same < 0 and (self.values[code] is value or self.values[code] == value)):
                     return place
             place = (place + 1) & last
@@ -103,19 +103,19 @@ class Vocabulary:
 
     @cython.ccall
     def find(self, value) -> cython.int:
-        """Return the code that a value has for itself, or `UNSEEN`."""
+        """Return the value's own code, or `UNSEEN`."""
         entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
         return UNSEEN if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
 
     @cython.ccall
     def lookup(self, value) -> cython.int:
-        """Return the code that a value is counted under, or `UNSEEN`; values past the limit are all `OTHER`."""
+        """Return the code that a value is counted under, or `UNSEEN`; past the limit that of `OTHER`."""
         entry: cython.ulonglong = self.table[self.seek(value, mark_of(value))]
         return self.other if entry == 0 else cython.cast(cython.int, entry & LOW_BITS) - 1
 
     @cython.cfunc
     def encode(self, value, created: list) -> cython.int:
-        """Return the code of a value, a new one if need be; `created` records it, so that it can be taken back."""
+        """Return the code of a value, a new one if need be. `created` records it for a rollback."""
         code: cython.int = self.find(value)
         if code >= 0:
             return code
@@ -128,7 +128,7 @@ class Vocabulary:
 
     @cython.cfunc
     def insert(self, value) -> cython.int:
-        """Give a value that has none the next code, whatever the limit."""
+        """Give a new value the next code, whatever the limit."""
         code: cython.int = len(self.values)
         self.reserve(code + 1)
         mark: cython.ulonglong = mark_of(value)
@@ -143,11 +143,11 @@ class Vocabulary:
         return self.encode(value, [])
 
     def add(self, value):
-        """Give a value that has none, or `OTHER`, the next code whatever the limit, as merging and restoring do."""
+        """Give a new value, or `OTHER`, the next code whatever the limit, as merging and restoring do."""
         return self.insert(value)
 
     def restore(self, values: list):
-        """Start anew with these values; False where two of them are the same."""
+        """Replace the contents by these values; return False if two of them are equal."""
         self.values = []
         self.bits = 3
         self.table = np.zeros(8, np.uint64)
@@ -165,7 +165,7 @@ class Vocabulary:
             self.values.append(value)
         return True
 
-    def take_back(self):
+    def remove_newest(self):
         """Remove the newest value."""
         value = self.values.pop()
         last: cython.Py_ssize_t = self.table.shape[0] - 1
@@ -178,7 +178,7 @@ class Vocabulary:
         while (self.table[place] & LOW_BITS) != code:
             place = (place + 1) & last
         self.table[place] = 0
-        # Whatever had to go past that place may now be nearer to its own.
+        # Entries after that place may have been displaced by it: insert them again.
         place = (place + 1) & last
         while self.table[place] != 0:
             entry = self.table[place]
@@ -193,19 +193,19 @@ class Vocabulary:
 
 
 @cython.cclass
-class Foresight:
-    """Where the words of a message stand in a vocabulary.
+class PrefetchedCodes:
+    """The codes of all words of a message, looked up together.
 
-    All the memory that looking them up takes is asked for at once. Looking one word up after the other waits for it two
-    or three times a word, and that was three quarters of the time of learning from text.
+    The memory of all lookups is prefetched at once. Sequential lookups wait for memory two or three times per word,
+    which was three quarters of the time of learning from text.
     """
 
     def __init__(self):
         self.marks = np.zeros(64, np.uint64)
 
     @cython.cfunc
-    def look(self, vocabulary: Vocabulary, words: dict):
-        """Find the place of each key of a dict, for `recall` to confirm."""
+    def fetch(self, vocabulary: Vocabulary, words: dict):
+        """Look up each key of a dict by its mark; `code` confirms the value."""
         if not cython.compiled:
             return
         if self.marks.shape[0] < len(words):
@@ -220,7 +220,7 @@ class Foresight:
         k: cython.Py_ssize_t
         for word in words:
             marks[n] = mark_of(word)
-            soon(cython.address(table[cython.cast(cython.Py_ssize_t, marks[n] >> shift)]))
+            prefetch(cython.address(table[cython.cast(cython.Py_ssize_t, marks[n] >> shift)]))
             n += 1
         for k in range(n):
             place = cython.cast(cython.Py_ssize_t, marks[k] >> shift)
@@ -230,14 +230,14 @@ class Foresight:
                 entry = table[place]
             marks[k] = entry & LOW_BITS
             if entry != 0:
-                soon_listed(vocabulary.values, cython.cast(cython.Py_ssize_t, marks[k]) - 1)
+                prefetch_item(vocabulary.values, cython.cast(cython.Py_ssize_t, marks[k]) - 1)
 
     @cython.cfunc
-    def recall(self, vocabulary: Vocabulary, k: cython.Py_ssize_t, word) -> cython.int:
-        """Return the result of `lookup` for key number `k` of those looked up."""
+    def code(self, vocabulary: Vocabulary, k: cython.Py_ssize_t, word) -> cython.int:
+        """Return the result of `lookup` for key number `k` of those fetched."""
         if not cython.compiled:
             return vocabulary.lookup(word)
         code: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, self.marks[k]) - 1
-        if code < 0:  # nor did another key of the same dict become this one since
+        if code < 0:  # no other key of the same dict was inserted as this one since
             return vocabulary.other
-        return code if same_listed(vocabulary.values, code, word) > 0 else vocabulary.lookup(word)
+        return code if equals_item(vocabulary.values, code, word) > 0 else vocabulary.lookup(word)

@@ -1,4 +1,4 @@
-"""Scoring from triples of values: the average over all pairs of super-parents.
+"""A2DE: scores from triples of values, averaged over all pairs of super-parents.
 
 A2DE keeps a running product for each pair of an event's values and class, and goes through the triples k > j > i
 once: each cell is a child of all three of its pairs.
@@ -101,11 +101,11 @@ class PairAverageReading(AverageReading):
 
     @cython.cfunc
     def add_evidence(self, row: Row):
-        n: cython.Py_ssize_t = self.gather_special(row)
+        n: cython.Py_ssize_t = self.gather_specific(row)
         if n < 2 or not self.begin_pairs(n):
             AverageReading.add_evidence(self, row)
             return
-        self.cells.note_triples(self.tables.triples)
+        self.cells.gather_triples(self.tables.triples)
         if self.spread and self.tables.pairs.beside is None:
             self.multiply_triples(n)
         else:
@@ -130,7 +130,7 @@ class PairAverageReading(AverageReading):
         pair: cython.Py_ssize_t = 0
         cells: cython.Py_ssize_t
         self.place_cells()
-        self.cells.note_pairs(tables.pairs)
+        self.cells.gather_pairs(tables.pairs)
         terms.begin(n, n * (n - 1) // 2, tables.labels, stride)
         terms.smallest = self.strength * tables.unit
         for k in range(n):
@@ -140,11 +140,13 @@ class PairAverageReading(AverageReading):
                 cells = self.live * values.distinct[self.slot[k]] * values.distinct[self.slot[j]]
                 terms.add[pair] = self.pseudocount(cells)
                 terms.whole[pair] = terms.add[pair] * cells + self.weight_of_both(self.slot[k], self.slot[j])
-                terms.say[pair] = 1.0
+                terms.parent_weight[pair] = 1.0
                 for y in range(tables.labels):
                     terms.product[pair * stride + y] = self.cells.count[pair * stride + y]
                 pair += 1
-        return terms.settle(self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12))
+        return terms.normalise_parents(
+            self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12)
+        )
 
     @cython.cfunc
     def weight_of_both(self, high: cython.longlong, low: cython.longlong) -> cython.double:
@@ -218,16 +220,16 @@ class PairAverageReading(AverageReading):
                 for i in range(j):
                     for y in range(terms.classes):
                         count = self.cells.count[at + y]
-                        self.take_child(k, j, i, y, count)
-                        self.take_child(k, i, j, y, count)
-                        self.take_child(j, i, k, y, count)
+                        self.multiply_child(k, j, i, y, count)
+                        self.multiply_child(k, i, j, y, count)
+                        self.multiply_child(j, i, k, y, count)
                     terms.lift(pair_number(k, j), pair_number(k, j) + 1)
                     terms.lift(pair_number(k, i), pair_number(k, i) + 1)
                     terms.lift(pair_number(j, i), pair_number(j, i) + 1)
                     at += terms.stride
 
     @cython.cfunc
-    def take_child(
+    def multiply_child(
         self,
         high: cython.Py_ssize_t,
         low: cython.Py_ssize_t,
@@ -314,14 +316,14 @@ class PairAverageReading(AverageReading):
         j: cython.Py_ssize_t
         pair: cython.Py_ssize_t
         self.begin()
-        n: cython.Py_ssize_t = self.gather_special(row)
+        n: cython.Py_ssize_t = self.gather_specific(row)
         if n < 2 or not self.begin_pairs(n):
             return AverageReading.members(self, row, y)
-        self.cells.note_triples(self.tables.triples)
+        self.cells.gather_triples(self.tables.triples)
         for k in range(n):
             for j in range(k):
                 pair = pair_number(k, j)
-                if terms.say[pair] <= 0.0:
+                if terms.parent_weight[pair] <= 0.0:
                     continue
                 own: cython.double = self.weight_together(k, j, y) + terms.add[pair]
                 whole: cython.double = terms.whole[pair]

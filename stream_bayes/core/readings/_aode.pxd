@@ -8,7 +8,7 @@ from stream_bayes.core.readings._one_parent cimport PairReading
 from stream_bayes.core.readings._reading cimport Reading, log_of
 from stream_bayes.core.readings._terms cimport Terms
 
-cdef class Generalities:
+cdef class Subsumption:
     cdef public double least
     cdef object encoder
     cdef long long[::1] rank
@@ -21,10 +21,10 @@ cdef class AverageReading(PairReading):
     cdef public double min_count
     cdef public double[::1] importance
     cdef public object encoder
-    cdef public Generalities generalities
+    cdef public Subsumption subsumption
     cdef Terms terms
     cdef bint fused
-    cdef Py_ssize_t gather_special(self, Row row)
+    cdef Py_ssize_t gather_specific(self, Row row)
     cdef bint find_terms(self, Row row, double amount)
     cdef bint begin_terms(self, Py_ssize_t first, Py_ssize_t last)
     cdef divide(self)

@@ -1,12 +1,11 @@
-"""Subsumption resolution: which of an event's values say nothing beyond a more special one.
+"""AODE: scores from pairs of values, averaged over all super-parents, with subsumption resolution.
 
-"Pregnant" implies "female": where both are known, the general value doubles the evidence of the special one.
+AODE reads every pair of an event's values, so that loop decides its speed. It is in `_terms`, and walks along the rows
+of the triangle that `_layout` draws. If an event lacked a feature, or under Laplace smoothing, each pair has its own
+denominator, and a slower loop divides.
 
-Scoring from pairs of values: the average over all super-parents.
-
-AODE looks at every pair of an event's values, so that loop decides its speed; it is in `_terms`, and walks along the
-rows of the triangle that `_layout` draws. Where an event lacked a feature, or under Laplace, denominators differ from
-pair to pair, and there is a slower loop that divides.
+Subsumption resolution (Zheng and Webb, 2006) drops a value that another one implies: "pregnant" implies "female", and
+with both known the general value would double the evidence of the specific one.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -35,13 +34,13 @@ if not cython.compiled:
 
 
 @cython.cclass
-class Generalities:
-    """Finds the values that others imply: all samples that hold the one hold the other.
+class Subsumption:
+    """Search for implied values: all samples that hold the one value hold the other.
 
     Parameters
     ----------
     encoder
-        Whose features' names break ties: of two values that imply each other, the first by name stays.
+        The encoder of the tables. Of two values that imply each other, that of the first feature by name stays.
     least
         A value must hold more than this weight, in fresh samples, to imply another; negative: none does.
     """
@@ -72,7 +71,7 @@ class Generalities:
         place: cython.longlong[::1],
         entries: cython.Py_ssize_t,
     ):
-        """Note in `implied` which of an event's entries another implies."""
+        """Mark in `implied` the entries of an event that another entry implies."""
         pairs: PairCounts = tables.pairs
         values: ValueCounts = tables.values
         layout: Layout = values.layout
@@ -82,7 +81,7 @@ class Generalities:
         y: cython.Py_ssize_t
         both: cython.double
         general: cython.bint
-        special: cython.bint
+        specific: cython.bint
         critical: cython.double = self.least * tables.unit
         certain: cython.double = 1.0 - 1e-12  # faded weights carry rounding errors
         rank: cython.longlong[::1] = self.ranks()
@@ -99,13 +98,13 @@ class Generalities:
                 for y in range(tables.labels):
                     both += pairs.weight[layout.pair(place[k], place[e]) * stride + y]
                 general = both >= self.total[e] * certain and self.total[e] > critical
-                special = both >= self.total[k] * certain and self.total[k] > critical
-                if general and special:
+                specific = both >= self.total[k] * certain and self.total[k] > critical
+                if general and specific:
                     general = rank[slot[e]] < rank[slot[k]]
-                    special = not general
+                    specific = not general
                 if general:
                     self.implied[k] = True
-                elif special:
+                elif specific:
                     self.implied[e] = True
 
 
@@ -114,7 +113,7 @@ LIFT = cython.declare(cython.double, 2.0**512)  # of _terms
 LOG_LIFT = cython.declare(cython.double, 354.89135644669199)
 LOW = cython.declare(cython.double, 2.0**-256)
 
-ALIKE: Any = None  # a type checker must know that an array may take its place
+ALIKE: Any = None  # for type checkers: an array may take its place
 
 
 @cython.cclass
@@ -126,9 +125,9 @@ class AverageReading(PairReading):
     min_count
         A value is a super-parent if it holds at least this weight, in fresh samples; naive Bayes answers if none does.
     generality
-        Drop a value that a more special one implies, once that one holds more than this weight; negative: never.
+        Drop a value that a more specific one implies, once that one holds more than this weight; negative: never.
     encoder
-        Whose features' names break ties among values that imply each other.
+        The encoder of the tables; names of features break ties among values that imply each other.
 
     `importance`, if set, weighs the super-parents by slot.
     """
@@ -146,46 +145,48 @@ class AverageReading(PairReading):
         self.min_count = min_count
         self.importance = ALIKE
         self.encoder = encoder
-        self.generalities = Generalities(encoder, generality)
+        self.subsumption = Subsumption(encoder, generality)
         self.terms = Terms()
         self.fused = False
 
     def members(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return what each super-parent's joint probability is made of: its weight among them, the smoothed weight of
-        (y, value) and of its feature, and the shares of the other values. Empty where naive Bayes answers.
+        """Return the parts of each super-parent's joint probability; empty if naive Bayes answers.
+
+        Parts: its weight in the average, the smoothed weights of (y, value) and of its feature, the shares of the
+        other values.
         """
         terms: Terms = self.terms
         k: cython.Py_ssize_t
         answer: list = []
         self.begin()
-        n: cython.Py_ssize_t = self.gather_special(row)
+        n: cython.Py_ssize_t = self.gather_specific(row)
         if not self.begin_terms(0, n):
             return answer
         for k in range(n):
-            if terms.say[k] <= 0.0 or not self.answers(k):
+            if terms.parent_weight[k] <= 0.0 or not self.answers(k):
                 continue
             own: cython.double = (self.weight_of(k, y) + terms.add[k]) / self.tables.unit
             whole: cython.double = terms.whole[k] / self.tables.unit
             rest: list = [self.share_beside(e, k, y) for e in range(n) if e != k]
-            answer.append((float(terms.say[k]), float(own), float(whole), rest))
+            answer.append((float(terms.parent_weight[k]), float(own), float(whole), rest))
         return answer
 
     @cython.cfunc
     def answers(self, k: cython.Py_ssize_t) -> cython.bint:
-        """Return True if an entry noted is one of the super-parents that answer."""
+        """Return True if a gathered entry is one of the super-parents that answer."""
         return True
 
     @cython.cfunc
-    def gather_special(self, row: Row) -> cython.Py_ssize_t:
-        """Note the entries of a row, less those that others imply; how many there are."""
+    def gather_specific(self, row: Row) -> cython.Py_ssize_t:
+        """Gather the entries of a row without those that others imply; return their number."""
         implied: cython.uchar[::1]
         n: cython.Py_ssize_t = self.gather(row)
         k: cython.Py_ssize_t
         kept: cython.Py_ssize_t = 0
-        if n < 2 or self.generalities.least < 0.0:
+        if n < 2 or self.subsumption.least < 0.0:
             return n
-        self.generalities.find(self.tables, self.slot, self.place, n)
-        implied = self.generalities.implied
+        self.subsumption.find(self.tables, self.slot, self.place, n)
+        implied = self.subsumption.implied
         for k in range(n):
             if not implied[k]:
                 self.slot[kept] = self.slot[k]
@@ -198,7 +199,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def add_evidence(self, row: Row):
-        self.gather_special(row)
+        self.gather_specific(row)
         if not self.find_terms(row, 0.0):
             self.add_values(row)
             return
@@ -206,7 +207,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def find_terms(self, row: Row, amount: cython.double) -> cython.bint:
-        """Compute the joint probability of each entry noted with each class; False where none is a super-parent.
+        """Compute the joint probability of each gathered entry with each class; return False if none is a super-parent.
 
         An `amount` other than 0 is added to the pairs of the row on the way: they must all be there.
         """
@@ -219,8 +220,8 @@ class AverageReading(PairReading):
             self.divide()
         elif self.soft:
             self.place_cells()
-            self.cells.note_pairs(pairs)
-            terms.place_together(self.entries)
+            self.cells.gather_pairs(pairs)
+            terms.place_compactly(self.entries)
             terms.multiply_pairs(self.cells.count, 0, 0.0, terms.safe_steps(self.tables.exact))
         else:
             terms.place_rows(pairs.layout, self.place, self.entries)
@@ -229,7 +230,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def begin_terms(self, first: cython.Py_ssize_t, last: cython.Py_ssize_t) -> cython.bint:
-        """Start a term for each entry from `first` to before `last`, with P(y, value), and say whether any is a
+        """Start a term, P(y, value), for each entry from `first` to before `last`; return True if any is a
         super-parent.
         """
         tables: Tables = self.tables
@@ -264,11 +265,13 @@ class AverageReading(PairReading):
                 else:
                     terms.product[term * stride + y] = values.weight[self.place[k] * stride + y]
             terms.whole[term] = whole
-            terms.say[term] = 1.0
+            terms.parent_weight[term] = 1.0
             if self.importance is not None:
-                terms.say[term] = self.importance[f] if f < self.importance.shape[0] else 0.0
+                terms.parent_weight[term] = self.importance[f] if f < self.importance.shape[0] else 0.0
             term += 1
-        return terms.settle(self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12))
+        return terms.normalise_parents(
+            self.strength * tables.unit, self.min_count * tables.unit * (1.0 - 1e-12)
+        )
 
     @cython.cfunc
     def divide(self):
@@ -291,7 +294,7 @@ class AverageReading(PairReading):
                         self.weight_beside(k, self.slot[e], y)
                         + terms.pseudocount[e] * values.distinct[self.slot[e]]
                     )
-                    if below > 0.0:  # 0/0 says nothing
+                    if below > 0.0:  # 0/0 is no evidence
                         terms.product[k * stride + y] *= (both + terms.pseudocount[e]) / below
                     below = self.weight_beside(e, self.slot[k], y) + whole
                     if below > 0.0:
@@ -330,7 +333,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def counted(self, y: cython.Py_ssize_t) -> cython.double:
-        """Return P(y) as the counts have it, whatever prior was given."""
+        """Return P(y) by the counts, whatever prior was given."""
         tables: Tables = self.tables
         add: cython.double = self.prior_strength * tables.unit
         total: cython.double = 0.0
@@ -353,7 +356,7 @@ class AverageReading(PairReading):
             and row.entries == self.entries
             and self.spread
             and not row.soft
-            and self.generalities.least < 0.0
+            and self.subsumption.least < 0.0
             and tables.pairs.beside is None
             and tables.triples is None
             and self.keeps_complete(row)
@@ -361,7 +364,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def score_to_learn(self, row: Row) -> cython.bint:
-        """Score a row and, where that gives the same, add its pairs on the way."""
+        """Score a row; add its pairs in the same pass if the result is the same."""
         self.gather(row)
         self.fused = self.can_fuse(row) and self.begin() > 0
         if not self.fused:
@@ -375,7 +378,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def learn_scored(self, row: Row):
-        """Learn what is not learned yet."""
+        """Learn the parts that `score_to_learn` has not learned."""
         if not self.fused:
             Reading.learn(self, row)
             return
@@ -384,7 +387,7 @@ class AverageReading(PairReading):
 
     @cython.cfunc
     def keeps_complete(self, row: Row) -> cython.bint:
-        """Return True if the row has every feature that any sample has: then no table stands beside the pairs yet."""
+        """Return True if the row has every feature that any sample has, so that `PairCounts.beside` is not needed."""
         layout: Layout = self.tables.values.layout
         f: cython.Py_ssize_t
         known: cython.Py_ssize_t = 0

@@ -1,4 +1,4 @@
-"""Scoring bags of words: the multinomial, complement and Bernoulli readings."""
+"""Scores of bags of words: the multinomial, complement and Bernoulli readings."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -42,7 +42,7 @@ class MultinomialReading(Reading):
         below: cython.double
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        values.foresee(row, 0)
+        values.prefetch_cells(row, 0)
         for k in range(row.entries):
             if held[code[k]]:
                 words += amount[k]
@@ -94,7 +94,7 @@ class ComplementReading(Reading):
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         cell: cython.Py_ssize_t
-        values.foresee(row, 0)
+        values.prefetch_cells(row, 0)
         for y in range(classes):
             total += values.present[y]
             self.share[y] = 1.0
@@ -128,7 +128,7 @@ class ComplementReading(Reading):
 
     @cython.cfunc
     def elsewhere(self, cell: cython.Py_ssize_t, label: cython.Py_ssize_t) -> cython.double:
-        """Return what a word weighs outside a class, summed without a difference."""
+        """Return the weight of a word outside a class, as a sum without differences."""
         y: cython.Py_ssize_t
         total: cython.double = self.strength * self.tables.unit
         for y in range(self.tables.labels):
@@ -142,7 +142,7 @@ class BernoulliReading(Reading):
     """Words present or absent: P(w | y) = (n(y, w) + a) / (n(y) + 2 a), and 1 - P for the words that are not there.
 
     With whole counts the absent words cost a term for each distinct count, by the tables' histogram; with fractional
-    weights or fading every word of the vocabulary is looked at.
+    weights or fading every word of the vocabulary is read.
     """
 
     def __init__(self, tables, labels, strength=1.0, prior_strength=0.0, spread=False, class_prior="counted"):
@@ -190,7 +190,7 @@ class BernoulliReading(Reading):
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         cell: cython.Py_ssize_t
-        values.foresee(row, 0)
+        values.prefetch_cells(row, 0)
         for y in range(self.tables.labels):
             total = self.tables.class_weight[y]
             if total + 2.0 * self.strength <= 0.0:

@@ -17,12 +17,12 @@ cdef class ChoiceReading(Reading):
     cdef Py_ssize_t place_of_average
     cdef SuperParentReading super_parents
     cdef Py_ssize_t place_of_super_parents
-    cdef Py_ssize_t place_of_plain
+    cdef Py_ssize_t place_of_naive_bayes
     cdef double[:, ::1] shares
-    cdef bint asked
-    cdef take_over(self, Py_ssize_t m, Row row)
-    cdef ask(self, Py_ssize_t m, Row row)
-    cdef note_super_parents(self, Row row)
-    cdef note(self, Py_ssize_t m)
+    cdef bint scored
+    cdef score_with(self, Py_ssize_t m, Row row)
+    cdef score_member(self, Py_ssize_t m, Row row)
+    cdef add_losses_of_super_parents(self, Row row)
+    cdef record_shares(self, Py_ssize_t m)
     cdef mix(self)
-    cdef note_members(self, Row row)
+    cdef add_losses_of_members(self, Row row)

@@ -1,9 +1,9 @@
-"""Whole readings of one store, chosen by how well they predicted.
+"""Choice among readings of one store, by the losses of their predictions.
 
 Every learned event is predicted first by each, and minus the logarithm of the true class's probability is added to
 its loss, which fades. The least loss is the best reading; a mixture weighs each by exp(-rate * loss), which at a rate
-of 1 is what Bayes would do with forgetting. The average over super-parents goes through the pairs of an event once,
-for itself, for the super-parents one by one, and for what is learned.
+of 1 is Bayesian model averaging with forgetting. The average over super-parents reads the pairs of an event once: for
+itself, for each super-parent, and for learning.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -34,11 +34,11 @@ class ChoiceReading(Reading):
     members
         The readings, all of these tables. Of equal ones the first is the best.
     mixture
-        Whether all answer, by weight, or the best one alone.
+        True if all answer, by weight; False if the best one answers.
     decay
-        What is left of a loss after an event.
+        The share of a loss that is left after an event.
     rate
-        How much of its loss counts against a reading in a mixture.
+        The weight of a loss in a mixture.
     """
 
     def __init__(
@@ -58,19 +58,19 @@ class ChoiceReading(Reading):
         self.rate = rate
         self.average = None
         self.super_parents = None
-        self.place_of_average = self.place_of_super_parents = self.place_of_plain = -1
+        self.place_of_average = self.place_of_super_parents = self.place_of_naive_bayes = -1
         for place, member in enumerate(self.members):
             if isinstance(member, SuperParentReading):
                 self.super_parents, self.place_of_super_parents = member, place
             elif isinstance(member, AverageReading) and not isinstance(member, PairAverageReading):
                 self.average, self.place_of_average = member, place
             elif type(member) is ValueReading:
-                self.place_of_plain = place
+                self.place_of_naive_bayes = place
         self.shares = np.zeros((len(self.members), 2))
         self.forget_losses()
 
     def forget_losses(self):
-        """Start the choice anew."""
+        """Set all losses to 0."""
         self.loss = np.zeros(len(self.members))
         self.leader = 0
         self.since = int(self.tables.clock)
@@ -78,7 +78,7 @@ class ChoiceReading(Reading):
             self.super_parents.forget_losses()
 
     def derive(self):
-        """Let the members derive what they must."""
+        """Derive each member that is due."""
         for member in self.members:
             if self.tables.clock >= member.due:
                 member.derive()
@@ -90,16 +90,16 @@ class ChoiceReading(Reading):
         if self.begin() == 0:
             return False
         if not self.mixture:
-            self.take_over(self.leader, row)
+            self.score_with(self.leader, row)
             return True
         for m in range(len(self.members)):
-            self.ask(m, row)
+            self.score_member(m, row)
         self.mix()
         return True
 
     @cython.cfunc
-    def take_over(self, m: cython.Py_ssize_t, row: Row):
-        """Answer what one member answers."""
+    def score_with(self, m: cython.Py_ssize_t, row: Row):
+        """Copy the scores of one member."""
         member: Reading = self.members[m]
         y: cython.Py_ssize_t
         member.score_row(row)
@@ -108,15 +108,15 @@ class ChoiceReading(Reading):
         self.shift = member.shift
 
     @cython.cfunc
-    def ask(self, m: cython.Py_ssize_t, row: Row):
-        """Note the probabilities that a member gives."""
+    def score_member(self, m: cython.Py_ssize_t, row: Row):
+        """Score a row by a member, and record its probabilities."""
         member: Reading = self.members[m]
         member.score_row(row)
-        self.note(m)
+        self.record_shares(m)
 
     @cython.cfunc
-    def note(self, m: cython.Py_ssize_t):
-        """Note the probabilities that a member has just given."""
+    def record_shares(self, m: cython.Py_ssize_t):
+        """Record the probabilities that a member has just computed."""
         member: Reading = self.members[m]
         y: cython.Py_ssize_t
         member.normalise()
@@ -127,7 +127,7 @@ class ChoiceReading(Reading):
 
     @cython.cfunc
     def mix(self):
-        """Set the scores to the logarithms of the weighted probabilities noted."""
+        """Set the scores to the logarithms of the weighted mean of the recorded probabilities."""
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
         weight: cython.double
@@ -145,25 +145,25 @@ class ChoiceReading(Reading):
 
     @cython.cfunc
     def score_to_learn(self, row: Row) -> cython.bint:
-        """Let every member score the row; the average comes last, as it may count the pairs on the way."""
+        """Score the row by every member; the average comes last, as it may count the pairs in the same pass."""
         m: cython.Py_ssize_t
         y: cython.Py_ssize_t
         member: Reading
-        self.asked = False
+        self.scored = False
         if row.weight == 0.0:
             return self.score_row(row)
         if self.begin() == 0:
             return False
-        self.asked = True
+        self.scored = True
         for m in range(len(self.members)):
             if self.average is None or (m != self.place_of_average and m != self.place_of_super_parents):
-                self.ask(m, row)
+                self.score_member(m, row)
         if self.average is not None:
             self.average.score_to_learn(row)
-            self.note(self.place_of_average)
+            self.record_shares(self.place_of_average)
         if self.average is not None and self.super_parents is not None:
-            self.super_parents.answer_from(self.average, row)
-            self.note(self.place_of_super_parents)
+            self.super_parents.score_from_terms(self.average, row)
+            self.record_shares(self.place_of_super_parents)
         if self.mixture:
             self.mix()
         else:
@@ -172,31 +172,31 @@ class ChoiceReading(Reading):
                 self.score[y] = member.score[y]
             self.shift = member.shift
         if self.super_parents is not None:
-            self.note_super_parents(row)
+            self.add_losses_of_super_parents(row)
         return True
 
     @cython.cfunc
-    def note_super_parents(self, row: Row):
-        """Note what each super-parent has lost. Last, as the one chosen may change, and scores be written over."""
+    def add_losses_of_super_parents(self, row: Row):
+        """Add the losses of the super-parents. This comes last: it may change the choice and overwrite scores."""
         chooser: SuperParentReading = self.super_parents
-        reader: AverageReading = self.average  # which was asked before, and has the terms of all
+        reader: AverageReading = self.average  # it scored before, and has the terms of all
         plain: cython.double
         if reader is None:
             reader = chooser
             chooser.gather(row)
             chooser.find_terms(row, 0.0)
-        if self.place_of_plain >= 0:
-            plain = self.shares[self.place_of_plain, row.label]
+        if self.place_of_naive_bayes >= 0:
+            plain = self.shares[self.place_of_naive_bayes, row.label]
         else:
-            plain = chooser.plain_share(row)
-        chooser.note_losses(reader, row, plain)
+            plain = chooser.naive_bayes_share(row)
+        chooser.add_losses(reader, row, plain)
 
     @cython.cfunc
     def learn_scored(self, row: Row):
-        if not self.asked:
+        if not self.scored:
             Reading.learn(self, row)
             return
-        self.note_members(row)
+        self.add_losses_of_members(row)
         if self.average is not None:
             self.average.learn_scored(row)
         else:
@@ -205,13 +205,13 @@ class ChoiceReading(Reading):
 
     @cython.ccall
     def learn(self, row: Row):
-        """Count a row that has room in the tables, and what each member loses by it."""
+        """Learn a row that has room in the tables, and add the loss of each member."""
         self.score_to_learn(row)
         self.learn_scored(row)
 
     @cython.cfunc
-    def note_members(self, row: Row):
-        """Add each member's loss of the true class, and see who leads."""
+    def add_losses_of_members(self, row: Row):
+        """Add each member's loss of the true class, and update the leader."""
         m: cython.Py_ssize_t
         best: cython.Py_ssize_t = 0
         for m in range(self.loss.shape[0]):

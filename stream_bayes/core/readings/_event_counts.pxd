@@ -15,5 +15,5 @@ cdef class EventCells:
     cdef place(self, Py_ssize_t entries, long long[::1] place)
     cdef place_soft(self, Py_ssize_t entries, long long[::1] place, double[::1] left, double[::1] right)
     cdef reserve_cells(self, Py_ssize_t cells)
-    cdef note_pairs(self, PairCounts pairs)
-    cdef note_triples(self, TripleCounts triples)
+    cdef gather_pairs(self, PairCounts pairs)
+    cdef gather_triples(self, TripleCounts triples)

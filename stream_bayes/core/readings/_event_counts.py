@@ -1,14 +1,14 @@
-"""The counts of all pairs, or triples, of one event's values, brought together.
+"""The counts of all pairs, or triples, of one event's values, gathered into one array.
 
-They stand far apart in the tables, most of them outside the caches; here nothing waits for one to fetch the next.
-What is laid out is in the order of the entries, classes innermost, with no room for anything else:
+In the tables they are far apart, most of them outside the caches; gathering waits for none before it reads the next.
+The array has the order of the entries, classes innermost, without spare room:
 
     pairs       [k > j, class]            k = 1: (1, 0)   k = 2: (2, 0) (2, 1)   ...
     triples     [k > j > i, class]        the pairs below each k
 
 A number that is read between bins is a mixture of up to three neighbouring positions, so a pair mixes up to nine cells,
-and a triple 27. They are taken by rows: for each position of k and of j, the row of cells with everything before j is
-weighed and added.
+and a triple 27. They are read by rows: for each position of k and of j, the row of cells with everything before j is
+weighted and added.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -30,7 +30,7 @@ MOST = cython.declare(cython.Py_ssize_t, 3)  # positions that an entry is read f
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
-def note_row(
+def copy_row(
     weight: cython.double[::1],
     line: cython.longlong,
     first: cython.longlong[::1],
@@ -89,7 +89,7 @@ def mix_row(
 
 @cython.cclass
 class EventCells:
-    """Where an event's entries are read, and the weights of their pairs and triples."""
+    """The positions of an event's entries, and the gathered weights of their pairs and triples."""
 
     def __init__(self):
         self.entries = 0
@@ -151,8 +151,8 @@ class EventCells:
             self.count = np.zeros(2 * cells)
 
     @cython.cfunc
-    def note_pairs(self, pairs: PairCounts):
-        """Bring the weights of all pairs together in `count`."""
+    def gather_pairs(self, pairs: PairCounts):
+        """Gather the weights of all pairs into `count`."""
         layout: Layout = pairs.layout
         stride: cython.Py_ssize_t = layout.classes
         n: cython.Py_ssize_t = self.entries
@@ -169,7 +169,7 @@ class EventCells:
         share: cython.double[::1] = self.share
         for k in range(1, n):
             if not self.soft:
-                note_row(weight, layout.pair(first[k], 0) * stride, first, k, stride, count, at)
+                copy_row(weight, layout.pair(first[k], 0) * stride, first, k, stride, count, at)
             else:
                 for c in range(at, at + k * stride):
                     count[c] = 0.0
@@ -179,8 +179,8 @@ class EventCells:
             at += k * stride
 
     @cython.cfunc
-    def note_triples(self, triples: TripleCounts):
-        """Bring the weights of all triples together in `count`."""
+    def gather_triples(self, triples: TripleCounts):
+        """Gather the weights of all triples into `count`."""
         layout: Layout = triples.layout
         stride: cython.Py_ssize_t = layout.classes
         n: cython.Py_ssize_t = self.entries
@@ -210,7 +210,7 @@ class EventCells:
             for j in range(1, k):
                 if not self.soft:
                     line = (self.triple_line[k] + self.pair_line[j]) * stride
-                    note_row(weight, line, first, j, stride, count, at)
+                    copy_row(weight, line, first, j, stride, count, at)
                 else:
                     for c in range(at, at + j * stride):
                         count[c] = 0.0

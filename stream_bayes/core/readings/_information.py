@@ -28,7 +28,7 @@ TABULATED = cython.declare(cython.Py_ssize_t, 4096)
 
 @cython.cclass
 class Information:
-    """What each feature tells of the class, and each pair of features of one another given the class.
+    """Mutual information of each feature and the class, and of each pair of features given the class.
 
     Parameters
     ----------
@@ -65,8 +65,9 @@ class Information:
     @cython.cfunc
     @cython.exceptval(check=False)
     def share(self, answer: cython.double, total: cython.double) -> cython.double:
-        """Return a sum of entropy terms over so much weight as information; what rounding leaves of nothing is nothing,
-        so that features that tell nothing are equal, and names decide among them.
+        """Return a sum of entropy terms, divided by the weight, as information.
+
+        A result within rounding of 0 becomes 0: features without information are then equal, and names break the tie.
         """
         if total <= 0.0 or answer <= ROUNDING * (self.entropy_term(total) + total):
             return 0.0

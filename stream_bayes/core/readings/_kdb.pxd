@@ -1,6 +1,5 @@
 from stream_bayes.core.counts._configurations cimport Configurations
 from stream_bayes.core.counts._families cimport FamilyTables
-from stream_bayes.core.readings._reading cimport log_of
 from stream_bayes.core.counts._layout cimport Layout
 from stream_bayes.core.readings._one_parent cimport PairReading
 from stream_bayes.core.encoding._rows cimport Row
@@ -11,15 +10,12 @@ cdef class DependenceReading(PairReading):
     cdef public long long[::1] parent
     cdef public long long[::1] family
     cdef public bint has_families
-    cdef long long[::1] entry_of
     cdef long long[::1] turn
-    cdef double[::1] ratio
     cdef double[::1] own
     cdef double[::1] whole
     cdef double[::1] count
     cdef double[::1] total
-    cdef Py_ssize_t note_entries(self, Row row)
-    cdef forget_entries(self, Py_ssize_t n)
+    cdef Py_ssize_t scatter_row(self, Row row)
     cdef score_entry(self, Py_ssize_t k)
     cdef back_off(self)
     cdef count_family(self, Py_ssize_t f, Py_ssize_t k)

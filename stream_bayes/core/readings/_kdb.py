@@ -1,11 +1,11 @@
-"""Scoring from families of several parents: KDB with two or more, which backs off where a family is thin.
+"""KDB with two or more parents: scores from families, backing off from those with few samples.
 
     P_0 = P(value | y)                          the counts of values, by the plain rule
-    P_1 = (n + s P_0) / (N + s)                 n: the value beside the first parent present; N: any value beside it
-    P_j = (n + s P_j-1) / (N + s)               the same beside the first j parents, from their family
+    P_1 = (n + s P_0) / (N + s)                 n: the value with the first parent present; N: any value with it
+    P_j = (n + s P_j-1) / (N + s)               the same with the first j parents, from their family
 
-Parents stand in the order of what they tell of the feature, so what tells least is dropped first. Where a parent's
-value is missing, those after it are dropped with it; where the first is, the next one present takes its place, alone.
+Parents are ordered by falling information about the feature, so backing off drops the least informative first. If a
+parent's value is missing, those after it are dropped too; if the first is missing, the next one present replaces it.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -25,18 +25,15 @@ if not cython.compiled:
     from stream_bayes.core.counts._values import ValueCounts
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.readings._one_parent import PairReading
-    from stream_bayes.core.readings._reading import log_of
-
-SMALL = cython.declare(cython.double, 1e-150)
 
 
 @cython.cclass
 class DependenceReading(PairReading):
     """P(y) times P(value | y, parents' values) for each feature.
 
-    `parent` holds the parents' slots of slot after slot, what tells most first, those of slot f up to `parent_end[f]`;
-    `family` beside each parent the number of the family of it and those before it, -1 for a single parent. Once they
-    were chosen there are families.
+    `parent` holds the parents' slots of slot after slot, by falling information; those of slot f end at
+    `parent_end[f]`. `family` holds for each parent the number of the family of it and those before it, -1 for a single
+    parent. `has_families` is True once families were chosen.
     """
 
     def __init__(self, tables, labels, **settings):
@@ -45,9 +42,8 @@ class DependenceReading(PairReading):
         self.parent = np.zeros(0, np.longlong)
         self.family = np.zeros(0, np.longlong)
         self.has_families = False
-        self.entry_of = np.zeros(0, np.longlong)
         self.turn = np.zeros(0, np.longlong)
-        self.ratio, self.own, self.whole = np.zeros(2), np.zeros(2), np.zeros(2)
+        self.own, self.whole = np.zeros(2), np.zeros(2)
         self.count, self.total = np.zeros(2), np.zeros(2)
 
     @cython.cfunc
@@ -57,61 +53,37 @@ class DependenceReading(PairReading):
             self.derive()
 
     @cython.cfunc
-    def note_entries(self, row: Row) -> cython.Py_ssize_t:
-        """Gather the entries, and note which one each slot has."""
+    def scatter_row(self, row: Row) -> cython.Py_ssize_t:
+        """Gather the entries of a row, and scatter them by slot; return their number."""
         classes: cython.Py_ssize_t = self.tables.labels
         features: cython.Py_ssize_t = self.tables.values.layout.features
         n: cython.Py_ssize_t = self.gather(row)
-        k: cython.Py_ssize_t
-        if self.entry_of.shape[0] < features:
-            self.entry_of = np.full(features, -1, np.longlong)
+        self.scatter()
         if self.turn.shape[0] < features:
             self.turn = np.zeros(features, np.longlong)
-        if self.ratio.shape[0] < classes:
-            self.ratio, self.own, self.whole = (
-                np.zeros(2 * classes),
-                np.zeros(2 * classes),
-                np.zeros(2 * classes),
-            )
+        if self.own.shape[0] < classes:
+            self.ratio = np.zeros(2 * classes)
+            self.own, self.whole = np.zeros(2 * classes), np.zeros(2 * classes)
             self.count, self.total = np.zeros(2 * classes), np.zeros(2 * classes)
-        for k in range(n):
-            self.entry_of[self.slot[k]] = k
         return n
-
-    @cython.cfunc
-    def forget_entries(self, n: cython.Py_ssize_t):
-        k: cython.Py_ssize_t
-        for k in range(n):
-            self.entry_of[self.slot[k]] = -1
 
     @cython.cfunc
     def add_evidence(self, row: Row):
         classes: cython.Py_ssize_t = self.tables.labels
-        n: cython.Py_ssize_t = self.note_entries(row)
+        n: cython.Py_ssize_t = self.scatter_row(row)
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        product: cython.double
         for y in range(classes):
             self.share[y] = 1.0
         for k in range(n):
             self.score_entry(k)
-            for y in range(classes):
-                if self.ratio[y] < 0.0:
-                    continue  # 0/0 says nothing
-                product = self.share[y] * self.ratio[y]
-                if product < SMALL:
-                    self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
-                    product = 1.0
-                self.share[y] = product
+            self.multiply_ratio()
         for y in range(classes):
             self.score[y] += log(self.share[y])
-        self.forget_entries(n)
 
     @cython.cfunc
     def score_entry(self, k: cython.Py_ssize_t):
-        """Write P(value | y, parents) of an entry into `ratio`, -1 where it is 0/0; `own` and `whole` are what it was
-        made of.
-        """
+        """Write P(value | y, parents) of an entry into `ratio`, -1 for 0/0, and its parts into `own` and `whole`."""
         values: ValueCounts = self.tables.values
         stride: cython.Py_ssize_t = values.layout.classes
         slot: cython.longlong = self.slot[k]
@@ -143,14 +115,14 @@ class DependenceReading(PairReading):
                 if m > first:
                     return
             elif self.tables.families is None:
-                return  # new cuts have dropped them
+                return  # dropped by new cuts
             else:
                 self.count_family(self.family[m], k)
                 self.back_off()
 
     @cython.cfunc
     def back_off(self):
-        """Mix the counts of a level with the probabilities of the level below; without either it says nothing."""
+        """Mix the counts of a level with the probabilities of the level below, and keep these if both are empty."""
         s: cython.double = self.strength * self.tables.unit
         y: cython.Py_ssize_t
         below: cython.double
@@ -166,8 +138,9 @@ class DependenceReading(PairReading):
 
     @cython.cfunc
     def count_family(self, f: cython.Py_ssize_t, k: cython.Py_ssize_t):
-        """Write a family's weights by class into `count`, of the entry's value, and `total`, of any; numbers are read
-        between bins, each with each.
+        """Write a family's weights by class into `count`, of the entry's value, and `total`, of all values.
+
+        Numbers are read between bins: the weights of all combinations of neighbouring bins are mixed.
         """
         families: FamilyTables = self.tables.families
         layout: Layout = self.tables.values.layout
@@ -231,7 +204,7 @@ class DependenceReading(PairReading):
         k: cython.Py_ssize_t,
         share: cython.double,
     ):
-        """Add what stands under one configuration of parents, times a share."""
+        """Add the weights under one configuration of parents, times a share."""
         layout: Layout = self.tables.values.layout
         slot: cython.longlong = self.slot[k]
         stride: cython.longlong = families.classes
@@ -248,25 +221,24 @@ class DependenceReading(PairReading):
                 self.count[y] += share * weight[own + y]
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return for each value noted what P(value | y, parents) is a share of: its smoothed weight, and the sum, in
-        fresh samples. What is backed off to counts as known.
+        """Return for each gathered value the smoothed weight and the sum of P(value | y, parents), in fresh samples.
+
+        Probabilities that are backed off to count as known.
         """
-        n: cython.Py_ssize_t = self.note_entries(row)
+        n: cython.Py_ssize_t = self.scatter_row(row)
         k: cython.Py_ssize_t
         answer: list = []
         for k in range(n):
             self.score_entry(k)
             answer.append((float(self.own[y] / self.tables.unit), float(self.whole[y] / self.tables.unit)))
-        self.forget_entries(n)
         return answer
 
     def chance(self, row: Row, slot: cython.longlong, y: cython.Py_ssize_t):
-        """Return P(value | y, parents) of the value that a row has in a slot; None where it is 0/0 or has no sample."""
-        n: cython.Py_ssize_t = self.note_entries(row)
+        """Return P(value | y, parents) of a row's value in a slot; None for 0/0, or without samples."""
+        self.scatter_row(row)
         answer = None
         if self.entry_of[slot] >= 0:
             self.score_entry(self.entry_of[slot])
             if self.ratio[y] >= 0.0:
                 answer = float(self.ratio[y])
-        self.forget_entries(n)
         return answer

@@ -11,7 +11,7 @@ cdef double right_share(double inside, long long after) noexcept
 cdef class ValueReading(Reading):
     cdef public int shared_variance
     cdef public double variance_floor
-    cdef double[::1] middle
+    cdef double[::1] mean
     cdef double[::1] variance
     cdef double[::1] freedom
     cdef double[::1] shared
@@ -27,5 +27,5 @@ cdef class ValueReading(Reading):
     cdef overall(self, Py_ssize_t feature)
     cdef pool(self, Py_ssize_t first, Py_ssize_t step, Py_ssize_t cells)
     cdef share_variances(self)
-    cdef settle(self, Py_ssize_t feature)
+    cdef estimate(self, Py_ssize_t feature)
     cdef reserve(self)

@@ -1,4 +1,4 @@
-"""Scoring named features by naive Bayes: tables of values, and a Gaussian for each numeric feature."""
+"""Naive Bayes over named features: tables of values, and a Gaussian for each numeric feature."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -29,14 +29,14 @@ LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 @cython.cfunc
 @cython.exceptval(check=False)
 def left_share(inside: cython.double, before: cython.longlong) -> cython.double:
-    """Return how much of a bin's neighbour to the left is read, so far into it, with so many bins before it."""
+    """Return the share of the left neighbour for a number `inside` its bin, with `before` bins to the left."""
     return 0.5 * (1.0 - inside) * (1.0 - inside) if before > 0 else 0.0
 
 
 @cython.cfunc
 @cython.exceptval(check=False)
 def right_share(inside: cython.double, after: cython.longlong) -> cython.double:
-    """Return the same of the neighbour to the right."""
+    """Return the share of the right neighbour, with `after` bins to the right."""
     return 0.5 * inside * inside if after > 0 else 0.0
 
 
@@ -69,7 +69,7 @@ class ValueReading(Reading):
         Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
         self.shared_variance = shared_variance
         self.variance_floor = variance_floor
-        self.middle, self.variance, self.freedom, self.distance = (
+        self.mean, self.variance, self.freedom, self.distance = (
             np.zeros(2),
             np.zeros(2),
             np.zeros(2),
@@ -118,7 +118,7 @@ class ValueReading(Reading):
             for y in range(classes):
                 below = values.present[f * stride + y] + add * values.distinct[f]
                 if below <= 0.0:
-                    continue  # 0/0 says nothing
+                    continue  # 0/0 is no evidence
                 count = values.weight[cell + y] * (1.0 - left - right)
                 if left > 0.0:
                     count += values.weight[cell - stride + y] * left
@@ -140,19 +140,17 @@ class ValueReading(Reading):
         cell: cython.Py_ssize_t = feature * numbers.classes
         y: cython.Py_ssize_t
         weight: cython.double = 0.0
-        middle: cython.double = 0.0
+        mean: cython.double = 0.0
         m2: cython.double = 0.0
         away: cython.double
         for y in range(self.tables.labels):
             if numbers.weight[cell + y] > 0.0:
                 weight += numbers.weight[cell + y]
-                away = numbers.mean[cell + y] - middle
-                middle += away * (numbers.weight[cell + y] / weight)
-                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (
-                    numbers.mean[cell + y] - middle
-                )
+                away = numbers.mean[cell + y] - mean
+                mean += away * (numbers.weight[cell + y] / weight)
+                m2 += numbers.m2[cell + y] + numbers.weight[cell + y] * away * (numbers.mean[cell + y] - mean)
         self.weight_of_all = weight
-        self.mean_of_all = middle
+        self.mean_of_all = mean
         self.variance_of_all = 0.0
         if weight > self.tables.unit * MORE_THAN_ONE:
             self.variance_of_all = m2 / (weight - self.tables.unit)
@@ -161,8 +159,8 @@ class ValueReading(Reading):
                 m2 / weight
             )  # little is left of samples that faded: their spread is still known
         if self.variance_of_all <= 0.0:
-            # Nothing is known of the scale; any positive number, the same for every class, keeps what is equal equal.
-            self.variance_of_all = 1e-12 * middle * middle + 1e-18
+            # The scale is unknown; any positive number, the same for every class, keeps equal classes equal.
+            self.variance_of_all = 1e-12 * mean * mean + 1e-18
 
     @cython.cfunc
     def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
@@ -193,8 +191,8 @@ class ValueReading(Reading):
             self.shared_freedom[y] = self.pooled_freedom
 
     @cython.cfunc
-    def settle(self, feature: cython.Py_ssize_t):
-        """Set `middle`, `variance` and `freedom` of each class for a feature: what its density is computed with."""
+    def estimate(self, feature: cython.Py_ssize_t):
+        """Set `mean`, `variance` and `freedom` of each class for the density of a feature."""
         numbers: Gaussians = self.tables.gaussians
         classes: cython.Py_ssize_t = self.tables.labels
         unit: cython.double = self.tables.unit
@@ -203,7 +201,7 @@ class ValueReading(Reading):
         y: cython.Py_ssize_t
         self.overall(feature)
         for y in range(classes):
-            self.middle[y] = numbers.mean[cell + y]
+            self.mean[y] = numbers.mean[cell + y]
             if self.shared_variance >= 2 and self.shared[y] >= 0.0:
                 self.variance[y] = self.shared[y]
                 self.freedom[y] = self.shared_freedom[y]
@@ -217,7 +215,7 @@ class ValueReading(Reading):
                 self.variance[y] = self.pooled if self.pooled >= 0.0 else self.variance_of_all
                 self.freedom[y] = self.pooled_freedom
             if numbers.weight[cell + y] <= 0.0:
-                self.middle[y] = self.mean_of_all  # the class never had this feature: what all classes know
+                self.mean[y] = self.mean_of_all  # no sample of the class has the feature: use all classes
                 self.variance[y] = self.variance_of_all
             if self.variance[y] < self.variance_floor * self.variance_of_all:
                 self.variance[y] = self.variance_floor * self.variance_of_all
@@ -227,23 +225,23 @@ class ValueReading(Reading):
     @cython.cfunc
     def reserve(self):
         """Make room for every class."""
-        if self.middle.shape[0] < self.tables.labels:
+        if self.mean.shape[0] < self.tables.labels:
             size = 2 * self.tables.labels
-            self.middle, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
+            self.mean, self.variance, self.freedom = np.zeros(size), np.zeros(size), np.zeros(size)
             self.distance, self.shared, self.shared_freedom = np.zeros(size), np.zeros(size), np.zeros(size)
         if self.shared_variance >= 2:
             self.share_variances()
 
     def gaussian(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t) -> tuple:
-        """Mean and variance as predictions use them, the weight behind the mean and the variance's degrees of
+        """Return mean and variance as predictions use them, the weight of the mean, and the variance's degrees of
         freedom.
         """
         numbers: Gaussians = self.tables.gaussians
         self.reserve()
-        self.settle(feature)
+        self.estimate(feature)
         weight = numbers.weight[feature * numbers.classes + label] / self.tables.unit
         return (
-            float(self.middle[label]),
+            float(self.mean[label]),
             float(self.variance[label]),
             float(weight),
             float(self.freedom[label]),
@@ -263,29 +261,29 @@ class ValueReading(Reading):
         self.reserve()
         score: cython.double[::1] = self.score
         share: cython.double[::1] = self.share
-        middle: cython.double[::1] = self.middle
+        mean: cython.double[::1] = self.mean
         variance: cython.double[::1] = self.variance
         distance: cython.double[::1] = self.distance
         for y in range(classes):
             share[y] = 1.0  # the product of variances
         for k in range(row.numbers):
-            self.settle(row.numeric_feature[k])
+            self.estimate(row.numeric_feature[k])
             if self.weight_of_all <= 0.0:
-                continue  # nobody has ever had it, or not any more
+                continue  # no sample holds it
             number = row.number[k]
             nearest = LARGEST
             for y in range(classes):
-                away = number - middle[y]
+                away = number - mean[y]
                 square = away * away / variance[y]
                 if not square < LARGEST:
                     # Beyond the range of a double it stays finite, and in the order of its root.
                     away = abs(away / sqrt(variance[y]))
                     square = LARGEST * (1.0 - 0.5 * (1e154 / away if away < LARGEST else 0.0))
                 distance[y] = square
-                # A class that only has a name yet has no say, lest naming one change the rounding of the others.
+                # A class without samples is left out, so that naming one does not change the rounding of the others.
                 if square < nearest and self.is_live(y):
                     nearest = square
-            # Only what the classes differ by goes into the scores, lest a number far from all of them drown the rest.
+            # Only differences between classes go into the scores: a number far from all would drown the rest.
             self.shift -= 0.5 * (nearest + LOG_TAU)
             for y in range(classes):
                 score[y] -= 0.5 * (distance[y] - nearest)

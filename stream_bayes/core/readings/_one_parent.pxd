@@ -19,11 +19,15 @@ cdef class PairReading(ValueReading):
     cdef double along(self, double[::1] weight, long long cell, Py_ssize_t k, long long step)
     cdef double weight_beside(self, Py_ssize_t k, long long other, Py_ssize_t y)
     cdef double[::1] ratio
+    cdef long long[::1] entry_of
+    cdef long long[::1] scattered_slot
+    cdef Py_ssize_t scattered
     cdef EventCells cells
+    cdef scatter(self)
+    cdef multiply_ratio(self)
     cdef place_cells(self)
-    cdef note_given(self, Py_ssize_t child, Py_ssize_t parent)
-    cdef note_alone(self, Py_ssize_t k)
+    cdef find_ratio_given(self, Py_ssize_t child, Py_ssize_t parent)
+    cdef find_ratio(self, Py_ssize_t k)
 
 cdef class ParentReading(PairReading):
     cdef public long long[::1] parent
-    cdef long long[::1] entry_of

@@ -1,4 +1,4 @@
-"""Scoring from pairs of values: each feature depends on the class and on at most one other feature."""
+"""One-dependence models: each feature depends on the class and on at most one other feature."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
 # mypy: no-warn-return-any, no-warn-unused-ignores
@@ -25,7 +25,7 @@ SMALL = cython.declare(cython.double, 1e-150)
 
 @cython.cclass
 class PairReading(ValueReading):
-    """What readings of pairs share: the entries of a row that hold samples, and where they stand."""
+    """Base of the readings of pairs: gathers the entries of a row that hold samples, and their positions."""
 
     def __init__(
         self,
@@ -40,14 +40,16 @@ class PairReading(ValueReading):
         self.entries = 0
         self.slot = np.zeros(0, np.longlong)
         self.place = np.zeros(0, np.longlong)
-        self.soft = False  # whether any entry is read between bins
+        self.soft = False  # True if any entry is read between bins
         self.left, self.right = np.zeros(0), np.zeros(0)
         self.ratio = np.zeros(2)
+        self.entry_of, self.scattered_slot = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
+        self.scattered = 0
         self.cells = EventCells()
 
     @cython.cfunc
     def gather(self, row: Row) -> cython.Py_ssize_t:
-        """Note the entries whose values hold samples or were declared; how many there are."""
+        """Gather the entries whose values hold samples or were declared; return their number."""
         values: ValueCounts = self.tables.values
         layout: Layout = values.layout
         k: cython.Py_ssize_t
@@ -75,17 +77,51 @@ class PairReading(ValueReading):
         return n
 
     @cython.cfunc
+    def scatter(self):
+        """Write the index of each gathered entry by its slot into `entry_of`, -1 for all other slots.
+
+        The entries of the row before are removed here and not after use, so that an error on the way leaves none.
+        """
+        features: cython.Py_ssize_t = self.tables.values.layout.features
+        k: cython.Py_ssize_t
+        if self.entry_of.shape[0] < features:
+            self.entry_of, self.scattered_slot = (
+                np.full(features, -1, np.longlong),
+                np.zeros(features, np.longlong),
+            )
+            self.scattered = 0
+        for k in range(self.scattered):
+            self.entry_of[self.scattered_slot[k]] = -1
+        self.scattered = 0
+        for k in range(self.entries):
+            self.scattered_slot[k] = self.slot[k]
+            self.scattered = k + 1
+            self.entry_of[self.slot[k]] = k
+
+    @cython.cfunc
+    def multiply_ratio(self):
+        """Multiply `share` by `ratio`; move products that become small into the scores, as logarithms."""
+        y: cython.Py_ssize_t
+        product: cython.double
+        for y in range(self.tables.labels):
+            if self.ratio[y] < 0.0:
+                continue  # 0/0 is no evidence
+            product = self.share[y] * self.ratio[y]
+            if product < SMALL:
+                self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
+                product = 1.0
+            self.share[y] = product
+
+    @cython.cfunc
     def place_cells(self):
-        """Say where the entries noted are read, to bring their pairs or triples together."""
+        """Set the positions of the gathered entries, whose pairs or triples are read next."""
         if self.soft:
             self.cells.place_soft(self.entries, self.place, self.left, self.right)
         else:
             self.cells.place(self.entries, self.place)
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
-        """Return for each value noted what P(value | y, ...) is a share of: its smoothed weight, and the sum, in fresh
-        samples.
-        """
+        """Return for each gathered value the smoothed weight and the sum of P(value | y, ...), in fresh samples."""
         return [self.share_beside(k, -1, y) for k in range(self.gather(row))]
 
     def share_beside(self, k: cython.Py_ssize_t, parent: cython.Py_ssize_t, y: cython.Py_ssize_t) -> tuple:
@@ -132,7 +168,7 @@ class PairReading(ValueReading):
         cell: cython.longlong = layout.pair(self.place[high], self.place[low]) * stride + y
         if not self.soft:
             return pairs.weight[cell]
-        # From one bin of the later feature to the next it is as far as the earlier features have positions.
+        # The next bin of the later feature is as many cells away as the earlier features have positions.
         line: cython.longlong = layout.start[self.slot[high]] * stride
         count: cython.double = self.along(pairs.weight, cell, low, stride)
         count *= 1.0 - self.left[high] - self.right[high]
@@ -150,7 +186,7 @@ class PairReading(ValueReading):
         k: cython.Py_ssize_t,
         step: cython.longlong,
     ) -> cython.double:
-        """Return what a table says of an entry's value, read between the cells of its bin and the neighbours."""
+        """Return an entry's weight in a table, read between the cells of its bin and the neighbours."""
         count: cython.double = weight[cell] * (1.0 - self.left[k] - self.right[k])
         if self.left[k] > 0.0:
             count += weight[cell - step] * self.left[k]
@@ -172,10 +208,8 @@ class PairReading(ValueReading):
         return self.along(pairs.beside, cell, k, pairs.layout.features * pairs.layout.classes)
 
     @cython.cfunc
-    def note_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
-        """Note P(child's value | y, parent's value) of each class in `ratio`, for two of the entries noted; -1 where it
-        is 0/0.
-        """
+    def find_ratio_given(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
+        """Write P(child's value | y, parent's value) of each class into `ratio`, for gathered entries; -1 for 0/0."""
         values: ValueCounts = self.tables.values
         pairs: PairCounts = self.tables.pairs
         layout: Layout = values.layout
@@ -187,14 +221,14 @@ class PairReading(ValueReading):
         whole: cython.double = add * different
         both: cython.double
         below: cython.double
-        above: cython.longlong = 0  # where what the weights are shares of begins
+        above: cython.longlong = 0  # the first cell of the denominators
         cell: cython.longlong = 0
         y: cython.Py_ssize_t
         plain: cython.bint = not self.soft and pairs.beside is None
         if self.ratio.shape[0] < classes:
             self.ratio = np.zeros(2 * classes)
         if plain:
-            cell = layout.pair_start[self.slot[high]] + self.place[low]  # what `pair` says, without the call
+            cell = layout.pair_start[self.slot[high]] + self.place[low]  # as `Layout.pair`, without the call
             cell += (self.place[high] - layout.start[self.slot[high]]) * layout.start[self.slot[high]]
             cell *= layout.classes
             above = self.place[parent] * layout.classes
@@ -208,8 +242,8 @@ class PairReading(ValueReading):
             self.ratio[y] = (both + add) / below if below > 0.0 else -1.0
 
     @cython.cfunc
-    def note_alone(self, k: cython.Py_ssize_t):
-        """Note P(an entry's value | y) of each class in `ratio`, -1 where it is 0/0."""
+    def find_ratio(self, k: cython.Py_ssize_t):
+        """Write P(an entry's value | y) of each class into `ratio`; -1 for 0/0."""
         values: ValueCounts = self.tables.values
         classes: cython.Py_ssize_t = self.tables.labels
         different: cython.Py_ssize_t = values.distinct[self.slot[k]]
@@ -227,14 +261,13 @@ class PairReading(ValueReading):
 class ParentReading(PairReading):
     """One-dependence structures: P(y) times P(value | y, parent's value) for each feature.
 
-    `parent` holds the slot of each slot's parent, -1 for none. Where the parent's value is missing, and for features
-    met since, the feature depends on the class alone.
+    `parent` holds the slot of each slot's parent, -1 for none. If the parent's value is missing, and for features that
+    came later, the feature depends on the class alone.
     """
 
     def __init__(self, tables, labels, **settings):
         PairReading.__init__(self, tables, labels, **settings)
         self.parent = np.zeros(0, np.longlong)
-        self.entry_of = np.zeros(0, np.longlong)
 
     def shares(self, row: Row, y: cython.Py_ssize_t) -> list:
         n: cython.Py_ssize_t = self.gather(row)
@@ -248,17 +281,12 @@ class ParentReading(PairReading):
 
     @cython.cfunc
     def add_evidence(self, row: Row):
-        layout: Layout = self.tables.values.layout
         classes: cython.Py_ssize_t = self.tables.labels
         n: cython.Py_ssize_t = self.gather(row)
         k: cython.Py_ssize_t
         y: cython.Py_ssize_t
         parent: cython.longlong
-        product: cython.double
-        if self.entry_of.shape[0] < layout.features:
-            self.entry_of = np.full(layout.features, -1, np.longlong)
-        for k in range(n):
-            self.entry_of[self.slot[k]] = k
+        self.scatter()
         for y in range(classes):
             self.share[y] = 1.0
         for k in range(n):
@@ -268,18 +296,9 @@ class ParentReading(PairReading):
             if parent >= 0:
                 parent = self.entry_of[parent]
             if parent >= 0:
-                self.note_given(k, parent)
+                self.find_ratio_given(k, parent)
             else:
-                self.note_alone(k)
-            for y in range(classes):
-                if self.ratio[y] < 0.0:
-                    continue  # 0/0 says nothing
-                product = self.share[y] * self.ratio[y]
-                if product < SMALL:
-                    self.score[y] += log_of(self.share[y]) + log_of(self.ratio[y])
-                    product = 1.0
-                self.share[y] = product
+                self.find_ratio(k)
+            self.multiply_ratio()
         for y in range(classes):
             self.score[y] += log(self.share[y])
-        for k in range(n):
-            self.entry_of[self.slot[k]] = -1

@@ -15,7 +15,7 @@ if not cython.compiled:
 
 @cython.cclass
 class SlidingReading(Reading):
-    """Answers as another reading does; after each event learned, the oldest is subtracted from a full window.
+    """The scores of another reading; each event learned subtracts the oldest one from a full window.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class SlidingReading(Reading):
 
     @cython.cfunc
     def copy_scores(self):
-        """Take the scores of the reading that answers."""
+        """Copy the scores of the reading that answers."""
         self.score = self.reading.score
         self.share = self.reading.share
         self.shift = self.reading.shift
@@ -96,7 +96,7 @@ class SlidingReading(Reading):
 
     @cython.cfunc
     def learn_scored(self, row: Row):
-        # Nothing is subtracted before this: the reading may have learned half of the row while scoring it.
+        # Not before: the reading may have learned half of the row while scoring it.
         self.reading.learn_scored(row)
         self.slide()
 

@@ -12,12 +12,12 @@ cdef class SuperParentReading(AverageReading):
     cdef public double decay
     cdef public Py_ssize_t chosen
     cdef public double[::1] loss
-    cdef public double plain_loss
+    cdef public double naive_bayes_loss
     cdef double[::1] belief
     cdef double[::1] reweigh
     cdef Py_ssize_t entry_chosen(self, AverageReading reader)
-    cdef take_child(self, Py_ssize_t child, Py_ssize_t parent)
-    cdef answer_from(self, AverageReading reader, Row row)
-    cdef double plain_share(self, Row row)
-    cdef note_losses(self, AverageReading reader, Row row, double plain)
-    cdef note_prior(self)
+    cdef multiply_child(self, Py_ssize_t child, Py_ssize_t parent)
+    cdef score_from_terms(self, AverageReading reader, Row row)
+    cdef double naive_bayes_share(self, Row row)
+    cdef add_losses(self, AverageReading reader, Row row, double plain)
+    cdef find_prior(self)

@@ -1,7 +1,7 @@
 """SPODE: one super-parent, named or chosen by how well each has predicted.
 
-Every learned event is predicted first, and minus the logarithm of what a super-parent alone gave the true class is
-added to its loss, which fades. The least loss answers next.
+Every learned event is predicted first. The loss of a super-parent, minus the logarithm of its probability of the true
+class, is added to its sum, which fades. The super-parent with the least sum answers next.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -21,7 +21,7 @@ if not cython.compiled:
     from stream_bayes.core.readings._aode import AverageReading
     from stream_bayes.core.readings._terms import Terms
 
-LEAST = cython.declare(cython.double, 1e-12)  # no probability counts as less, lest one event decide for good
+LEAST = cython.declare(cython.double, 1e-12)  # the least probability that counts: no single event decides
 
 
 @cython.cfunc
@@ -40,10 +40,9 @@ class SuperParentReading(AverageReading):
     Parameters
     ----------
     live
-        Whether the super-parent is the feature whose predictions have had the least loss, or stays what `chosen` is
-        set to, its slot.
+        True if the super-parent is the feature with the least loss; False if it stays the slot set as `chosen`.
     decay
-        What is left of a loss after an event.
+        The share of a loss that is left after an event.
     """
 
     def __init__(self, tables, labels, live: cython.bint, decay: cython.double = 1.0, **settings):
@@ -52,13 +51,13 @@ class SuperParentReading(AverageReading):
         self.decay = decay
         self.chosen = -1
         self.loss = np.zeros(0)
-        self.plain_loss = 0.0  # what naive Bayes has lost
+        self.naive_bayes_loss = 0.0  # the loss of naive Bayes
         self.belief, self.reweigh = np.zeros(2), np.zeros(2)
 
     def forget_losses(self):
-        """Start the choice anew."""
+        """Set all losses to 0."""
         self.loss = np.zeros(0)
-        self.plain_loss = 0.0
+        self.naive_bayes_loss = 0.0
         self.chosen = -1
 
     @cython.cfunc
@@ -67,7 +66,7 @@ class SuperParentReading(AverageReading):
 
     @cython.cfunc
     def entry_chosen(self, reader: AverageReading) -> cython.Py_ssize_t:
-        """Return the entry of the super-parent that answers, -1 where it is not among those noted."""
+        """Return the entry of the super-parent that answers, -1 if it is not among the gathered ones."""
         k: cython.Py_ssize_t
         for k in range(reader.entries):
             if reader.slot[k] == self.chosen:
@@ -91,9 +90,9 @@ class SuperParentReading(AverageReading):
             if k == parent:
                 continue
             if shared:
-                self.take_child(k, parent)
+                self.multiply_child(k, parent)
             else:
-                self.note_given(k, parent)
+                self.find_ratio_given(k, parent)
                 for y in range(self.tables.labels):
                     if self.ratio[y] >= 0.0:
                         terms.product[y] *= self.ratio[y]
@@ -102,8 +101,8 @@ class SuperParentReading(AverageReading):
             self.set_joint(y, terms.product[y], terms.scale[y])
 
     @cython.cfunc
-    def take_child(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
-        """Multiply P(child's value | y, parent's value) into the only term, as `Terms` does where it has all."""
+    def multiply_child(self, child: cython.Py_ssize_t, parent: cython.Py_ssize_t):
+        """Multiply P(child's value | y, parent's value) into the only term."""
         terms: Terms = self.terms
         pairs: PairCounts = self.tables.pairs
         high: cython.Py_ssize_t = max(child, parent)
@@ -117,14 +116,14 @@ class SuperParentReading(AverageReading):
             terms.product[y] *= (both + pseudocount) * terms.inverse[y]
 
     @cython.cfunc
-    def answer_from(self, reader: AverageReading, row: Row):
-        """Score a row from the terms that a reading has of all its values."""
+    def score_from_terms(self, reader: AverageReading, row: Row):
+        """Score a row from the terms that another reading has computed."""
         terms: Terms = reader.terms
         y: cython.Py_ssize_t
         c: cython.Py_ssize_t
         parent: cython.Py_ssize_t = self.entry_chosen(reader)
         self.begin()
-        if parent < 0 or terms.say[parent] <= 0.0:
+        if parent < 0 or terms.parent_weight[parent] <= 0.0:
             self.add_values(row)
         else:
             for y in range(self.tables.labels):
@@ -134,14 +133,14 @@ class SuperParentReading(AverageReading):
 
     @cython.ccall
     def learn(self, row: Row):
-        """Count a row that has room in the tables, and the losses of predicting it."""
+        """Learn a row that has room in the tables, and add the losses of predicting it."""
         if not self.live_choice or row.weight == 0.0 or self.begin() == 0:
             AverageReading.learn(self, row)
             return
         self.gather(row)
         self.fused = self.can_fuse(row)
         self.find_terms(row, row.weight if self.fused else 0.0)
-        self.note_losses(self, row, self.plain_share(row))
+        self.add_losses(self, row, self.naive_bayes_share(row))
         AverageReading.learn_scored(self, row)
 
     @cython.cfunc
@@ -153,8 +152,8 @@ class SuperParentReading(AverageReading):
         self.learn(row)
 
     @cython.cfunc
-    def plain_share(self, row: Row) -> cython.double:
-        """Return what naive Bayes gives the true class."""
+    def naive_bayes_share(self, row: Row) -> cython.double:
+        """Return the probability of the true class by naive Bayes."""
         self.begin()
         self.add_values(row)
         self.fall_back_to_prior()
@@ -162,9 +161,10 @@ class SuperParentReading(AverageReading):
         return self.share[row.label]
 
     @cython.cfunc
-    def note_losses(self, reader: AverageReading, row: Row, plain: cython.double):
-        """Add what each super-parent loses by the true class, from the terms that a reading has of all, and choose the
-        one to answer next. Where a value is no super-parent, naive Bayes answers, and gave the true class `plain`.
+    def add_losses(self, reader: AverageReading, row: Row, plain: cython.double):
+        """Add the loss of each super-parent, from the terms of a reading, and choose the one that answers next.
+
+        A value that is no super-parent has the loss of naive Bayes, whose probability of the true class is `plain`.
         """
         terms: Terms = reader.terms
         layout: Layout = self.tables.values.layout
@@ -174,16 +174,16 @@ class SuperParentReading(AverageReading):
         k: cython.Py_ssize_t
         f: cython.Py_ssize_t
         if known < layout.features:
-            # Until it was met, a feature was missing, and naive Bayes answered for it.
-            self.loss = np.concatenate([self.loss, np.full(layout.features - known, self.plain_loss)])
+            # Before its first value, a feature was missing, and naive Bayes answered for it.
+            self.loss = np.concatenate([self.loss, np.full(layout.features - known, self.naive_bayes_loss)])
         elif known > layout.features:
-            self.loss = np.array(self.loss[: layout.features])  # room to spare was given up
-        self.note_prior()
+            self.loss = np.array(self.loss[: layout.features])  # spare room was given up
+        self.find_prior()
         for f in range(layout.features):
             self.loss[f] = self.loss[f] * self.decay + lost
-        self.plain_loss = self.plain_loss * self.decay + lost
+        self.naive_bayes_loss = self.naive_bayes_loss * self.decay + lost
         for k in range(reader.entries):
-            if terms.say[k] > 0.0:
+            if terms.parent_weight[k] > 0.0:
                 share = terms.share(k, row.label, self.reweigh)
                 if share < 0.0:
                     share = self.belief[row.label]
@@ -191,12 +191,12 @@ class SuperParentReading(AverageReading):
         self.chosen = -1
         for f in range(layout.features):
             if self.tables.values.distinct[f] == 0:
-                continue  # not met yet, or spare
+                continue  # unused room
             if self.chosen < 0 or self.loss[f] < self.loss[self.chosen]:
                 self.chosen = f
 
     @cython.cfunc
-    def note_prior(self):
+    def find_prior(self):
         """Note P(y) in `belief`, and what it is to the counted one in `reweigh`; a class without a say has none."""
         y: cython.Py_ssize_t
         counted: cython.double

@@ -9,7 +9,7 @@ cdef class Terms:
     cdef int[::1] scale
     cdef double[::1] add
     cdef double[::1] whole
-    cdef double[::1] say
+    cdef double[::1] parent_weight
     cdef double[::1] pseudocount
     cdef long long[::1] cell
     cdef long long[::1] line
@@ -18,10 +18,10 @@ cdef class Terms:
     cdef int top
     cdef bint uneven
     cdef begin(self, Py_ssize_t entries, Py_ssize_t parents, Py_ssize_t classes, Py_ssize_t stride)
-    cdef bint settle(self, double strength, double least)
+    cdef bint normalise_parents(self, double strength, double least)
     cdef place_rows(self, Layout layout, long long[::1] place, Py_ssize_t entries)
     cdef multiply_pairs(self, double[::1] weight, Py_ssize_t label, double amount, Py_ssize_t steps)
-    cdef place_together(self, Py_ssize_t entries)
+    cdef place_compactly(self, Py_ssize_t entries)
     cdef bint must_lift(self, Py_ssize_t steps, Py_ssize_t entries)
     cdef Py_ssize_t safe_steps(self, bint exact)
     cdef lift(self, Py_ssize_t first, Py_ssize_t last)

@@ -10,9 +10,9 @@ where all children of a super-parent share a denominator, so that nothing is div
 they start high in the range of a double, and are lifted back there every so many factors, as many as cannot leave it;
 `scale` counts the lifts.
 
-    product, inverse, scale [super-parent, class]      inverse: 1 over what its children's weights are shares of
-    say, add, whole [super-parent]                     its weight among them; its own smoothing, and denominator
-    pseudocount, cell, line [entry]                    what smoothing adds to it as a child; where its counts stand
+    product, inverse, scale [super-parent, class]      inverse: 1 / the denominator of its children
+    parent_weight, add, whole [super-parent]           weight in the average; smoothing and denominator of P(y, parent)
+    pseudocount, cell, line [entry]                    smoothing as a child; positions of its counts
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -99,7 +99,7 @@ class Terms:
         self.parents = self.classes = self.stride = 0
         self.product, self.inverse = np.zeros(0), np.zeros(0)
         self.scale = np.zeros(0, np.intc)
-        self.add, self.whole, self.say = np.zeros(0), np.zeros(0), np.zeros(0)
+        self.add, self.whole, self.parent_weight = np.zeros(0), np.zeros(0), np.zeros(0)
         self.pseudocount = np.zeros(0)
         self.cell, self.line = np.zeros(0, np.longlong), np.zeros(0, np.longlong)
         self.largest = self.smallest = 0.0
@@ -119,8 +119,8 @@ class Terms:
         if self.pseudocount.shape[0] < entries:
             self.pseudocount = np.zeros(2 * entries)
             self.cell, self.line = np.zeros(2 * entries, np.longlong), np.zeros(2 * entries, np.longlong)
-        if self.say.shape[0] < parents:
-            self.add, self.whole, self.say = (
+        if self.parent_weight.shape[0] < parents:
+            self.add, self.whole, self.parent_weight = (
                 np.zeros(2 * parents),
                 np.zeros(2 * parents),
                 np.zeros(2 * parents),
@@ -130,9 +130,10 @@ class Terms:
             self.scale = np.zeros(2 * parents * stride, np.intc)
 
     @cython.cfunc
-    def settle(self, strength: cython.double, least: cython.double) -> cython.bint:
-        """Turn the weights of the super-parents, written where products go, into P(y, parent), and say whether any
-        holds at least the least weight; those that do not have no say.
+    def normalise_parents(self, strength: cython.double, least: cython.double) -> cython.bint:
+        """Replace the weights of the super-parents, written into `product`, by P(y, parent).
+
+        Parents of less than the least weight get no weight in the average. Return True if any other is left.
         """
         product: cython.double[::1] = self.product
         inverse: cython.double[::1] = self.inverse
@@ -169,8 +170,8 @@ class Terms:
                 product[c] = inverse[c] = 0.0
                 self.scale[c] = -1
             if total < least or total <= 0.0:
-                self.say[k] = 0.0
-            elif self.say[k] > 0.0:
+                self.parent_weight[k] = 0.0
+            elif self.parent_weight[k] > 0.0:
                 found = True
         self.largest = largest
         self.uneven = low
@@ -180,7 +181,7 @@ class Terms:
 
     @cython.cfunc
     def place_rows(self, layout: Layout, place: cython.longlong[::1], entries: cython.Py_ssize_t):
-        """Note where the counts of each entry stand: its cell in a row, and its row of the triangle."""
+        """Set the positions of each entry's counts: its cell in a row, and its row of the triangle."""
         k: cython.Py_ssize_t
         f: cython.longlong
         for k in range(entries):
@@ -191,8 +192,8 @@ class Terms:
             ) * self.stride
 
     @cython.cfunc
-    def place_together(self, entries: cython.Py_ssize_t):
-        """Return the same in a triangle that has a cell for each pair of entries and no other, as of `_event_cells`."""
+    def place_compactly(self, entries: cython.Py_ssize_t):
+        """Set the same positions for the triangle of one event's pairs, as `_event_counts` gathers it."""
         k: cython.Py_ssize_t
         for k in range(entries):
             self.cell[k] = k * self.stride
@@ -292,19 +293,19 @@ class Terms:
         c: cython.Py_ssize_t = y
         top: cython.int = LOWEST
         total: cython.double = 0.0
-        say: cython.double
+        weight: cython.double
         together: cython.double = 0.0
         for k in range(self.parents):
-            say = self.say[k]
-            if say > 0.0:
-                together += say
+            weight = self.parent_weight[k]
+            if weight > 0.0:
+                together += weight
                 if scale[c] > top and product[c] > 0.0:
                     total = total / LIFT if scale[c] == top + 1 else 0.0
                     top = scale[c]
                 if scale[c] == top:
-                    total += product[c] * say
-                elif scale[c] == top - 1:  # what is further below is nothing
-                    total += product[c] / LIFT * say
+                    total += product[c] * weight
+                elif scale[c] == top - 1:  # anything lower is below rounding
+                    total += product[c] / LIFT * weight
             c += self.stride
         self.top = top
         return total / together
@@ -313,7 +314,7 @@ class Terms:
     def share(
         self, k: cython.Py_ssize_t, label: cython.Py_ssize_t, factor: cython.double[::1]
     ) -> cython.double:
-        """Return what one super-parent alone gives a class, each weighed by a factor; -1 if it holds none possible."""
+        """Return P(label) by one super-parent alone, classes weighted by `factor`; -1 if every class is impossible."""
         c: cython.Py_ssize_t = k * self.stride
         y: cython.Py_ssize_t
         top: cython.int = LOWEST

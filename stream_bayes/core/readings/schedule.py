@@ -1,4 +1,4 @@
-"""When readings derive again. It depends on the number of events alone; what is derived, on the counts alone."""
+"""Schedule of deriving: the time depends on the number of events alone, the result on the counts alone."""
 
 from __future__ import annotations
 

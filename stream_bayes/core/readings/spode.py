@@ -65,10 +65,12 @@ class SuperParent(SuperParentReading):
         if not self.live_choice:
             return {}
         features = len(self.encoder.nominal)
-        losses = np.full(features, self.plain_loss)  # naive Bayes answered for a feature that had not come
+        losses = np.full(
+            features, self.naive_bayes_loss
+        )  # naive Bayes answered for a feature that had not come
         known = np.asarray(self.loss)[:features]
         losses[: len(known)] = known
-        return {"chosen": self.chosen, "losses": losses.tolist(), "plain_loss": self.plain_loss}
+        return {"chosen": self.chosen, "losses": losses.tolist(), "naive_bayes_loss": self.naive_bayes_loss}
 
     def load_derived(self, saved: Mapping[str, Any]) -> None:
         if not self.live_choice:
@@ -77,7 +79,7 @@ class SuperParent(SuperParentReading):
             return
         features = len(self.encoder.nominal)
         self.loss = load_losses(saved["losses"])
-        self.plain_loss = float(load_losses([saved["plain_loss"]])[0])
+        self.naive_bayes_loss = float(load_losses([saved["naive_bayes_loss"]])[0])
         if len(self.loss) != features:
             raise BadState("the state does not fit: its losses are not those of its features")
         self.chosen = -1 if saved["chosen"] == -1 else load_slot(saved["chosen"], features)

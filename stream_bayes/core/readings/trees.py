@@ -20,9 +20,9 @@ def spanning_tree(information: Matrix, root: int = 0) -> list[int]:
     Parameters
     ----------
     information
-        What each pair of variables tells of one another.
+        Mutual information of each pair of variables.
     root
-        The variable that edges lead away from.
+        The root of the tree: edges are directed away from it.
 
     Examples
     --------
@@ -63,11 +63,11 @@ def dependence_parents(with_class: NDArray[np.float64], information: Matrix, mos
     Parameters
     ----------
     with_class
-        What each variable tells of the class.
+        Mutual information of each variable and the class.
     information
-        What each pair of variables tells of one another, given the class.
+        Mutual information of each pair of variables given the class.
     most
-        How many parents a variable has at most.
+        The largest number of parents of a variable.
 
     Examples
     --------

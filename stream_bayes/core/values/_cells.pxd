@@ -1,6 +1,6 @@
 cdef bint is_whole(double number) noexcept
 cdef double samples_of(double amount) noexcept
-cdef take(
+cdef subtract(
     double[::1] weight,
     double[::1] samples,
     Py_ssize_t cell,

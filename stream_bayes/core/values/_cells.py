@@ -1,7 +1,7 @@
-"""The arithmetic of a single cell: what counts as a sample, and how an amount is taken back.
+"""Arithmetic of a single cell: counting samples, and subtracting an amount.
 
-Beside a weight stand *samples*, whole numbers that say when nothing is left: an amount of whole size w counts
-as w samples, any other as one.
+Next to a weight stands a whole number of *samples*, 0 exactly if the cell is empty. An amount of whole size w counts as
+w samples, any other amount as one.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -28,7 +28,7 @@ def samples_of(amount: cython.double) -> cython.double:
 
 
 @cython.cfunc
-def take(
+def subtract(
     weight: cython.double[::1],
     samples: cython.double[::1],
     cell: cython.Py_ssize_t,
@@ -37,9 +37,9 @@ def take(
     least: cython.double,
     exact: cython.bint,
 ):
-    """Take an amount from a cell; with the last sample the weight goes to exactly 0, whatever rounding left.
+    """Subtract an amount from a cell; without samples the weight is exactly 0, whatever rounding left.
 
-    A remainder that rounding cannot explain means that part of a sample was taken back: it stays a sample.
+    A remainder too large for rounding means that only part of a sample was subtracted: it still counts as a sample.
     """
     weight[cell] -= amount * unit
     if exact:

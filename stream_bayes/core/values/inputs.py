@@ -1,4 +1,4 @@
-"""What an event may hold for a feature, a number or a count, and the reason why something else may not."""
+"""Checks of the names, values, numbers and counts of an event, with errors that give the reason."""
 
 from __future__ import annotations
 

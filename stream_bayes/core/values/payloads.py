@@ -1,4 +1,4 @@
-"""What is kept for later, as JSON: the features of a sample, a prediction, whatever a learner needs to unlearn it.
+"""Payloads as JSON: the features of a stored sample, its prediction, and the data a learner needs to unlearn it.
 
 A payload is *plain* when it is made of None, bool, int, float, str and bytes, and of lists, tuples and dicts of
 plain payloads; the keys of dicts are values as in `values`. As JSON::
@@ -28,7 +28,7 @@ from stream_bayes.errors import BadState, BadValue
 
 __all__ = ["MAX_DEPTH", "Payload", "plain", "tagged_payload", "untagged_payload"]
 
-Payload: TypeAlias = Any  # what the module's docstring says; a recursive type would say no more to a checker
+Payload: TypeAlias = Any  # see the module's docstring; a recursive type would add nothing for a checker
 
 MAX_DEPTH = 16  # of payloads in payloads; as JSON twice that. The limit of `sections` follows from it
 

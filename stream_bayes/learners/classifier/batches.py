@@ -177,7 +177,7 @@ def _columns(encoder: RowEncoder, xs: Native) -> tuple[list[NominalColumn], list
             if encoder.refuse:
                 raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
             continue
-        if feature is None and not encoder.is_met(name):
+        if feature is None and not encoder.is_accepted(name):
             continue
         measured = encoder.only == "numeric"
         if feature is not None:
@@ -212,7 +212,7 @@ def _feature(encoder: RowEncoder, name: Any, numeric: bool, naming: bool) -> Any
         if encoder.refuse:
             raise UnknownFeature(f"feature {shown(name)} is not declared in the schema")
         return None
-    if not encoder.is_met(name):
+    if not encoder.is_accepted(name):
         return None
     if encoder.only == "numeric" and not numeric:
         raise BadValue(f"feature {shown(name)} is numeric, the column nominal")
@@ -319,7 +319,9 @@ def _bags(encoder: Any, xs: Native, naming: NDArray[np.bool_], learning: bool) -
     named = set(column_of[naming[row_of]].tolist())
     for column in dict.fromkeys(column_of.tolist()):
         code = encoder.tokens.lookup(names[column])
-        codes[column] = encoder.meet_token(names[column], learning and column in named) if code < 0 else code
+        codes[column] = (
+            encoder.encode_new_token(names[column], learning and column in named) if code < 0 else code
+        )
     known = codes[column_of] >= 0
     row_of, code, counts = row_of[known], codes[column_of][known], counts[known]
     if encoder.tokens.other >= 0:

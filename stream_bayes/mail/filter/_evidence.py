@@ -18,7 +18,7 @@ import numpy as np
 from cython.cimports.libc.math import log
 
 if not cython.compiled:
-    from stream_bayes.core.encoding._vocabulary import Foresight, Vocabulary
+    from stream_bayes.core.encoding._vocabulary import PrefetchedCodes, Vocabulary
 
 UNIT = 1024  # units of a message
 STEP = 4294967296  # units of a margin: 2^32
@@ -42,7 +42,7 @@ class EvidenceTable:
         self.prior = prior
         self.reserve = reserve
         self.vocabulary = Vocabulary()
-        self.foresight = Foresight()
+        self.prefetched = PrefetchedCodes()
         self.count = np.zeros(16, np.int64)
         self.margin = np.zeros(8, np.int64)
         self.seen = np.zeros(8, np.int64)
@@ -69,10 +69,10 @@ class EvidenceTable:
         found = np.empty(len(bag), np.int32)
         codes: cython.int[::1] = found
         vocabulary: Vocabulary = self.vocabulary
-        foresight: Foresight = self.foresight
-        foresight.look(vocabulary, bag)
+        prefetched: PrefetchedCodes = self.prefetched
+        prefetched.fetch(vocabulary, bag)
         for token in bag:
-            codes[n] = foresight.recall(vocabulary, n, token)
+            codes[n] = prefetched.code(vocabulary, n, token)
             n += 1
         return found
 

@@ -51,7 +51,7 @@ def test_codes_are_those_of_a_dict_also_after_names_are_taken_back(events):
             assert known.name(value) == model.setdefault(value, len(model))
         if not keep:
             for _ in range(len(model) - len(before)):
-                known.take_back()
+                known.remove_newest()
             model = before
         assert list(known.values) == list(model)
         assert [known.lookup(value) for value in model] == list(model.values())
@@ -70,7 +70,7 @@ def test_taking_names_back_after_growth_loses_no_other_name():
         for _ in range(fresh):
             known.name(source.randrange(10**9, 2 * 10**9))
         while len(known) > len(set(kept)):
-            known.take_back()
+            known.remove_newest()
         assert [known.lookup(value) for value in dict.fromkeys(kept)] == list(range(len(set(kept))))
 
 
