@@ -1,4 +1,4 @@
-"""What River's compiled objects hold, read from and written as the bytes by which they are pickled.
+"""State of River's compiled objects, read from and written as the bytes of their pickles.
 
     EWMean      mean alpha 1-alpha | initialised | alpha                     d d d | ? | d        little-endian, packed
     EWVar       mean alpha 1-alpha | initialised, the same of squares, alpha alpha

@@ -1,4 +1,4 @@
-"""What River's transformers hold that name, choose and group features, and the tokens of mails."""
+"""State of River's transformers that name, choose and group features, and of mail tokenizers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What River's drift detectors hold, and models that they replace, and which of it must fit together to go on."""
+"""State of River's drift detectors and of the models that they replace, with checks that they fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classifiers that follow a drift hold."""
+"""State of classifiers that follow a drift."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Recent(ValueCodec):
 
 @dataclass(frozen=True)
 class _Task(ValueCodec):
-    """What a search is made of, so that it can be run again."""
+    """Arguments of a search, with which it can run again."""
 
     held: DriftAdaptive
 

@@ -1,4 +1,4 @@
-"""What the state of a model that follows drift says, read without making the model: its log, and who answers."""
+"""Drift log and present learner, read from a state without making the model."""
 
 from __future__ import annotations
 

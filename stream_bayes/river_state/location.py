@@ -1,4 +1,4 @@
-"""Where in a model something stands: for messages, and for the learners whose arrays stand beside JSON values."""
+"""Locations inside a model: for messages, and for learners whose arrays stand beside JSON values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_DEPTH = (
 
 @dataclass(frozen=True)
 class Location:
-    """Where in a model something stands.
+    """Location of an object inside a model.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an object of River's was made with, as JSON: to be compared, never to make anything from.
+"""Parameters of River's objects as JSON, for comparison only: nothing is made from them.
 
 A payload stands for itself; besides there are
 

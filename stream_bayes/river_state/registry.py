@@ -46,7 +46,7 @@ Holds = Mapping[str, ValueCodec]
 
 
 class ObjectCodec(ABC):
-    """What the objects of one class hold, and how to give it back."""
+    """Reader and writer of the state of one class."""
 
     @abstractmethod
     def encode(self, held: Any, location: Location) -> dict[str, Any]:

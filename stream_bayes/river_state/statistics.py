@@ -1,4 +1,4 @@
-"""What River's statistics hold, and the windows around them."""
+"""State of River's statistics, and of the windows around them."""
 
 from __future__ import annotations
 

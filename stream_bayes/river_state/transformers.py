@@ -1,4 +1,4 @@
-"""What River's transformers of numbers, nominal values and texts hold."""
+"""State of River's transformers of numbers, nominal values and texts."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ MOST_ENTRIES = 2**16 - 1
 
 
 class Entry(NamedTuple):
-    """What one entry holds, in parts, so that large arrays need not be joined."""
+    """Contents of one entry, in parts, so that large arrays need not be joined."""
 
     name: str
     parts: tuple[Bytes, ...]
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Where one entry stands in the file."""
+    """Position of one entry in the file."""
 
     name: str
     size: int

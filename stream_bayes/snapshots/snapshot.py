@@ -66,7 +66,7 @@ LEAST_KEY = 16  # bytes
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Snapshot:
-    """What must be kept together: states, and how far every source was read and every output written.
+    """States, with the positions of every source and the lengths of every output, which belong together.
 
     The same content makes the same bytes; within a state, the order of the keys is content. Arrays that were loaded
     cannot be written to, and share the memory of the bytes they were loaded from. A snapshot is smaller than 4 GiB.

@@ -1,4 +1,4 @@
-"""What it means that two learners are the same: to the byte, or in what they hold and answer."""
+"""Assertions that two learners are the same: byte for byte, or by contents and answers."""
 
 from __future__ import annotations
 

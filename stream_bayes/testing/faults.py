@@ -50,7 +50,7 @@ class Crash(BaseException):
 
 
 class Survives(Enum):
-    """What a crash leaves on the disk.
+    """State of a disk after a crash.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Survives(Enum):
 
 
 class _File:
-    """What is known of one file: its present name, and what it would hold after a power cut."""
+    """State of one file: its present name, and its contents after a power cut."""
 
     def __init__(self, path: Path, durable: bytes) -> None:
         self.path = path

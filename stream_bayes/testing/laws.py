@@ -1,4 +1,4 @@
-"""Which law is for whom, and the check that goes through them."""
+"""Laws by the learners they bind, and the check that runs them."""
 
 from __future__ import annotations
 

@@ -453,6 +453,22 @@ def place_of(path: Path) -> str:
     return ".".join(path.parent.relative_to(PACKAGE.parent).parts)
 
 
+# A class or a module is a thing: its docstring begins with a noun phrase, not with a question.
+QUESTIONS = frozenset("What How Whether Where Which When Who Whom Whose Why If That It".split())
+
+
+def no_noun_first(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the first word of each docstring of a module or class that begins as a question."""
+    tree = ast.parse(source)
+    documented: list[ast.Module | ast.ClassDef] = [tree]
+    documented += [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for node in documented:
+        text = ast.get_docstring(node)
+        word = text.split(maxsplit=1)[0].rstrip(".,:;") if text else ""
+        if word in QUESTIONS:
+            yield getattr(node, "lineno", 1), word
+
+
 PLACES = sorted({place_of(path) for path in PACKAGE.rglob("*.py")})
 
 
@@ -482,6 +498,31 @@ def test_docstrings_of_functions_begin_with_a_verb(place: str) -> None:
 )
 def test_a_docstring_without_a_verb_is_found(source: str, words: list[str]) -> None:
     assert [word for _, word in no_verb_first(source)] == words
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_docstrings_of_classes_and_modules_begin_with_a_noun(place: str) -> None:
+    found = [
+        f"{path.relative_to(PACKAGE.parent)}, line {line}: {word!r} begins a question; begin with a noun"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if place_of(path) == place
+        for line, word in no_noun_first(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("'''Things.'''", []),
+        ("'''What things are.'''", ["What"]),
+        ("class A:\n    '''How many.'''", ["How"]),
+        ("class A:\n    class B:\n        '''Where: a place.'''", ["Where"]),
+        ("class A:\n    '''A thing.'''\n    def f(self):\n        '''Which.'''", []),
+    ],
+)
+def test_a_docstring_without_a_noun_is_found(source: str, words: list[str]) -> None:
+    assert [word for _, word in no_noun_first(source)] == words
 
 
 # --- kernels: what a new one must say itself, so that no list elsewhere names it ---

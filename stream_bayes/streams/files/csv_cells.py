@@ -1,4 +1,4 @@
-"""How the text in the cells of one column becomes values, many cells at a time."""
+"""Conversion of the cells of one column from text to values, many cells at a time."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class MomentCells(Cells):
 
 
 class KindCells(Cells):
-    """What each record asks for."""
+    """Fields of each record."""
 
     def __init__(self, fields: Fields, missing: frozenset[str]) -> None:
         super().__init__(fields.kind or "", missing)

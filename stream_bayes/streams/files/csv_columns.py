@@ -31,7 +31,7 @@ DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # what often s
 
 
 class Columns:
-    """What the columns of a file are for.
+    """Roles of the columns of a file.
 
     Values are made a column at a time, for many rows: that costs a third of making them a row at a time.
 

@@ -1,4 +1,4 @@
-"""Which columns of a CSV file hold numbers, told by its first rows."""
+"""Detection of the numeric columns of a CSV file from its first rows."""
 
 from __future__ import annotations
 

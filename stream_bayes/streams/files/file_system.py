@@ -1,4 +1,4 @@
-"""What is asked of the file system, one call a method, so that a test can count the calls and make each one fail."""
+"""Calls to the file system, one per method, so that a test can count them and make each one fail."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of
 
 
 class FeatureConfig(Table):
-    """What a feature is declared as."""
+    """Declaration of a feature."""
 
     kind: Literal["nominal", "numeric"]
     values: list[Written] | None = None
@@ -91,7 +91,7 @@ class FeatureConfig(Table):
 
 
 class SchemaConfig(Table):
-    """What the stream holds."""
+    """Declaration of the stream's features and labels."""
 
     features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
     classes: list[Written] | None = None
@@ -138,7 +138,7 @@ SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discri
 
 
 class LabelsConfig(Table):
-    """Where labels come from, how long samples wait for them, and what can be corrected."""
+    """Source of the labels, the time that samples wait for them, and the corrections allowed."""
 
     topic: str | None = Field(None, description="a topic of labels, whose records have the samples' keys")
     target: str | None = Field(
@@ -156,7 +156,7 @@ class LabelsConfig(Table):
 
 
 class SnapshotsConfig(Table):
-    """Where state is kept, and when."""
+    """Directory and schedule of snapshots."""
 
     directory: Path = Field(strict=False)
     keep: int = Field(3, ge=1)
@@ -166,7 +166,7 @@ class SnapshotsConfig(Table):
 
 
 class OpsConfig(Table):
-    """Where metrics and health are served."""
+    """Address of metrics and health."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(ge=0, le=65535)

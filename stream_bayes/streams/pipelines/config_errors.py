@@ -1,4 +1,4 @@
-"""What is wrong with a pipeline file, in plain words: a line for each key, with what is allowed there."""
+"""Errors of a pipeline file in plain words: a line for each key, with the values allowed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
 
 
 class ModelConfig(Table):
-    """What learns: a registered name, and the arguments its class takes; of a filter also the key of its tokens."""
+    """The learner: a registered name and the arguments of its class; for a filter also the key of its tokens."""
 
     kind: str
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -32,7 +32,7 @@ class ModelConfig(Table):
 
 
 class TransformerConfig(Table):
-    """What is done to the features before the model sees them: a registered name, and its arguments."""
+    """A transformer of the features before the model: a registered name and its arguments."""
 
     kind: str
     arguments: dict[str, Any] = Field(default_factory=dict)

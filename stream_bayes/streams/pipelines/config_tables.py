@@ -1,4 +1,4 @@
-"""What the tables of a pipeline file are made of: strict parts, secrets, and the fields of records."""
+"""Parts of the tables of a pipeline file: strict tables, secrets, and the fields of records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Table(BaseModel):
 
 
 class FieldsConfig(Table):
-    """Which field of a record is what."""
+    """Roles of the fields of a record."""
 
     target: str | None = None
     key: str | None = None

@@ -25,7 +25,7 @@ WITHOUT_LABELS = (RawDecoder.name, MailDecoder.name)  # their labels come as JSO
 
 
 class KafkaParts(NamedTuple):
-    """What of a pipeline is Kafka's; None for what is not."""
+    """The parts of a pipeline that use Kafka; None for the others."""
 
     source: KafkaSource | None
     predictions: KafkaSink | None

@@ -18,7 +18,7 @@ TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 
 
 class KafkaConfig(Table):
-    """How the cluster is reached, and how results are delivered."""
+    """Connection to the cluster, and delivery of results."""
 
     servers: list[str] = Field(min_length=1)
     client: Literal["kafka-python", "confluent-kafka"] = "kafka-python"

@@ -1,4 +1,4 @@
-"""Why a record could not be decoded, said in a word for counters and in a sentence for people.
+"""Reasons for records that cannot be decoded: a word for counters and a sentence for people.
 
 Sentences go to logs, so they hold nothing that stood in the record: values are described by type and size. Names of
 fields are told, for without them nothing could be mended.
@@ -19,7 +19,7 @@ KEPT_BYTES = 4096  # of a record that could not be decoded: enough to tell what 
 
 
 class Reason(Enum):
-    """Why a record could not be decoded. The value is the reason's name in dead letters and counters.
+    """Reason for a record that cannot be decoded. The value is its name in dead letters and counters.
 
     Examples
     --------

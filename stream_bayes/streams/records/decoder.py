@@ -1,4 +1,4 @@
-"""What turns the bytes of one record into an event, or into a record that could not be decoded."""
+"""Decoders: the bytes of one record to an event, or to a bad record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which field of a record is what of an event: the label, the key, the time, and what the rest is for."""
+"""Roles of the fields of a record: label, key, time, features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = {kind.value: kind for kind in Kind}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """What the fields of a record are for. Those that nothing is said of are features.
+    """Roles of the fields of a record. Fields without a role are features.
 
     Parameters
     ----------
