@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from stream_bayes.errors import StreamBayesError
     from stream_bayes.formats.bif import read_bif, write_bif
     from stream_bayes.learners.classifier.binning import Binning
-    from stream_bayes.learners.costs import Costs, Thresholds
     from stream_bayes.learners.deciding_classifier import DecidingClassifier
+    from stream_bayes.learners.decision_rules import Costs, Thresholds
     from stream_bayes.learners.half_life_choice import HalfLifeChoice
     from stream_bayes.learners.kdb import KDB
     from stream_bayes.learners.live_choice import LiveChoice
@@ -92,7 +92,7 @@ _MODULE_OF = {
     "Binning": "learners.classifier.binning",
     "CodedColumns": "data.columns",
     "ComplementNB": "learners.text",
-    "Costs": "learners.costs",
+    "Costs": "learners.decision_rules",
     "DecidingClassifier": "learners.deciding_classifier",
     "DiscreteNetwork": "core.networks.discrete_network",
     "DriftAdaptive": "drift.adaptive",
@@ -111,7 +111,7 @@ _MODULE_OF = {
     "StreamBayesError": "errors",
     "Structure": "core.networks.structure",
     "TAN": "learners.trees",
-    "Thresholds": "learners.costs",
+    "Thresholds": "learners.decision_rules",
     "load": "model_files",
     "read_bif": "formats.bif",
     "save": "model_files",

@@ -17,7 +17,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.learners.catalogue import make_learner
-from stream_bayes.learners.costs import Costs
+from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from stream_bayes.streams.mail.mailbox import Mail, mails, size_of

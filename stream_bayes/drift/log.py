@@ -9,26 +9,25 @@ An entry is a dict; every one has all of these keys, None if it does not apply:
                "adopted"     a candidate has taken over
                "refused"     no candidate was better; the present model stays
     number     0, 1, 2, ...: the entries that were ever made
-    event      how many events had been learned then
-    time       the stream's time at that event, in seconds; None where the stream gives none
+    event      the number of events learned by then
+    time       the stream's time at that event, in seconds; None if the stream has none
     source, partition, position   of the record that the event came from; None outside the engine
     signal     "log-loss", "error" or "family"
-    detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, how
-               many events it had been fed, the numbers it goes by, and with the signal "family" those whose detectors
-               noticed something, by name
+    detector   {"name": "ADWIN", "events": 812, "numbers": {"width": 96, ...}, "families": ["rain"]}: its class, the
+               number of events it was fed, its state, and with the signal "family" the families that drifted
     since      the first event after the change
-    candidate  what it is about: "refit", "search", "both", or "retired 3", the model that answered as generation 3
-    structure  {"added": [[parent, child], ...], "removed": [...]}: what the new structure has that the old one has not,
-               and the other way; of a LiveChoice what any of its readings has, and "members": {"tan": {"added": ...,
+    candidate  "refit", "search", "both", or "retired 3", the model that answered as generation 3
+    structure  {"added": [[parent, child], ...], "removed": [...]}: edges that are new, and those that
+               are gone; of a LiveChoice those of any of its readings, and "members": {"tan": {"added": ...,
                "removed": ...}, ...}, the same of each reading that has a structure
     score      {"before": 0.31, "after": 1.2}: of a drift the mean error or log-loss, or that of the family that
                became worst, before and after the change; of a trial the mean log-loss of the present model and of the
                candidate
-    events     of a trial how many events it took; of a search how many it read
-    why        of what was refused or unfinished
+    events     the number of events of a trial, or of a search
+    why        the reason for "refused" or "unfinished"
 
-All of this follows from the events alone. How long something took by the clock on the wall does not, and stands apart:
-`DriftLog.seconds`, by number of entry, if the log has a `timer`. In JSON lines it is an entry's last key.
+All of this follows from the events alone. Durations do not, and are stored apart: `DriftLog.seconds`, by number of
+entry, if the log has a `timer`. In JSON lines the duration is an entry's last key.
 """
 
 from __future__ import annotations
@@ -189,16 +188,16 @@ def change_between(before: Any, after: Any) -> dict[str, Any]:
     >>> change_between(BayesNetClassifier({"a": [], "class": ["a"]}), BayesNetClassifier({"a": ["class"], "class": []}))
     {'added': [['class', 'a']], 'removed': [['a', 'class']]}
     """
-    told: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
+    change: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
     of_each = [
         {name: _edges(parents) for name, parents in getattr(_within(model), "structures_", {}).items()}
         for model in (before, after)
     ]
     if of_each[1]:
-        told["members"] = {
+        change["members"] = {
             name: difference(of_each[0].get(name, []), edges) for name, edges in of_each[1].items()
         }
-    return told
+    return change
 
 
 def _within(model: Any) -> Any:

@@ -13,7 +13,7 @@ from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.batches import row_count
 from stream_bayes.learners.classifier.predictions import Probabilities
-from stream_bayes.learners.costs import Costs, Rule, Thresholds
+from stream_bayes.learners.decision_rules import Costs, Rule, Thresholds
 
 __all__ = ["DecidingClassifier"]
 
@@ -21,8 +21,8 @@ __all__ = ["DecidingClassifier"]
 class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier):
     """A classifier that answers with a rule's decision instead of the most probable label.
 
-    What is learned and how probable the labels are is the classifier's own business; nothing is added to
-    its cost or memory but the rule. Before anything is learned the answer is None.
+    Learning and probabilities are the classifier's; the rule adds nothing to its memory. Before anything is learned the
+    answer is None.
 
     Unlearning, learning many rows and predicting many rows are passed on to a classifier that can; for one that
     cannot they raise `NotSupported`. Many rows are predicted together, but decided one by one.

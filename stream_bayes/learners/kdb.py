@@ -139,7 +139,7 @@ class KDB(PairClassifier):
     @property
     def parents_(self) -> dict[Any, Any]:
         """Each feature's parents now, in the order of names: for k of at most 1 its only one, None where it depends on
-        the class alone; for more a tuple of them, the one that tells most first.
+        the class alone; for more a tuple of them, the one with most information first.
         """
         return dict(self._reading.parents_by_name())
 
@@ -151,7 +151,7 @@ class KDB(PairClassifier):
         feature
             Its name.
         given
-            What is known: the class, under the schema's `target` (`"class"` where no schema names it), and values of
+            The known values: the class, under the schema's `target` (`"class"` where no schema names it), and values of
             the feature's parents, or, as in `AODE`, of any one other feature. Without the class a table for each
             class is returned.
 

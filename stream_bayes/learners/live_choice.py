@@ -152,8 +152,8 @@ class LiveChoice(PairClassifier):
 
     def _log_joint_cumulants(self, x: X, codes: Mapping[Any, int]) -> dict[Any, Cumulants] | None:
         raise NotSupported(
-            "the answer of LiveChoice is one of several readings', or their mixture, and has no posterior of its own; "
-            "ask a learner of the reading that leads"
+            "LiveChoice has no credible intervals: one of several readings answers, or their mixture, and neither "
+            "has a posterior; use a learner of the reading that leads"
         )
 
     @property

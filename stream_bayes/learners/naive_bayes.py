@@ -185,7 +185,7 @@ class GaussianNB(_GaussianOrCounted):
 
     The variance is M2 / (W - 1). A class with a weight of 1 or less uses the variance pooled over classes; a
     class that never had the feature, the mean and variance of all classes together. Log-densities are computed
-    as such, so a value far in the tail still tells the classes apart.
+    as such, so a value far in the tail still separates the classes.
 
     Parameters
     ----------

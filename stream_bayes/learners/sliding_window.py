@@ -11,7 +11,7 @@ from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.readings._sliding import SlidingReading
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.learners import catalogue  # noqa: F401  # it lists the learners that may be arguments of others
+from stream_bayes.learners import catalogue  # noqa: F401  # registers the learners that may be arguments of others
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.classifier.intervals import Cumulants
@@ -20,7 +20,7 @@ from stream_bayes.learners.naive_bayes import NaiveBayes
 
 __all__ = ["SlidingWindow"]
 
-LARGEST_WINDOW = 100_000_000  # so that no forged state asks for a window beyond any memory
+LARGEST_WINDOW = 100_000_000  # a forged state must not allocate a window beyond any memory
 
 
 class SlidingWindow(BayesClassifier):
@@ -29,21 +29,21 @@ class SlidingWindow(BayesClassifier):
     Parameters
     ----------
     learner
-        A learner of this package over named features, which has not learned anything. What it has derived can be read
-        from it; whatever is learned is to be learned here.
+        A learner of this package over named features, which has not learned anything. Learn through the window only;
+        derived structures can be read from the learner.
     size
-        How many of the newest events are held. One of weight 0 does not count.
+        The number of newest events that are held. One of weight 0 does not count.
 
     Notes
     -----
-    The counts are those of a learner that was taught these events and no others: exactly, where all weights are whole
-    and nothing fades, and to 1e-9 of the largest magnitude held otherwise. What is derived from them comes at its own
-    time, as ever, or with `rederive()`. Where numbers get cut points, these were set from earlier events, and
-    with `max_values` earlier events have decided which values share a code. `KDB` counts what is beside its
-    parents from the whole of this window, and not from one of its own.
+    The counts are those of a learner that has learned these events and no others: exactly if all weights are whole and
+    nothing fades, otherwise to 1e-9 of the largest magnitude held. Structures are derived from them when the learner
+    does so, or by `rederive()`. Cut points of numbers were set from earlier events, and with `max_values` earlier
+    events have decided which values share a code. `KDB` counts families from the whole of this window, and has none of
+    its own.
 
-    Promises: the same events from the same state give the same bytes. It cannot be merged. An event that is held can be
-    unlearned; an older one is not there any more. `clone` and what it is given reach the learner within.
+    Promises: the same events from the same state give the same bytes. It cannot be merged. Only an event that is held
+    can be unlearned. `clone` passes arguments on to the learner.
 
     Learning costs what the learner takes to learn an event and to unlearn another. Memory: the learner's, 4 bytes for
     each event held and nominal feature, 8 for each event and numeric one, and 20 for each event.
@@ -72,7 +72,7 @@ class SlidingWindow(BayesClassifier):
             )
         if learner.clock or learner._store.slides:
             raise BadValue(
-                f"the {type(learner).__name__} has learned before, or is another's; give one that is new"
+                f"the {type(learner).__name__} has learned before, or is part of another window; give a new one"
             )
         check_count("size", size)
         if size > LARGEST_WINDOW:
@@ -139,7 +139,7 @@ class SlidingWindow(BayesClassifier):
         """
         given = dict(new_params or {})
         size, learner = given.pop("size", self.size), given.pop("learner", None)
-        if isinstance(learner, tuple):  # a class and arguments, as River hands on what is within
+        if isinstance(learner, tuple):  # a class and arguments, as River passes on nested models
             learner = learner[0](**(learner[1] | given))
         return type(self)(self.learner.clone(given) if learner is None else learner, size)
 
@@ -168,7 +168,7 @@ class SlidingWindow(BayesClassifier):
     def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
         return self.learner._log_likelihood_cumulants(x, label)
 
-    # -- keeping ------------------------------------------------------------------------------------------------------
+    # -- saving -------------------------------------------------------------------------------------------------------
 
     def _derived(self) -> dict[str, Any]:
         return self.learner._derived()

@@ -78,7 +78,7 @@ class _BagClassifier(BayesClassifier):
         feature
             The token.
         given
-            The class, under the schema's `target` (`"class"` where no schema names it). Without it the
+            The class, under the schema's `target` (`"class"` without a schema). Without it the
             probabilities for all classes are returned, by class.
         """
         label = self._given_label(given)
@@ -130,8 +130,7 @@ class MultinomialNB(_BagClassifier):
     -----
     Promises: as `NaiveBayes`; counts that are whole are exact. Time is in proportion to the tokens of a
     message, never to the vocabulary. Memory: 8 bytes for each class and token (16 with fractional weights or
-    fading), and about 40 for each
-    token's place in the vocabulary.
+    fading), and about 40 for each token in the vocabulary.
 
     Examples
     --------
@@ -175,7 +174,7 @@ class ComplementNB(_BagClassifier):
     """Complement naive Bayes: a message belongs to the class whose complement it fits worst.
 
     The score of a class is the sum over words of -count log((n(w) - n(y, w) + alpha) / (n - n(y) + alpha V)),
-    as in Rennie et al. 2003. It suits unbalanced classes. The class prior plays no part unless asked for.
+    as in Rennie et al. 2003. It suits unbalanced classes. By default the class prior plays no part.
 
     Parameters
     ----------
@@ -218,7 +217,7 @@ class ComplementNB(_BagClassifier):
 class BernoulliNB(_BagClassifier):
     """Bernoulli naive Bayes: each word of the vocabulary is there or not, however often.
 
-    P(w | y) = (n(y, w) + alpha) / (n(y) + 2 alpha), and the words that are not in a message speak too.
+    P(w | y) = (n(y, w) + alpha) / (n(y) + 2 alpha), and absent words are evidence, too.
 
     Parameters
     ----------
@@ -232,7 +231,7 @@ class BernoulliNB(_BagClassifier):
     Promises and memory: as `MultinomialNB`, with 4 more bytes for each class and token. The absent words are
     summed over a histogram of counts, so a prediction costs time in proportion to the message's tokens and to
     the number of *different* counts of a class, which grows with the square root of all tokens at most. With
-    fractional weights or fading every word of the vocabulary is looked at, at every prediction.
+    fractional weights or fading every prediction reads every word of the vocabulary.
 
     Examples
     --------

@@ -25,8 +25,8 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadState, OtherConfiguration
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.state import Content, saved_parameter
-from stream_bayes.learners.costs import Costs, Thresholds
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
+from stream_bayes.learners.decision_rules import Costs, Thresholds
 from stream_bayes.river_state import composition, drift_learners, statistics  # noqa: F401  # they register
 from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.parameters import compare_parameters, encode_parameter

@@ -10,7 +10,7 @@ import pytest
 
 from stream_bayes.cli.spam import _whole_id
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.costs import Costs
+from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail import SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from tests.cli.test_snapshots import run

@@ -11,7 +11,17 @@ from stream_bayes.learners.classifier.predictions import log_loss
 from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.testing.concepts import drawn_network, stream_of, with_new_tables
 
-__all__ = ["TARGET", "Scripted", "Stream", "again", "bytes_of", "concepts", "drifting", "losses", "told"]
+__all__ = [
+    "TARGET",
+    "Scripted",
+    "Stream",
+    "again",
+    "bytes_of",
+    "concepts",
+    "drifting",
+    "kinds_logged",
+    "losses",
+]
 
 TARGET = "v4"
 Stream = list[tuple[dict[Any, Any], Any]]
@@ -36,7 +46,7 @@ def losses(model: Any, stream: Iterable[tuple[Any, Any]]) -> list[float]:
     return [log_loss(model.predict_learn_one(x, y), y) for x, y in stream]
 
 
-def told(model: DriftAdaptive) -> list[str]:
+def kinds_logged(model: DriftAdaptive) -> list[str]:
     """What happened, in order."""
     return [entry["what"] for entry in model.log.entries]
 
@@ -59,7 +69,7 @@ def again(model: DriftAdaptive, make: Callable[[], DriftAdaptive]) -> DriftAdapt
 
 
 class Scripted:
-    """A detector that tells what it was told to, after so many events."""
+    """A detector that detects drift after given numbers of events."""
 
     def __init__(self, drifts: tuple[int, ...], warnings: tuple[int, ...] = ()) -> None:
         self.drifts, self.warnings, self.seen = drifts, warnings, 0

@@ -12,8 +12,8 @@ from tests.drift.drifting_streams import (
     Stream,
     again,
     bytes_of,
+    kinds_logged,
     losses,
-    told,
 )
 
 GAP = 1500  # events between two changes
@@ -33,9 +33,9 @@ def test_a_second_drift_during_a_trial_is_followed_as_if_there_were_none(seed: i
     stream, second = twice(seed, child), BEFORE + GAP
     model, fresh = DriftAdaptive(TAN(), margin=0.15), TAN()  # by less than that much the first is better
     lost = losses(model, stream[:second])
-    assert told(model) == ["drift"] and model.state_ == "trial"
+    assert kinds_logged(model) == ["drift"] and model.state_ == "trial"
     lost = losses(model, stream[second:])
-    assert told(model) == ["drift", "drift", "refused", "adopted"]
+    assert kinds_logged(model) == ["drift", "drift", "refused", "adopted"]
     _, noticed, refused, adopted = model.log.entries
     assert refused["why"] == "the world has changed again"
     assert noticed["event"] == refused["event"] < second + 100
@@ -54,7 +54,7 @@ def test_what_is_seen_of_the_change_that_is_on_trial_does_not_end_it() -> None:
     stream = opposites(400, 300)
     model = DriftAdaptive(NaiveBayes(), Scripted((440, *range(442, 600))), judge_after=100, margin=50.0)
     losses(model, stream)
-    assert told(model) == ["drift"]
+    assert kinds_logged(model) == ["drift"]
     assert model.trial_ is not None and model.trial_.begun == 441
 
 
@@ -62,7 +62,7 @@ def test_a_world_that_gets_better_again_does_not_end_a_trial() -> None:
     stream = opposites(400, 100, 300)
     model = DriftAdaptive(NaiveBayes(), Scripted((440, *range(442, 800))), judge_after=100, margin=50.0)
     losses(model, stream)
-    assert told(model) == ["drift"]
+    assert kinds_logged(model) == ["drift"]
 
 
 def test_a_second_drift_during_a_search_has_its_candidates_once_the_first_ones_were_tried() -> None:
@@ -105,9 +105,9 @@ def test_after_a_refusal_candidates_begin_with_the_newer_change() -> None:
     )  # an unreachable margin
     for x, y in twice(1, "v11"):
         model.learn_one(x, y)
-        if "refused" in told(model):
+        if "refused" in kinds_logged(model):
             break
-    assert told(model) == ["drift", "drift", "searched", "refused"]
+    assert kinds_logged(model) == ["drift", "drift", "searched", "refused"]
     task = model._succession.task
     assert task is not None and task.since == model.log.entries[1]["since"]
 

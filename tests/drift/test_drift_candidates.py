@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_bayes import TAN, BayesNetClassifier, DriftAdaptive, NaiveBayes
-from tests.drift.drifting_streams import Scripted, Stream, again, drifting, losses, told
+from tests.drift.drifting_streams import Scripted, Stream, again, drifting, kinds_logged, losses
 
 
 def coloured(number: int, colours: str, other_way: bool = False) -> Stream:
@@ -58,13 +58,13 @@ def test_a_refused_trial_leaves_a_model_that_is_kept_as_it_was() -> None:
         NaiveBayes(), Scripted((440,)), judge_after=20, trials=1, margin=0.5, policy="refit"
     )
     losses(model, [*coloured(400, "rg"), *coloured(480, "rg", other_way=True)])
-    assert told(model) == ["drift", "adopted"]
+    assert kinds_logged(model) == ["drift", "adopted"]
     [(name, kept)] = model._succession.retired
     before, tried = kept.clock, []
     for x, y in nobody_knows:
         model.learn_one(x, y)
         tried += [model.candidates_] if model.candidates_ not in tried else []
-    assert told(model)[2:] == ["drift", "refused"]
+    assert kinds_logged(model)[2:] == ["drift", "refused"]
     assert tried == [(), ("refit", name)]
     assert (model._succession.retired, kept.clock) == ([(name, kept)], before)
 

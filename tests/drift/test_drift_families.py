@@ -15,7 +15,7 @@ from stream_bayes.drift.families import family_signals
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.errors import BadValue
 from stream_bayes.testing.concepts import drawn_network
-from tests.drift.drifting_streams import TARGET, Stream, again, bytes_of, drifting, losses, told
+from tests.drift.drifting_streams import TARGET, Stream, again, bytes_of, drifting, kinds_logged, losses
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "NaiveBayes": NaiveBayes,
@@ -74,7 +74,7 @@ def test_what_a_family_loses_is_what_the_counts_say(name: str) -> None:
 
 
 def one_that_turns_to_the_class(number: int, change: int) -> Stream:
-    """`told` says little of the class, `twin` always follows `one`, and `late` follows the class from one event on.
+    """`weak` is weak evidence, `twin` always follows `one`, and `late` follows the class from one event on.
 
     A search of all would let `twin` depend on `one`.
     """
@@ -83,25 +83,25 @@ def one_that_turns_to_the_class(number: int, change: int) -> Stream:
     for n, (label, one, noise) in enumerate(rng.random((number, 3)).tolist()):
         y = "yes" if label < 0.5 else "no"
         late = y if n >= change and noise > 0.05 else ("yes" if noise > 0.1 else "no")
-        told = y if rng.random() < 0.6 else "other"
+        weak = y if rng.random() < 0.6 else "other"
         one_ = "a" if one < 0.5 else "b"
-        stream.append(({"told": told, "one": one_, "twin": one_, "late": late}, y))
+        stream.append(({"weak": weak, "one": one_, "twin": one_, "late": late}, y))
     return stream
 
 
 @pytest.mark.parametrize("delay", [0, 50])
 def test_of_a_network_only_what_drifted_is_searched_anew(delay: int) -> None:
-    start = Structure({"class": [], "told": ["class"], "one": [], "twin": [], "late": []})
+    start = Structure({"class": [], "weak": ["class"], "one": [], "twin": [], "late": []})
     network = BayesNetClassifier(start, target="class")
     model = DriftAdaptive(network, signal="family", search_delay=delay, window=500)
     losses(model, one_that_turns_to_the_class(3000, change=2000))
-    assert [what for what in told(model) if what != "searched"] == ["drift", "adopted"]
+    assert [what for what in kinds_logged(model) if what != "searched"] == ["drift", "adopted"]
     assert model.log.entries[0]["detector"]["families"] == ["late"]
     assert model.log.entries[-1]["structure"] == {"added": [["class", "late"]], "removed": []}
 
 
 def test_killed_in_the_middle_of_its_search_a_network_has_no_more_of_it_searched_anew() -> None:
-    start = Structure({"class": [], "told": ["class"], "one": [], "twin": [], "late": []})
+    start = Structure({"class": [], "weak": ["class"], "one": [], "twin": [], "late": []})
 
     def make() -> DriftAdaptive:
         network = BayesNetClassifier(start, target="class")
@@ -113,7 +113,7 @@ def test_killed_in_the_middle_of_its_search_a_network_has_no_more_of_it_searched
             model.learn_one(x, y)
         if whole.state_ == "searching" and not others:
             others.append(again(whole, make))
-    assert [what for what in told(whole) if what != "searched"] == ["drift", "adopted"]
+    assert [what for what in kinds_logged(whole) if what != "searched"] == ["drift", "adopted"]
     assert [bytes_of(other) for other in others] == [bytes_of(whole)]
 
 
@@ -121,7 +121,7 @@ def test_a_drift_that_no_answer_shows_has_its_beginning_and_its_losses_from_the_
     rng = np.random.default_rng(8)
     model = DriftAdaptive(NaiveBayes(), signal="family")
     for n, (label, free) in enumerate(rng.random((2600, 2)).tolist()):
-        model.learn_one({"told": label < 0.5, "free": free < (0.9 if n < 2000 else 0.2)}, label < 0.5)
+        model.learn_one({"weak": label < 0.5, "free": free < (0.9 if n < 2000 else 0.2)}, label < 0.5)
     noted = next(entry for entry in model.log.entries if entry["what"] == "drift")
     assert noted["detector"]["families"] == ["free"]
     assert 1800 < noted["since"] < 2010 < noted["event"] < 2200
@@ -146,7 +146,7 @@ def test_where_all_features_are_numbers_they_have_families_too(name: str) -> Non
 def test_families_that_are_foretold_better_are_no_drift() -> None:
     model = DriftAdaptive(TAN(), signal="family")
     losses(model, drifting(2, 3000, 0, changed=["v7"]))
-    assert told(model).count("drift") <= 1
+    assert kinds_logged(model).count("drift") <= 1
 
 
 @pytest.mark.parametrize("detector", ["adwin", "page-hinkley", "kswin"])

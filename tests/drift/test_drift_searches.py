@@ -25,7 +25,16 @@ from stream_bayes import (
     SlidingWindow,
 )
 from stream_bayes.core.search.hill_climbing import HillClimbing
-from tests.drift.drifting_streams import TARGET, Scripted, Stream, again, bytes_of, drifting, losses, told
+from tests.drift.drifting_streams import (
+    TARGET,
+    Scripted,
+    Stream,
+    again,
+    bytes_of,
+    drifting,
+    kinds_logged,
+    losses,
+)
 
 
 def in_numbers(stream: Stream) -> Stream:
@@ -60,7 +69,7 @@ def test_a_drift_is_noticed_and_what_is_adopted_predicts_better_than_what_was_th
     stream = drifting(2, 1500, 1200)
     model, stale = DriftAdaptive(LEARNERS[name](), policy=policy), LEARNERS[name]()
     lost, of_stale = losses(model, stream), losses(stale, stream)
-    assert told(model)[0] == "drift"
+    assert kinds_logged(model)[0] == "drift"
     assert model.log.entries[0]["event"] < 1700
     if policy == "search" and name != "BayesNetClassifier":
         assert sum(lost[1500:]) <= 1.001 * sum(
@@ -101,7 +110,7 @@ def test_numbers_get_new_cut_points() -> None:
     stream = in_numbers(drifting(2, 1500, 1200))
     model, stale = DriftAdaptive(TAN()), TAN()
     lost, of_stale = losses(model, stream), losses(stale, stream)
-    assert told(model)[:2] == ["drift", "adopted"]
+    assert kinds_logged(model)[:2] == ["drift", "adopted"]
     assert sum(lost[1700:]) < 0.9 * sum(of_stale[1700:])
     cuts: Any = model.model_
     assert min(min(points) for points in cuts.cuts_.values()) > 19.0
@@ -136,7 +145,7 @@ def test_a_refit_keeps_the_structure_and_counts_anew() -> None:
 def test_a_search_that_spends_its_budget_changes_nothing_but_the_log() -> None:
     model = DriftAdaptive(BayesNetClassifier(), search=HillClimbing(max_families=5))
     losses(model, drifting(2, 1500, 600))
-    assert set(told(model)) == {"drift", "unfinished"}
+    assert set(kinds_logged(model)) == {"drift", "unfinished"}
     assert model.log.entries[1]["why"] == "the search spent its budget of 5 families"
     assert (model.generation, model.model_.clock) == (0, 2100)
 
@@ -230,7 +239,7 @@ def test_a_search_that_a_restart_runs_again_is_bounded_as_before() -> None:
         if not was_searching and restarted.state_ == "searching":
             restarted, restarts = again(restarted, make), restarts + 1
     assert restarts == 1
-    assert "unfinished" in told(whole)
+    assert "unfinished" in kinds_logged(whole)
     assert bytes_of(restarted) == bytes_of(whole)
 
 
@@ -247,7 +256,7 @@ def test_a_warning_and_its_shadow_are_restored_too() -> None:
         whole.learn_one(x, y)
         assert other is None or bytes_of(other) == bytes_of(whole)
     assert phases == {"stable", "warning", "trial"}
-    assert {"warning", "drift", "adopted"} <= set(told(whole))
+    assert {"warning", "drift", "adopted"} <= set(kinds_logged(whole))
 
 
 @pytest.mark.parametrize("name", ["delayed", "network", "refit", "search"])
@@ -262,7 +271,7 @@ def test_beside_the_stream_or_in_its_loop_the_same_comes_of_a_search(name: str) 
                 resumed.search_on(executor)
             for model in (inside, beside, resumed):
                 model.learn_one(x, y)
-    assert "searched" in told(inside)
+    assert "searched" in kinds_logged(inside)
     assert bytes_of(inside) == bytes_of(beside) == bytes_of(resumed)
 
 
@@ -288,7 +297,7 @@ def test_a_long_search_is_caught_up_with_in_parts() -> None:
         clocks += [candidate.clock for _, candidate in model._succession.candidates]
     steps = [after - before for before, after in pairwise(clocks)]
     assert set(steps[:8]) == {64} and set(steps[10:]) == {1}
-    assert told(model) == ["drift", "searched", "adopted"]
+    assert kinds_logged(model) == ["drift", "searched", "adopted"]
 
 
 def test_the_time_that_a_search_took_stands_apart() -> None:

@@ -1,4 +1,4 @@
-"""The laws can tell: a learner that breaks one is found, and the message names the law."""
+"""Learners that break a law: each is found, and the message names the law."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ class BatchesOfHalfWeight(NaiveBayes):
 
 class ExplainsTwice(NaiveBayes):
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
-        told = super().explain_one(x)
-        doubled = {name: {y: 2 * score for y, score in row.items()} for name, row in told.evidence.items()}
-        return Explanation(told.kind, told.baseline, doubled)
+        why = super().explain_one(x)
+        doubled = {name: {y: 2 * score for y, score in row.items()} for name, row in why.evidence.items()}
+        return Explanation(why.kind, why.baseline, doubled)
 
 
 class MergesAnything(NaiveBayes):

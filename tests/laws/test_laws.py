@@ -100,7 +100,7 @@ def draw_samples(data: st.DataObject, events: st.SearchStrategy[dict[Any, Any]],
     return data.draw(st.lists(st.tuples(events, st.sampled_from(LABELS), weights), max_size=30))
 
 
-def taught(learner: BayesClassifier, samples: Samples) -> BayesClassifier:
+def trained(learner: BayesClassifier, samples: Samples) -> BayesClassifier:
     new = learner.clone()
     for x, y, w in samples:
         new.learn_one(x, y, w)
@@ -114,7 +114,7 @@ def test_any_order_gives_the_same_knowledge(
     learner: BayesClassifier, events: st.SearchStrategy[dict[Any, Any]], data: st.DataObject, exact: bool
 ) -> None:
     samples = draw_samples(data, events, exact)
-    one, other = taught(learner, samples), taught(learner, data.draw(st.permutations(samples)))
+    one, other = trained(learner, samples), trained(learner, data.draw(st.permutations(samples)))
     same_knowledge(one, other, safe_probes(one, samples), "another order", exact=exact)
 
 
@@ -128,8 +128,8 @@ def test_any_split_and_merge_gives_the_same_knowledge(
     shards: list[Samples] = [[], [], []]
     for sample in samples:
         data.draw(st.sampled_from(shards)).append(sample)
-    one = taught(learner, samples)
-    first, second, third = (taught(learner, shard) for shard in shards)
+    one = trained(learner, samples)
+    first, second, third = (trained(learner, shard) for shard in shards)
     for merged in (first + second + third, third + (first + second)):
         same_knowledge(one, merged, safe_probes(one, samples), "merging", exact=exact)
 
@@ -142,8 +142,8 @@ def test_what_is_unlearned_was_never_there(
 ) -> None:
     samples = draw_samples(data, events, exact)
     gone = [data.draw(st.booleans()) for _ in samples]
-    one = taught(learner, [sample for sample, out in zip(samples, gone, strict=True) if not out])
-    other = taught(learner, samples)
+    one = trained(learner, [sample for sample, out in zip(samples, gone, strict=True) if not out])
+    other = trained(learner, samples)
     for x, y, w in data.draw(st.permutations([s for s, out in zip(samples, gone, strict=True) if out])):
         other.unlearn_one(x, y, w)
     same_knowledge(one, other, safe_probes(one, samples), "unlearning", exact=exact)
@@ -162,7 +162,7 @@ def test_any_batches_give_the_same_bytes(
         xs, ys, ws = zip(*rest[:size], strict=True)
         batched.learn_many(xs, ys, ws)
         rest = rest[size:]
-    assert state_bytes(batched) == state_bytes(taught(learner, samples))
+    assert state_bytes(batched) == state_bytes(trained(learner, samples))
 
 
 def safe_probes(learner: BayesClassifier, samples: Samples) -> list[dict[Any, Any]]:

@@ -22,7 +22,6 @@ from tests.oracles.aode import (
     OneDependenceOracle,
     SpodeOracle,
     Values,
-    without,
 )
 from tests.oracles.naive_bayes import NEVER, is_missing
 
@@ -96,14 +95,7 @@ class Parents(OtherPrior, OdeOracle):
 
 @dataclass(kw_only=True)
 class OneSuperParent(OtherPrior, SpodeOracle):
-    """A super-parent must weigh something here, and `min_count`."""
-
-    min_count: float = 1.0
-
-    def members(self, x: Values) -> list[Member]:
-        if self.parent not in x or self.frequency({self.parent: x[self.parent]}) < self.min_count:
-            return [Member({}, x)]
-        return [Member({self.parent: x[self.parent]}, without(x, self.parent))]
+    pass
 
 
 def is_defined(settings: Mapping[str, Any]) -> bool:
@@ -258,7 +250,7 @@ def test_declared_values_and_classes_count_without_a_sample(
         ),
         "SPODE": lambda: (
             SPODE(parent="a", schema=SCHEMA, **arguments),
-            OneSuperParent(parent="a", **known, **arguments),
+            OneSuperParent(parent="a", min_count=1, **known, **arguments),
         ),
         "ODE": lambda: (
             ODE(parents=PARENTS, schema=SCHEMA, **arguments),

@@ -76,7 +76,7 @@ WORDS: list[Any] = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, 1e-300, 1e308, math.inf, math
 WHOLE = [0, 1, 2, -1, -2, 1000, 2**31 - 1, -(2**31)]  # fits whatever whole numbers an array is made of
 
 
-def taught(name: str) -> BayesClassifier:
+def trained(name: str) -> BayesClassifier:
     model = ALL[name].clone()
     for x, y, w in Streams(model).samples(12):
         model.learn_one(x, y, w)
@@ -117,7 +117,7 @@ def demand_refused_or_sound(model: BayesClassifier, state: dict[str, Any]) -> No
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_altered_names_and_settings_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
-    model = taught(name)
+    model = trained(name)
     state = model.state()
     arrays = state.pop("arrays")
     state = json.loads(json.dumps(state))
@@ -136,7 +136,7 @@ def test_altered_names_and_settings_are_refused_or_harmless(name: str, data: st.
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
-    model = taught(name)
+    model = trained(name)
     state = model.state()
     arrays = {key: array.copy() for key, array in state["arrays"].items()}
     for _ in range(data.draw(st.integers(1, 3))):
@@ -152,7 +152,7 @@ def test_altered_numbers_are_refused_or_harmless(name: str, data: st.DataObject)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> None:
-    model = taught(name)
+    model = trained(name)
     state = model.state()
     key = data.draw(st.sampled_from(sorted(state["arrays"])))
     array = state["arrays"][key]
@@ -179,7 +179,7 @@ def test_arrays_of_another_form_are_refused(name: str, data: st.DataObject) -> N
 
 @EVERY_LEARNER
 def test_what_is_in_no_state_is_refused(name: str) -> None:
-    model = taught(name)
+    model = trained(name)
     state = model.state()
     with pytest.raises(BadState):
         type(model).from_state(resealed({**state, "arrays": {**state["arrays"], "more": np.zeros(3)}}))

@@ -18,7 +18,7 @@ from stream_bayes import (
 )
 from stream_bayes.errors import BadLabel, NotLearned, NotSupported
 from tests.learners.classifier.batch_inputs import FORMS, NAMES, answers, named_rows
-from tests.learners.test_costs import RULES
+from tests.learners.test_decision_rules import RULES
 
 
 @pytest.mark.parametrize(

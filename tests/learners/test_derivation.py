@@ -115,12 +115,12 @@ def test_the_tree_is_looked_at_when_there_are_a_tenth_more_and_derived_when_its_
                 continue
             last = expected[-1] if expected else 0
             oracle = known(stream)
-            told = [oracle.conditional_mutual_information(a, b) for a, b in edges]
+            information = [oracle.conditional_mutual_information(a, b) for a, b in edges]
             if number >= 2 * last:
                 reason = "doubled"
             elif number > 180 and not any("late" in edge for edge in edges):
                 reason = "new feature"
-            elif any(first < second - 1e-12 for first, second in pairwise(told)):
+            elif any(first < second - 1e-12 for first, second in pairwise(information)):
                 reason = "order"
             else:
                 reason = "none"

@@ -47,7 +47,7 @@ def test_the_steps_of_a_pipeline_go_before_what_is_around_its_learner(around: Ca
         around(StandardScaler() | GaussianNB())
 
 
-def taught(learner: Any, stream: list[Event]) -> Any:
+def trained(learner: Any, stream: list[Event]) -> Any:
     for event in stream:
         learner.learn_one(*event)
     return learner
@@ -65,7 +65,7 @@ def test_in_any_batches_a_window_holds_the_newest_events_and_no_others(
             xs, ys, ws = (list(part) for part in zip(*rest[:number], strict=True))
             getattr(model, data.draw(st.sampled_from(["learn_many", "predict_learn_many"])))(xs, ys, ws)
             rest = rest[number:]
-        fresh = taught(learner.clone(), [event for event in stream if event[2] > 0.0][-size:])
+        fresh = trained(learner.clone(), [event for event in stream if event[2] > 0.0][-size:])
         assert model._store.by_name() == fresh._store.by_name()
         for x, _, _ in stream:
             assert model.predict_proba_one(x) == pytest.approx(fresh.predict_proba_one(x), abs=1e-12)
@@ -196,7 +196,7 @@ def test_windows_are_not_merged() -> None:
 
 
 def test_a_state_that_names_a_class_to_import_or_holds_too_much_is_refused() -> None:
-    model = taught(SlidingWindow(NaiveBayes(), 3), [({"sky": "grey"}, "rain", 1.0)] * 5)
+    model = trained(SlidingWindow(NaiveBayes(), 3), [({"sky": "grey"}, "rain", 1.0)] * 5)
     for parameters in (
         {**model.state()["parameters"], "learner": {"learner": ["os.system", {}]}},
         {**model.state()["parameters"], "size": 2},

@@ -20,7 +20,7 @@ from stream_bayes.errors import (
 from stream_bayes.testing.assertions import same_bytes
 from tests.learners.biased_events import biased_events
 from tests.learners.training import trained
-from tests.oracles.aode import Member, SpodeOracle, Values, without
+from tests.oracles.aode import SpodeOracle
 
 
 def test_a_named_super_parent_that_is_not_met_yet_leaves_naive_bayes_and_answers_once_it_is():
@@ -57,7 +57,7 @@ class LiveSuperParent:
 
     def __init__(self, half_life: float | None, **arguments: Any) -> None:
         self.decay = 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
-        self.oracle = SpodeWithLimit(parent="", **arguments)
+        self.oracle = SpodeOracle(parent="", min_count=1.0, **arguments)
         self.naive = 0.0
         self.losses: dict[str, float] = {}
         self.candidates: list[str] = []
@@ -83,15 +83,6 @@ class LiveSuperParent:
 
     def loss(self, parent: str, x: dict[str, Any], y: Any) -> float:
         return -math.log(max(self.probabilities(parent, x).get(y, 0.0), 1e-12))
-
-
-class SpodeWithLimit(SpodeOracle):
-    """Naive Bayes too where the super-parent's value holds less than 1, or nothing."""
-
-    def members(self, x: Values) -> list[Member]:
-        if self.parent not in x or self.frequency({self.parent: x[self.parent]}) < 1.0:
-            return [Member({}, x)]
-        return [Member({self.parent: x[self.parent]}, without(x, self.parent))]
 
 
 gappy = st.fixed_dictionaries({}, optional={name: st.sampled_from("xy") for name in "abc"})

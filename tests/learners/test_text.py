@@ -24,7 +24,7 @@ KINDS = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 Message = tuple[dict[str, Any], Any]
 
 
-def taught(model: Any, messages: list[Message]) -> Any:
+def trained(model: Any, messages: list[Message]) -> Any:
     for x, y in messages:
         model.learn_one(x, y)
     return model
@@ -67,7 +67,7 @@ def test_probabilities_are_scikit_learns(kind, alpha, classes, fractions):
     words = 12
     train = messages(1, 60, words, classes, fractions=fractions)
     test = messages(2, 40, words, classes, fractions=fractions)
-    model = taught(kind(alpha=alpha), train)
+    model = trained(kind(alpha=alpha), train)
     batch = getattr(sklearn_nb, kind.__name__)(alpha=alpha).fit(*dense(train, words))
     expected = batch.predict_proba(dense(test, words)[0])
     for (x, _), row in zip(test, expected, strict=True):
@@ -92,7 +92,7 @@ def test_probabilities_are_rivers_while_every_word_is_known(kind, alpha):
 
 @KINDS
 def test_a_token_never_learned_or_all_unlearned_says_nothing(kind):
-    model = taught(
+    model = trained(
         kind(), [({"free": 2, "pills": 1}, "spam"), ({"lunch": 1, "pills": 1}, "ham"), ({"odd": 3}, "ham")]
     )
     model.unlearn_one({"odd": 3}, "ham")
@@ -104,7 +104,7 @@ def test_a_token_never_learned_or_all_unlearned_says_nothing(kind):
 
 
 def test_multinomial_tables_are_the_formula():
-    model = taught(MultinomialNB(alpha=0.5), [({"a": 3, "b": 1}, "x"), ({"b": 2}, "y"), ({"c": 1}, "y")])
+    model = trained(MultinomialNB(alpha=0.5), [({"a": 3, "b": 1}, "x"), ({"b": 2}, "y"), ({"c": 1}, "y")])
     assert model.conditional("a") == pytest.approx({"x": 3.5 / 5.5, "y": 0.5 / 4.5})
     assert model.conditional("b", {"class": "y"}) == pytest.approx(2.5 / 4.5)
     score = math.log(1 / 3) + 2 * math.log(3.5 / 5.5) + math.log(0.5 / 5.5)
@@ -112,7 +112,7 @@ def test_multinomial_tables_are_the_formula():
 
 
 def test_bernoulli_tables_are_the_formula_and_absent_words_speak():
-    model = taught(BernoulliNB(alpha=0.5), [({"a": 3, "b": 1}, "x"), ({"b": 2}, "x"), ({"c": 1}, "y")])
+    model = trained(BernoulliNB(alpha=0.5), [({"a": 3, "b": 1}, "x"), ({"b": 2}, "x"), ({"c": 1}, "y")])
     assert model.conditional("a") == pytest.approx({"x": 1.5 / 3, "y": 0.5 / 2})
     expected = math.log(2 / 3 * (1.5 / 3) * (1 - 2.5 / 3) * (1 - 0.5 / 3))
     assert model.joint_log_likelihood({"a": 1})["x"] == pytest.approx(expected)
@@ -121,7 +121,7 @@ def test_bernoulli_tables_are_the_formula_and_absent_words_speak():
 def test_complement_scores_are_the_formula_and_take_no_prior_unless_asked():
     many: list[Message] = [({"a": 3, "b": 1}, "x"), ({"b": 2}, "y"), ({"c": 1}, "y"), ({"c": 2}, "z")]
     for prior, added in (("uniform", 1 / 3), ("counted", 1 / 4)):
-        model = taught(ComplementNB(alpha=0.5, class_prior=prior), many)
+        model = trained(ComplementNB(alpha=0.5, class_prior=prior), many)
         expected = math.log(added) - 2 * math.log((0 + 0.5) / (5 + 1.5)) - math.log((3 + 0.5) / (5 + 1.5))
         assert model.joint_log_likelihood({"a": 2, "c": 1})["x"] == pytest.approx(expected)
 
@@ -133,21 +133,21 @@ def test_complement_scores_are_the_formula_and_take_no_prior_unless_asked():
 )
 def test_what_counts_as_one_or_as_nothing(kind, first, second):
     others: list[Message] = [({"b": 2}, "y"), ({"a": 1, "b": 1}, "y")]
-    one, other = (taught(kind(), [({"a": count, "b": 1}, "x"), *others]) for count in (first, second))
+    one, other = (trained(kind(), [({"a": count, "b": 1}, "x"), *others]) for count in (first, second))
     assert one.joint_log_likelihood({"a": first}) == other.joint_log_likelihood({"a": second})
     assert one.state()["checksum"] == other.state()["checksum"]
 
 
 @KINDS
 def test_a_count_of_zero_names_no_token(kind):
-    model = taught(kind(), [({"a": 0, "b": 1}, "x")])
+    model = trained(kind(), [({"a": 0, "b": 1}, "x")])
     assert model._store.encoder.tokens.values == ["b"]
 
 
 @KINDS
 def test_fractional_counts_can_be_taken_back(kind):
-    model = taught(kind(), [({"a": 0.3, "b": 0.1}, "x"), ({"a": 0.7}, "x"), ({"b": 0.2}, "y")])
-    rest = taught(kind(), [({"b": 0.2}, "y")])
+    model = trained(kind(), [({"a": 0.3, "b": 0.1}, "x"), ({"a": 0.7}, "x"), ({"b": 0.2}, "y")])
+    rest = trained(kind(), [({"b": 0.2}, "y")])
     model.unlearn_one({"a": 0.7}, "x")
     model.unlearn_one({"b": 0.1, "a": 0.3}, "x")
     assert model.classes_ == ("y",)
@@ -155,17 +155,17 @@ def test_fractional_counts_can_be_taken_back(kind):
 
 
 def test_only_what_is_above_the_threshold_is_there():
-    model = taught(BernoulliNB(true_threshold=1.5), [({"a": 1, "b": 2}, "x"), ({"a": 3}, "y")])
+    model = trained(BernoulliNB(true_threshold=1.5), [({"a": 1, "b": 2}, "x"), ({"a": 3}, "y")])
     assert model.conditional("a") == pytest.approx({"x": 1 / 3, "y": 2 / 3})
     assert model.joint_log_likelihood({"b": 1}) == model.joint_log_likelihood({})
-    below = taught(BernoulliNB(true_threshold=-1), [({"a": 0, "b": -2}, "x"), ({"a": 3}, "y")])
+    below = trained(BernoulliNB(true_threshold=-1), [({"a": 0, "b": -2}, "x"), ({"a": 3}, "y")])
     assert below.conditional("a") == pytest.approx({"x": 2 / 3, "y": 2 / 3})
 
 
 @KINDS
 def test_declared_tokens_alone_are_counted(kind):
     schema = Schema({"a": Numeric(), "b": Numeric()}, classes=["x", "y"])
-    model = taught(kind(schema=schema), [({"a": 1, "other": 5}, "x")])
+    model = trained(kind(schema=schema), [({"a": 1, "other": 5}, "x")])
     assert model._store.encoder.tokens.values == ["a", "b"]
     assert model.classes_ == ("x", "y")
     assert model.joint_log_likelihood({"a": 1, "other": 9}) == model.joint_log_likelihood({"a": 1})
@@ -184,7 +184,7 @@ def test_declared_tokens_alone_are_counted(kind):
 @KINDS
 def test_tokens_are_any_value(kind):
     many: list[Any] = [({("new", "york"): 1, 7: 2, "ü": 1}, "x"), ({b"\x00": 1, "7": 1}, "y")]
-    model = taught(kind(), many)
+    model = trained(kind(), many)
     assert model.predict_one({7: 1}) == "x"
     assert model.predict_one({"7": 1}) == "y"
     assert kind.from_state(model.state()).predict_proba_one({("new", "york"): 1}) == model.predict_proba_one(
@@ -211,7 +211,7 @@ def test_wrong_arguments_are_refused(kind, argument, words):
 
 def test_unsmoothed_a_word_of_one_class_only_decides():
     for kind in ALL:
-        model = taught(
+        model = trained(
             kind(alpha=0), [({"a": 1, "both": 1}, "x"), ({"b": 1, "both": 1}, "y"), ({"both": 1}, "y")]
         )
         assert model.predict_proba_one({"a": 1, "both": 1}) == pytest.approx({"x": 1.0, "y": 0.0})
@@ -220,14 +220,14 @@ def test_unsmoothed_a_word_of_one_class_only_decides():
 
 @KINDS
 def test_unsmoothed_words_of_different_classes_leave_probabilities(kind):
-    model = taught(kind(alpha=0), [({"a": 1}, "x"), ({"b": 1}, "y"), ({"b": 1}, "y")])
+    model = trained(kind(alpha=0), [({"a": 1}, "x"), ({"b": 1}, "y"), ({"b": 1}, "y")])
     p = model.predict_proba_one({"a": 1, "b": 1})
     assert sum(p.values()) == pytest.approx(1.0)
     assert model.predict_one({"a": 1, "b": 1}) in ("x", "y")
 
 
 def test_unsmoothed_a_word_of_every_message_must_be_there():
-    model = taught(
+    model = trained(
         BernoulliNB(alpha=0), [({"a": 1, "b": 1}, "x"), ({"a": 1}, "x"), ({"b": 1}, "y"), ({"a": 1}, "y")]
     )
     assert model.joint_log_likelihood({"b": 1})["x"] == -math.inf
@@ -293,7 +293,7 @@ def test_the_histogram_agrees_with_the_scan_and_the_definition(alpha, many, gone
 @KINDS
 def test_an_empty_message_counts_for_its_class_at_once(kind):
     learned: list[Message] = [({"a": 1}, "x"), ({"b": 1}, "y"), ({}, "x"), ({}, "x")]
-    asked, fresh = kind(class_prior="counted"), taught(kind(class_prior="counted"), learned)
+    asked, fresh = kind(class_prior="counted"), trained(kind(class_prior="counted"), learned)
     for x, y in learned:
         asked.learn_one(x, y)
         asked.predict_proba_one({"a": 1})
@@ -338,7 +338,7 @@ def test_a_prediction_costs_no_more_with_a_hundred_times_the_words(kind):
 
 
 def test_words_past_max_values_are_there_once_a_message():
-    model = taught(BernoulliNB(max_values=1), [({"a": 1, "b": 1, "c": 1, "d": 1}, "x"), ({"a": 1}, "y")])
+    model = trained(BernoulliNB(max_values=1), [({"a": 1, "b": 1, "c": 1, "d": 1}, "x"), ({"a": 1}, "y")])
     assert model.conditional("b") == pytest.approx({"x": 2 / 3, "y": 1 / 3})
     assert model.predict_proba_one({"b": 1, "c": 1}) == model.predict_proba_one({"e": 1})
 

@@ -139,14 +139,16 @@ def test_edges_come_strongest_first_and_no_other_tree_tells_more(seed):
             del x["abcde"[number % 5]]
     model, oracle = trained(TAN(), stream), known(stream)
     model.rederive()
-    told = {
+    information = {
         frozenset(pair): oracle.conditional_mutual_information(*pair) for pair in combinations("abcde", 2)
     }
-    mine = [told[frozenset(edge)] for edge in model.edges_]
+    mine = [information[frozenset(edge)] for edge in model.edges_]
     assert all(first >= second - 1e-12 for first, second in pairwise(mine))
     assert all(edge == tuple(sorted(edge)) for edge in model.edges_)
-    trees = (some for some in combinations(told, 4) if spans(some, "abcde"))
-    assert math.fsum(mine) == pytest.approx(max(math.fsum(told[edge] for edge in tree) for tree in trees))
+    trees = (some for some in combinations(information, 4) if spans(some, "abcde"))
+    assert math.fsum(mine) == pytest.approx(
+        max(math.fsum(information[edge] for edge in tree) for tree in trees)
+    )
 
 
 def spans(edges: tuple[frozenset[str], ...], names: str) -> bool:
@@ -195,8 +197,8 @@ def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_clas
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}
     for name, parent in model.parents_.items():
         above = [other for other in "abcde" if of_class[other] > of_class[name]]
-        told = {other: oracle.conditional_mutual_information(name, other) for other in above}
-        assert parent == max(told, key=told.__getitem__, default=None)
+        information = {other: oracle.conditional_mutual_information(name, other) for other in above}
+        assert parent == max(information, key=information.__getitem__, default=None)
 
 
 def test_with_k_0_no_feature_has_a_parent_and_naive_bayes_answers_to_the_bit():

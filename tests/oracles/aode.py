@@ -159,12 +159,13 @@ class OneDependenceOracle(Oracle):
 
 @dataclass(kw_only=True)
 class SpodeOracle(OneDependenceOracle):
-    """One super-parent; naive Bayes where it is missing."""
+    """One super-parent; naive Bayes if it is missing, or its value weighs less than `min_count`."""
 
     parent: str
+    min_count: float = 0.0
 
     def members(self, x: Values) -> list[Member]:
-        if self.parent not in x:
+        if self.parent not in x or self.frequency({self.parent: x[self.parent]}) < self.min_count:
             return [Member({}, x)]
         return [Member({self.parent: x[self.parent]}, without(x, self.parent))]
 

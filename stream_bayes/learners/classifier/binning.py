@@ -13,7 +13,7 @@ from stream_bayes.learners.classifier.arguments import check_choice, check_count
 
 __all__ = ["Binning"]
 
-LARGEST_BINS = 1000  # a slip or a forged state must not ask for tables beyond any memory
+LARGEST_BINS = 1000  # a slip or a forged state must not allocate tables beyond any memory
 
 
 @dataclass(frozen=True)

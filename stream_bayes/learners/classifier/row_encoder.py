@@ -1,4 +1,4 @@
-"""The encoder of named features that a schema asks for."""
+"""The encoder of named features under a schema."""
 
 from __future__ import annotations
 

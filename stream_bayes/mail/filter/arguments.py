@@ -9,7 +9,7 @@ from typing import Any
 from stream_bayes.by_name import check_arguments, construction_errors
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
-from stream_bayes.learners.costs import Costs
+from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.text.limits import Limits
 

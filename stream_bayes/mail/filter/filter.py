@@ -13,7 +13,7 @@ from stream_bayes.core.values.values import canonical_label
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.costs import Costs, Rule
+from stream_bayes.learners.decision_rules import Costs, Rule
 from stream_bayes.learners.text import BernoulliNB
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.explanation import SpamExplanation

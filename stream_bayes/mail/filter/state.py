@@ -39,7 +39,7 @@ from stream_bayes.learners.classifier.state import (
     text_of,
     verified,
 )
-from stream_bayes.learners.costs import Costs
+from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter._evidence import UNIT
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer

@@ -1,4 +1,4 @@
-"""A feature that a learner's arguments name, and that never comes, is told of once."""
+"""A feature that a learner's arguments name, and that never comes, raises one warning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def named(name: str) -> list[Any]:
     return [SPODE(parent=name), TAN(root=name), ODE(parents={"wind": name}), ODE(parents={name: "wind"})]
 
 
-def told(model: Any, events: list[tuple[dict[str, Any], Any]]) -> list[str]:
+def warnings_of(model: Any, events: list[tuple[dict[str, Any], Any]]) -> list[str]:
     """What is warned of while the model learns."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -33,17 +33,19 @@ def told(model: Any, events: list[tuple[dict[str, Any], Any]]) -> list[str]:
 
 @pytest.mark.parametrize("model", named("skye"), ids=repr)
 def test_a_name_that_never_comes_is_told_of_once_with_the_nearest(model: Any) -> None:
-    assert told(model, EVENTS[:-1]) == []
-    found = told(model, EVENTS[-1:] + EVENTS[: PATIENCE // 4])  # TAN looks again at a tenth more events
+    assert warnings_of(model, EVENTS[:-1]) == []
+    found = warnings_of(
+        model, EVENTS[-1:] + EVENTS[: PATIENCE // 4]
+    )  # TAN looks again at a tenth more events
     assert len(found) == 1 and " 'skye' has not come in 1," in found[0]
     assert found[0].endswith("events, and is left out until it does; did you mean 'sky'? There are sky, wind")
-    assert told(model, EVENTS) == []
-    assert told(type(model).from_state(model.state()), EVENTS) == []  # one that was loaded says it no more
+    assert warnings_of(model, EVENTS) == []
+    assert warnings_of(type(model).from_state(model.state()), EVENTS) == []  # nor does a loaded one
 
 
 @pytest.mark.parametrize("model", named("sky"), ids=repr)
 def test_of_names_that_come_nothing_is_told(model: Any) -> None:
-    assert told(model, EVENTS * 2) == []
+    assert warnings_of(model, EVENTS * 2) == []
 
 
 @pytest.mark.parametrize("model", named("skye"), ids=repr)

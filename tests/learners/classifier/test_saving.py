@@ -62,7 +62,7 @@ LEARNERS: dict[str, tuple[Any, list[tuple[dict[Any, Any], Any, float]]]] = {
 EACH = pytest.mark.parametrize("name", LEARNERS)
 
 
-def taught(name: str, *, fraction: bool = False) -> tuple[Any, list[tuple[dict[Any, Any], Any, float]]]:
+def trained(name: str, *, fraction: bool = False) -> tuple[Any, list[tuple[dict[Any, Any], Any, float]]]:
     blank, samples = LEARNERS[name]
     model = blank.clone()
     for x, y, w in samples:
@@ -97,7 +97,7 @@ WAYS = pytest.mark.parametrize(
 @WAYS
 @pytest.mark.parametrize("fraction", [False, True])
 def test_a_learner_comes_back_and_goes_on_byte_for_byte(name, again, fraction):
-    model, samples = taught(name, fraction=fraction)
+    model, samples = trained(name, fraction=fraction)
     twin = again(model)
     assert held(twin) == held(model)
     assert twin._get_params() == model._get_params()
@@ -116,7 +116,7 @@ def test_a_learner_comes_back_and_goes_on_byte_for_byte(name, again, fraction):
 
 @EACH
 def test_taking_a_state_and_predicting_change_nothing(name):
-    model, samples = taught(name)
+    model, samples = trained(name)
     before = held(model)
     for x, _, _ in samples:
         x = {**x, "unknown": 3}
@@ -142,7 +142,7 @@ def test_a_blank_learner_comes_back_blank(name):
 
 @EACH
 def test_a_state_is_json_and_arrays_of_doubles_alone(name):
-    state = taught(name)[0].state()
+    state = trained(name)[0].state()
     json.dumps({key: value for key, value in state.items() if key != "arrays"}, allow_nan=False)
     for array in state["arrays"].values():
         assert type(array) is np.ndarray
@@ -204,7 +204,7 @@ def test_merging_saved_shards_is_learning_all():
     ids=str,
 )
 def test_parameters_that_make_no_learner_are_bad_state(name, parameter, value):
-    state = taught(name)[0].state()
+    state = trained(name)[0].state()
     with pytest.raises(BadState):
         type(LEARNERS[name][0]).from_state(
             resealed({**state, "parameters": {**state["parameters"], parameter: value}})
@@ -213,7 +213,7 @@ def test_parameters_that_make_no_learner_are_bad_state(name, parameter, value):
 
 @EACH
 def test_a_budget_that_the_state_passes_is_refused(name):
-    state = taught(name)[0].state()
+    state = trained(name)[0].state()
     small = resealed({**state, "parameters": {**state["parameters"], "memory_budget": 10}})
     with pytest.raises(StreamBayesError):
         type(LEARNERS[name][0]).from_state(small)
@@ -221,7 +221,7 @@ def test_a_budget_that_the_state_passes_is_refused(name):
 
 @EACH
 def test_no_altered_byte_of_an_array_is_read(name):
-    state = taught(name)[0].state()
+    state = trained(name)[0].state()
     for key, array in state["arrays"].items():
         if not array.size:
             continue
@@ -235,7 +235,7 @@ def test_no_altered_byte_of_an_array_is_read(name):
 
 @EACH
 def test_a_resealed_state_with_impossible_arrays_is_bad_state(name):
-    state = taught(name)[0].state()
+    state = trained(name)[0].state()
     for key, array in state["arrays"].items():
         for value in (np.nan, np.inf, -np.inf, -1.0):
             if not array.size or (key == "numeric_mean" and value == -1.0):
@@ -257,7 +257,7 @@ def test_a_resealed_state_with_impossible_arrays_is_bad_state(name):
 
 
 def test_a_saved_other_needs_a_limit():
-    state = copy.deepcopy(taught("limited")[0].state())
+    state = copy.deepcopy(trained("limited")[0].state())
     state["parameters"]["max_values"] = None
     with pytest.raises(BadState):
         NaiveBayes.from_state(resealed(state))

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stream_bayes.errors import BadLabel, BadValue, NotSupported
-from stream_bayes.learners.costs import Costs, Thresholds
+from stream_bayes.learners.decision_rules import Costs, Thresholds
 
 LABELS = ["a", 2, True, ("t", 1), "ü", b"bytes", None]  # True is 1 to Python, and 2 is neither
 
@@ -288,7 +288,7 @@ def test_unsure_and_the_two_labels_must_be_distinct():
 
 
 def test_a_label_without_costs_is_refused_by_name_even_if_impossible():
-    with pytest.raises(BadLabel, match=r"no label 'eggs'; they know \['spam', 'ham'\]"):
+    with pytest.raises(BadLabel, match=r"no label 'eggs'; there are \['spam', 'ham'\]"):
         Costs.false_positive(9).decide({"spam": 0.5, "ham": 0.5, "eggs": 0.0})
 
 

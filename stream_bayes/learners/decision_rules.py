@@ -1,13 +1,11 @@
-"""From probabilities to decisions: what a mistake costs decides what to answer.
+"""Decision rules: from probabilities to a decision, which is a label or "unsure".
 
-A classifier says how probable each label is; what to *do* depends on what each mistake costs. With
-costs lambda[d, j] of deciding d when the truth is j, the risk of d is R(d | x) = sum_j lambda[d, j] P(j | x),
-and the decision with the least risk is the best that these probabilities allow. A decision need not be
-a label: "unsure", at a price between being right and being wrong, hands the case to somebody else.
+With costs lambda[d, j] of deciding d when the truth is j, the risk of d is R(d | x) = sum_j lambda[d, j] P(j | x). The
+decision with the least risk is the best that these probabilities allow. A decision need not be a label: "unsure",
+cheaper than a mistake and dearer than a right answer, leaves the case to a person.
 
-A *rule* is anything with `decide(probabilities)`. Two stand here: `Costs`, the Bayes rule of a cost
-matrix, and `Thresholds`, for those who would rather name the confidence that they ask for.
-`DecidingClassifier`, in `deciding.py`, puts a rule behind any classifier.
+A rule is any object with `decide(probabilities)`. `Costs` is the Bayes rule of a cost matrix; `Thresholds` are least
+probabilities. `DecidingClassifier` puts a rule behind any classifier.
 """
 
 from __future__ import annotations
@@ -27,8 +25,7 @@ __all__ = ["Costs", "Rule", "Thresholds"]
 # and rounding must not choose between decisions that are equally good.
 TIE = 1e-9
 
-# Probabilities that were normalised in floating point may pass 1 by a rounding.
-SLACK = 1e-9
+SLACK = 1e-9  # rounding by which normalised probabilities may exceed 1
 
 
 class Rule(Protocol):
@@ -43,12 +40,11 @@ class Rule(Protocol):
 class Costs:
     """The cost of each decision under each label; the decision is the one with the least risk.
 
-    Immutable, and equal to any other `Costs` with the same cells in the same order. Deciding takes
-    time proportional to the cells of the matrix.
+    Immutable, and equal to any other `Costs` with the same cells in the same order. Deciding takes time in proportion
+    to the cells of the matrix.
 
-    Of decisions with equal risks (to nine digits) the first in the order of `decisions` is taken, so the
-    order of the matrix says which answer is preferred where the costs do not. Multiplying all costs by
-    one positive factor changes no decision.
+    Of decisions with equal risks (to nine digits) the first of the matrix is taken. Multiplying all costs by one
+    positive factor changes no decision.
 
     Parameters
     ----------
@@ -146,7 +142,7 @@ class Costs:
         Parameters
         ----------
         times
-            How many times as dear it is to take a negative for a positive as the other way round.
+            The cost of taking a negative for a positive; the other mistake costs 1.
         positive, negative
             The two labels.
         unsure
@@ -210,15 +206,15 @@ class Costs:
     def band(self, decision: Hashable, label: Hashable) -> tuple[float, float] | None:
         """Return the probabilities of `label` between which the decision is this one, for two labels.
 
-        With two labels every risk is a straight line over the probability of one of them, so the place where
-        a line is the lowest is one interval. At its ends two decisions tie, and the first of them is taken.
+        With two labels every risk is a straight line over the probability of one of them, so a decision has the least
+        risk on one interval. At its ends two decisions tie, and the first of them is taken.
 
         Parameters
         ----------
         decision
             Any decision of the matrix.
         label
-            The label whose probability is meant.
+            The label of that probability.
 
         Returns
         -------
@@ -238,12 +234,12 @@ class Costs:
         None
         """
         if len(self.labels) != 2:
-            raise NotSupported(f"a band needs two labels; these costs know {list(self.labels)}: use risk")
+            raise NotSupported(f"a band needs two labels; these costs have {list(self.labels)}: use risk")
         one = _place(label, self.labels, "label")
         own = self.rows[_place(decision, self.decisions, "decision")]
         low, high = 0.0, 1.0
         for row in self.rows:
-            # How much dearer than the other this decision is, where the label is impossible and where certain.
+            # The cost of this decision less that of the other, if the label is impossible and if it is certain.
             at_zero, at_one = own[1 - one] - row[1 - one], own[one] - row[one]
             if at_zero > 0 and at_one > 0:
                 return None
@@ -253,7 +249,7 @@ class Costs:
                 high = min(high, at_zero / (at_zero - at_one))
         if low > high:
             return None
-        # Of decisions that cost the same all along, or meet in one point, only the first is ever taken.
+        # Of decisions with equal costs everywhere, or in one point, only the first is ever taken.
         middle = low + (high - low) / 2
         taken = self.decide({self.labels[one]: middle, self.labels[1 - one]: 1.0 - middle})
         return (low, high) if taken == decision else None
@@ -270,10 +266,9 @@ class Costs:
 class Thresholds:
     """The most probable label if it is probable enough, and otherwise a fixed answer.
 
-    Immutable, and equal to any other `Thresholds` that decides alike by the same numbers. A label that is
-    not the most probable is never the answer, however low its threshold: that is what `Costs` are for.
-    Of equally probable labels the first among the probabilities is meant, as in River. A threshold is
-    compared exactly as given: at the threshold, the label is answered.
+    Immutable, and equal to any other `Thresholds` with the same numbers. A label that is not the most probable is never
+    the answer, however low its threshold; use `Costs` for that. Of equally probable labels the first is taken, as in
+    River. At the threshold exactly, the label is answered.
 
     Parameters
     ----------
@@ -307,7 +302,7 @@ class Thresholds:
             unlisted = 0.0
         else:
             listed, unlisted = {}, _threshold(least, "the threshold of all labels")
-        # In one order, whatever order they came in: the order decides nothing, so it must not part equals.
+        # Sorted, so that equal thresholds in another order are equal.
         object.__setattr__(self, "listed", tuple(sorted(listed.items(), key=lambda item: repr(item[0]))))
         object.__setattr__(self, "unlisted", unlisted)
         object.__setattr__(self, "otherwise", otherwise)
@@ -379,7 +374,7 @@ def _place(name: Hashable, names: tuple[Hashable, ...], kind: str) -> int:
     try:
         return names.index(name)
     except ValueError:
-        raise BadLabel(f"these costs know no {kind} {name!r}; they know {list(names)}") from None
+        raise BadLabel(f"these costs have no {kind} {name!r}; there are {list(names)}") from None
 
 
 def _number(value: object) -> float:
