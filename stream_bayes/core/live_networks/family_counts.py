@@ -257,6 +257,14 @@ class FamilyCounts(CountStore):
         held = np.asarray(self.tables.values.held)[layout.start[slot] :]
         return held[: len(self.values_of(variable))].astype(bool)
 
+    def weights_of_values(self, variable: Value) -> Table:
+        """Return the weight of each value in the order of codes, in fresh samples, also of incomplete families."""
+        values, slot = self.tables.values, self.slot_of(variable)
+        layout = values.layout
+        weights = np.asarray(values.weight).reshape(-1, layout.classes)[layout.start[slot] :, 0]
+        fresh: Table = weights[: len(self.values_of(variable))] / self.tables.unit
+        return fresh
+
     def held_states(self, variable: Value) -> tuple[Value, ...]:
         """Return the values that hold samples or were declared, in the order of their codes."""
         held = self.held_values(variable).tolist()

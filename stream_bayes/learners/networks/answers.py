@@ -2,36 +2,78 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from stream_bayes.core.inference.coded_network import Network
-from stream_bayes.core.inference.posterior import Posterior
+from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.live_inference import LiveInference
+from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
+from stream_bayes.learners.networks.surprise import Surprise
 
-__all__ = ["as_network", "conditional_table", "given_values", "log_likelihood", "query"]
+__all__ = [
+    "UNSEEN",
+    "as_network",
+    "conditional_table",
+    "explain",
+    "log_likelihood",
+    "marginals",
+    "most_probable",
+    "query",
+]
 
 X = Mapping[Any, Any]
 UNINFORMED = 0.5  # samples of each value: Jeffreys' prior
+UNSEEN = ("novel", "ignore", "error")  # the policies for values that were never learned
 
 
-def query(live: LiveInference, targets: Any, evidence: X | None, **settings: Any) -> Posterior:
+def query(live: LiveInference, targets: Any, evidence: X | None, unseen: str, **settings: Any) -> Posterior:
     """Return the probabilities of one variable's values, or of the combinations of several variables' values."""
     engine, network = live.engine(), live.network()
-    given = given_values(network, evidence)
+    given, novel = _evidence(network, evidence, unseen)
     for variable in targets if isinstance(targets, list) else [targets]:
         if variable in network.structure:
             _check_has_value(variable, network)
-    return engine.query(targets, given, **settings)
+    return _noted(engine.query(targets, given, **settings), novel)
 
 
-def log_likelihood(live: LiveInference, x: X) -> float:
+def marginals(live: LiveInference, evidence: X | None, unseen: str, **settings: Any) -> dict[Any, Posterior]:
+    """Return the probabilities of every variable's values; of a new value in the evidence, its certainty."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    found = {v: _noted(answer, novel) for v, answer in engine.marginals(given, **settings).items()}
+    return found | {
+        v: _noted(Posterior({value: 1.0}, found[v].method, found[v].reason), novel)
+        for v, value in novel.items()
+    }
+
+
+def most_probable(live: LiveInference, evidence: X | None, unseen: str) -> MostProbable:
+    """Return the most probable values of all variables together; a new value in the evidence as it is given."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    found = engine.most_probable(given)
+    return MostProbable({**found, **novel}, found.log_probability) if novel else found
+
+
+def _noted(answer: Posterior, novel: Mapping[Value, Value]) -> Posterior:
+    """Return an answer whose reason names the new values of the evidence, which are not taken as observed."""
+    if novel:
+        listed = ", ".join(f"{shown(v)} = {shown(value)}" for v, value in novel.items())
+        answer.reason += f"; never learned, so not taken as observed: {listed}"
+    return answer
+
+
+def log_likelihood(live: LiveInference, x: X, unseen: str) -> float:
     """Return the logarithm of the probability of an event."""
     engine, network = live.engine(), live.network()
     row = network.counts.encoder.lookup(x)
@@ -39,7 +81,57 @@ def log_likelihood(live: LiveInference, x: X) -> float:
         raise UnknownFeature(
             f"the event has none of the network's variables, {shown(list(network.structure))}: {shown(dict(x))}"
         )
-    return float(engine.log_likelihoods(network.codes_of(row))[0])
+    codes = network.codes_of(row)
+    found = float(engine.log_likelihoods(codes)[0])
+    if np.count_nonzero(codes >= 0) < len(x):
+        found += sum(_log_novel(network, v, unseen) for v in _novel(network, x, unseen))
+    return found
+
+
+def explain(live: LiveInference, x: X, unseen: str) -> Surprise:
+    """Return the surprise of each value of an event."""
+    engine, network = live.engine(), live.network()
+    novel = _novel(network, x, unseen)
+    given = {
+        name: _value(network, name, value)
+        for name, value in x.items()
+        if name in network.structure and name not in novel and not is_missing(value)
+    }
+    nats: dict[Any, float] = {}
+    expected: dict[Any, float] = {}
+    before: dict[Any, Any] = {}
+    for variable in network.structure.topological_order:
+        if variable in novel:
+            nats[variable] = -_log_novel(network, variable, unseen)
+            expected[variable] = 0.0
+        elif variable in given:
+            shares = engine.query(variable, before)
+            share = shares[given[variable]]
+            nats[variable] = -math.log(share) if share > 0.0 else math.inf
+            expected[variable] = -math.fsum(p * math.log(p) for p in shares.values() if p > 0.0)
+            if share > 0.0:  # nothing follows from an impossible value
+                before[variable] = given[variable]
+    return Surprise(nats, expected, tuple(novel))
+
+
+def _log_novel(network: CountedNetwork, variable: Value, unseen: str) -> float:
+    """Return the logarithm of the probability that a variable has a new value."""
+    if unseen == "ignore":
+        return 0.0
+    share = novel_share(network, variable)
+    return math.log(share) if share > 0.0 else -math.inf
+
+
+def _novel(network: CountedNetwork, x: X, unseen: str) -> dict[Value, Value]:
+    """Return the new values of an event; with `unseen="error"` raise `BadValue` if there is one."""
+    novel = novel_values(network, x)
+    if novel and unseen == "error":
+        variable, value = next(iter(novel.items()))
+        raise BadValue(
+            f"variable {shown(variable)}: expected one of {shown(network.states[variable])}, got {shown(value)}, which "
+            "was never learned"
+        )
+    return novel
 
 
 def conditional_table(network: CountedNetwork, variable: Any) -> ConditionalTable:
@@ -58,13 +150,31 @@ def conditional_table(network: CountedNetwork, variable: Any) -> ConditionalTabl
     return ConditionalTable(variable, parents, states, network.table(variable), weights)
 
 
-def given_values(network: CountedNetwork, evidence: X | None) -> dict[Any, Any]:
-    """Return evidence by the values that the network has: numbers by their bins, values past a limit by `<other>`."""
+def _evidence(
+    network: CountedNetwork, evidence: X | None, unseen: str
+) -> tuple[dict[Any, Any], dict[Value, Value]]:
+    """Return evidence by the values that the network has, and the new values in it, which are no evidence.
+
+    Numbers become their bins, and values past a limit `<other>`.
+    """
     if evidence is None:
-        return {}
+        return {}, {}
     if not isinstance(evidence, Mapping):
         raise BadValue(f"evidence comes as a dict {{variable: value}}, not as {shown(evidence)}")
-    return {variable: _value(network, variable, given) for variable, given in evidence.items()}
+    given = {variable: _value(network, variable, known) for variable, known in evidence.items()}
+    novel = (
+        {} if unseen == "error" else novel_values(network, {v: k for v, k in given.items() if _is_value(k)})
+    )
+    return {variable: known for variable, known in given.items() if variable not in novel}, novel
+
+
+def _is_value(given: Any) -> bool:
+    """Return True for what may be a variable's value; False for likelihoods, lists and the like."""
+    try:
+        canonical(given)
+    except BadValue:
+        return False
+    return True
 
 
 def _value(network: CountedNetwork, variable: Any, given: Any) -> Any:

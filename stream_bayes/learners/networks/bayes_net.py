@@ -30,15 +30,11 @@ from stream_bayes.errors import BadStructure, BadValue, BadWeight, CountsForgott
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
 from stream_bayes.learners.classifier.state import CountLearner
-from stream_bayes.learners.networks.answers import (
-    as_network,
-    conditional_table,
-    given_values,
-    log_likelihood,
-    query,
-)
+from stream_bayes.learners.networks import answers
+from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.encoder import encoder_of
+from stream_bayes.learners.networks.surprise import Surprise
 
 __all__ = ["BayesNet"]
 
@@ -46,7 +42,7 @@ X = Mapping[Any, Any]
 WINDOW = 2000  # events
 
 
-class BayesNet(CountLearner, base.Estimator):
+class BayesNet(CountLearner, base.AnomalyDetector):
     """A Bayesian network of nominal variables: the joint distribution as a product of P(variable | its parents).
 
     Parameters
@@ -90,6 +86,11 @@ class BayesNet(CountLearner, base.Estimator):
         tables stay; `rederive` runs it now.
     seed
         The seed of the random initial tables of EM over a window.
+    unseen
+        The treatment of values that were never learned, in events to score and in evidence. `"novel"` keeps a share of
+        probability for them, a function of the counts alone: the values held once (at least half a one) over the weight
+        of all, and none if a schema closes the values. As evidence they are not taken as observed. `"ignore"` takes
+        them as missing, `"error"` raises `BadValue`.
 
     Notes
     -----
@@ -134,6 +135,7 @@ class BayesNet(CountLearner, base.Estimator):
         window: int | None = None,
         every: int | None = None,
         seed: int = 0,
+        unseen: str = "novel",
     ) -> None:
         self.strength = strength
         self.prior = prior
@@ -148,6 +150,7 @@ class BayesNet(CountLearner, base.Estimator):
         self.window = window
         self.every = every
         self.seed = seed
+        self.unseen = unseen
         self._structure = _read_structure(structure, network)
         self._check()
         self._store: FamilyCounts = self._make_store()
@@ -185,6 +188,7 @@ class BayesNet(CountLearner, base.Estimator):
             check_number("strength", self.strength)
         check_choice("prior", self.prior, ("m-estimate", "laplace"))
         check_choice("missing", self.missing, ("skip", "stepwise-em", "window-em"))
+        check_choice("unseen", self.unseen, UNSEEN)
         if self.missing != "skip" and self.half_life is not None:
             raise BadValue(
                 f"missing={self.missing!r} has its own way of forgetting, by step or window: leave half_life out"
@@ -235,10 +239,6 @@ class BayesNet(CountLearner, base.Estimator):
         {'heads': 0.75, 'tails': 0.25}
         """
         return cls(_read_structure(None, network), network=network, network_weight=weight, **settings)
-
-    @property
-    def _supervised(self) -> bool:
-        return False
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
@@ -403,26 +403,24 @@ class BayesNet(CountLearner, base.Estimator):
         ImpossibleEvidence
             If the evidence has probability zero.
         """
-        return query(self._live, targets, evidence, **settings)
+        return answers.query(self._live, targets, evidence, self.unseen, **settings)
 
     def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
         """Return the probabilities of every variable's values given evidence; for the arguments see `query`.
 
         A variable without any known value gets the single value None.
         """
-        engine = self._live.engine()
-        return engine.marginals(given_values(self._live.network(), evidence), **settings)
+        return answers.marginals(self._live, evidence, self.unseen, **settings)
 
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence; None where no value is known."""
-        engine = self._live.engine()
-        return engine.most_probable(given_values(self._live.network(), evidence))
+        return answers.most_probable(self._live, evidence, self.unseen)
 
     def log_likelihood_one(self, x: X) -> float:
         """Return the logarithm of the probability of an event; -inf if it is impossible.
 
-        Missing values are summed out. So are values that were never learned: they do not make the event less probable.
-        Variables outside the structure are ignored.
+        Missing values are summed out. A value that was never learned counts with the share of probability that `unseen`
+        keeps for it, and is summed out otherwise. Variables outside the structure are ignored.
 
         Raises
         ------
@@ -436,9 +434,34 @@ class BayesNet(CountLearner, base.Estimator):
         >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
         ...     model.learn_one({"rain": rain, "lawn": lawn})
         >>> [round(model.log_likelihood_one(x), 3) for x in ({"lawn": "wet"}, {"rain": "hail", "lawn": "wet"})]
-        [-0.693, -0.693]
+        [-0.693, -2.079]
         """
-        return log_likelihood(self._live, x)
+        return answers.log_likelihood(self._live, x, self.unseen)
+
+    def score_one(self, x: X) -> float:
+        """Return minus the log-likelihood of an event, in nats: the larger, the more unexpected.
+
+        Scores of events with the same variables compare. `river.anomaly.QuantileFilter` finds their quantiles.
+        """
+        return -self.log_likelihood_one(x)
+
+    def explain_one(self, x: X) -> Surprise:
+        """Return the surprise of each value of an event; they add up to `score_one(x)`.
+
+        It takes a query for each variable of the event.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"user": [], "country": ["user"]})
+        >>> for user, country in 500 * [("ann", "DE"), ("bob", "FR")]:
+        ...     model.learn_one({"user": user, "country": country})
+        >>> model.explain_one({"user": "ann", "country": "FR"})
+        Surprise({'country': 6.91, 'user': 0.693}, total=7.603, novel=())
+        >>> model.explain_one({"user": "eve", "country": "FR"})
+        Surprise({'user': 7.601, 'country': 0.693}, total=8.294, novel=('user',))
+        """
+        return answers.explain(self._live, x, self.unseen)
 
     def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
         """Draw events as columns of values, which `learn_many` accepts.
@@ -477,7 +500,7 @@ class BayesNet(CountLearner, base.Estimator):
         >>> table.interval({"rain": "no"})["dry"]
         (0.2837..., 0.9715...)
         """
-        return conditional_table(self._live.network(), variable)
+        return answers.conditional_table(self._live.network(), variable)
 
     def to_network(self) -> DiscreteNetwork:
         """Return the network as it is now, as a `DiscreteNetwork`; `write_bif` takes it.
@@ -487,7 +510,7 @@ class BayesNet(CountLearner, base.Estimator):
         NoValueKnown
             If a variable has no known value.
         """
-        return as_network(self._live.network(), self.network)
+        return answers.as_network(self._live.network(), self.network)
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,67 @@
+"""The surprise of an event: which of its values are odd, and by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["Surprise"]
+
+
+class Surprise(Mapping[Any, float]):
+    """The surprise of each value of an event in nats: minus log P(value | the values before it), parents first.
+
+    The sum is minus the log-likelihood of the event.
+
+    Parameters
+    ----------
+    nats
+        The surprise of each variable's value.
+    expected
+        The mean surprise of the variable's values there: the entropy. Of a new value, 0.
+    novel
+        The variables whose value was never learned.
+
+    Examples
+    --------
+    >>> odd = Surprise({"user": 0.7, "country": 6.9}, {"user": 0.7, "country": 0.01}, ())
+    >>> odd.oddest, round(odd.total, 1), odd["country"]
+    (('country', 'user'), 7.6, 6.9)
+    """
+
+    __slots__ = ("_nats", "expected", "novel")
+
+    def __init__(self, nats: dict[Any, float], expected: dict[Any, float], novel: tuple[Any, ...]) -> None:
+        self._nats = nats
+        self.expected = expected
+        self.novel = novel
+
+    @property
+    def total(self) -> float:
+        """The surprise of the whole event: minus its log-likelihood."""
+        return math.fsum(self._nats.values())
+
+    @property
+    def excess(self) -> dict[Any, float]:
+        """The surprise of each value beyond the mean of its variable there."""
+        return {variable: nats - self.expected[variable] for variable, nats in self._nats.items()}
+
+    @property
+    def oddest(self) -> tuple[Any, ...]:
+        """The variables by their excess, the oddest first."""
+        excess = self.excess
+        return tuple(sorted(excess, key=lambda variable: -excess[variable]))
+
+    def __getitem__(self, variable: Any) -> float:
+        return self._nats[variable]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._nats)
+
+    def __len__(self) -> int:
+        return len(self._nats)
+
+    def __repr__(self) -> str:
+        rounded = {variable: round(self._nats[variable], 3) for variable in self.oddest}
+        return f"Surprise({rounded!r}, total={self.total:.3f}, novel={self.novel!r})"
