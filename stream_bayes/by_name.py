@@ -1,7 +1,5 @@
-"""Things by name, as files and commands give them.
-
-Suggestions for misspelt names, classes imported when first used, and checks of names and arguments with the same
-messages in every catalogue.
+"""Names given in files and commands: suggestions for misspelt ones, checks with the same messages in every catalogue,
+and classes that are imported on first use.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import Any
 
 from stream_bayes.errors import BadValue, StreamBayesError
 
-__all__ = ["Imported", "check_arguments", "check_there_is", "closest", "construction_errors"]
+__all__ = ["Imported", "check_arguments", "check_known", "closest", "construction_errors"]
 
 
 def closest(name: str, names: Iterable[str]) -> str:
@@ -70,12 +68,12 @@ class Imported(Mapping[str, Any]):
         return len(self._paths)
 
 
-def check_there_is(kind: str, name: str, known: Iterable[str]) -> None:
+def check_known(kind: str, name: str, known: Iterable[str]) -> None:
     """Raise `BadValue` for an unknown name, with the nearest one.
 
     Examples
     --------
-    >>> check_there_is("model", "aodee", ["nb", "aode"])
+    >>> check_known("model", "aodee", ["nb", "aode"])
     Traceback (most recent call last):
         ...
     stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are nb, aode

@@ -44,7 +44,7 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | None = None) 
     Raises
     ------
     CannotSave
-        If a part of the model cannot be saved, such as a function in a pipeline; it says which.
+        If a part of the model cannot be saved, such as a function in a pipeline; the message names it.
     SnapshotNotWritten
         If the disk refuses the file, or the model is too large for one.
 
@@ -79,7 +79,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     model
         A model made as the saved one was. It stays as it is; the result is another with the saved state. Learners of
         this package and `SpamFilter` do not need it, except a filter with hashed tokens, for its key. Everything else
-        of River does: a file never says which classes to import.
+        of River does: a file never names classes to import.
     key
         The key that the file is signed with.
 
@@ -90,7 +90,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     BadState
         If the file is no saved model, is broken, or its signature does not match.
     OtherConfiguration
-        If `model` is configured otherwise than the saved one; it says which parameter.
+        If `model` is configured otherwise than the saved one; the message names the parameter.
     NotSupported
         If the saved model needs `model`, and it is not given.
 

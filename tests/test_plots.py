@@ -157,7 +157,7 @@ def test_of_a_difference_the_changed_edges_alone_are_drawn(
     assert "apart" not in text
     # Where every edge has changed there is nothing else to draw.
     assert sorted(text.splitlines()) == sorted(plots.structure(AFTER, BEFORE).dot.splitlines())
-    with pytest.raises(BadValue, match="knows what was before"):
+    with pytest.raises(BadValue, match="holds the previous structure"):
         plots.structure(smaller.difference(larger), smaller)
 
 

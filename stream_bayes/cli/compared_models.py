@@ -8,7 +8,7 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.by_name import Imported, check_arguments, check_there_is, closest, construction_errors
+from stream_bayes.by_name import Imported, check_arguments, check_known, closest, construction_errors
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
@@ -68,7 +68,7 @@ def compared_models(
         kinds[name] = kind if equals else name
     for kind in kinds.values():
         plain, plus, _ = kind.partition("+")
-        check_there_is("model", plain, [*LEARNERS, *PEERS])
+        check_known("model", plain, [*LEARNERS, *PEERS])
         if plus and plain in PEERS:
             raise BadValue(f"--model {kind}: only models of this package can adapt to drift")
     given: dict[str, dict[str, Any]] = {name: {} for name in kinds}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stream_bayes.by_name import check_there_is
+from stream_bayes.by_name import check_known
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
@@ -26,7 +26,7 @@ def models(
     with exit_on_error():
         known: dict[str, type[Any]] = {**LEARNERS, FILTER: SpamFilter}
         if name is not None:
-            check_there_is("model", name, known)
+            check_known("model", name, known)
         classes: dict[str, type[Any]] = {made.__name__: made for made in known.values()}
         classes[EmailTokens.__name__] = EmailTokens
         rows: list[dict[str, Any]] = []

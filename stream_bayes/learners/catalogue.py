@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from stream_bayes.by_name import check_arguments, check_there_is, construction_errors
+from stream_bayes.by_name import check_arguments, check_known, construction_errors
 from stream_bayes.data.schema import Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
@@ -73,7 +73,7 @@ def make_learner(
         ...
     stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are nb, gaussian-nb, ...
     """
-    check_there_is("model", name, LEARNERS)
+    check_known("model", name, LEARNERS)
     made = LEARNERS[name]
     given = dict(arguments or {})
     check_arguments(name, given, arguments_of(made))

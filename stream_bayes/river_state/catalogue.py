@@ -1,6 +1,6 @@
-"""River's transformers and detectors by the short names that pipeline files know them by: all of them can be saved.
+"""River's transformers and detectors by their short names in pipeline files: all of them can be saved.
 
-A name here is all that such a file can say: it never holds a path to import.
+Such a file holds only these names, never a path to import.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from river import base
 
-from stream_bayes.by_name import Imported, check_arguments, check_there_is, construction_errors
+from stream_bayes.by_name import Imported, check_arguments, check_known, construction_errors
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
@@ -48,7 +48,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
     Raises
     ------
     BadValue
-        If the name or an argument is none; it says which there are.
+        If there is no such name or argument; the message lists them.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def make_transformer(name: str, arguments: Mapping[str, Any] | None = None) -> b
         ...
     stream_bayes.errors.BadValue: there is no transformer 'standard-scalar'; did you mean 'standard-scaler'? ...
     """
-    check_there_is("transformer", name, TRANSFORMERS)
+    check_known("transformer", name, TRANSFORMERS)
     kind: type[base.Transformer] = TRANSFORMERS[name]
     given = dict(arguments or {})
     known = inspect.signature(kind).parameters
@@ -80,7 +80,7 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
     Raises
     ------
     BadValue
-        If the name or an argument is none; it says which there are.
+        If there is no such name or argument; the message lists them.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         ...
     stream_bayes.errors.BadValue: there is no detector 'adwim'; did you mean 'adwin'? There are adwin, ...
     """
-    check_there_is("detector", name, DETECTORS)
+    check_known("detector", name, DETECTORS)
     made, given = DETECTORS[name], dict(arguments or {})
     known = inspect.signature(made).parameters
     check_arguments(name, given, known)

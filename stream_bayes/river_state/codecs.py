@@ -1,4 +1,4 @@
-r"""Codecs of attributes: the values that each may hold, written as JSON and checked when read.
+r"""Codecs of attributes: values to JSON, and checked JSON to values.
 
     DictOf(REAL)     {"names": "height\nweight", "held": [1.75, 70.2]}      names as `packed` writes them
     DequeOf(REAL)     [1.0, 2.5]
@@ -50,7 +50,7 @@ SAFE = 2**53  # whole numbers up to here stand for themselves as JSON
 
 
 class ValueCodec(ABC):
-    """Codec of one kind of attribute."""
+    """The codec of an attribute's values."""
 
     @abstractmethod
     def encode(self, held: Any, location: Location) -> JSONValue:

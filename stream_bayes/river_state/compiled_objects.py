@@ -1,4 +1,4 @@
-"""State of River's compiled objects, read from and written as the bytes of their pickles.
+"""Codecs of River's compiled objects, read from and written as the bytes of their pickles.
 
     EWMean      mean alpha 1-alpha | initialised | alpha                     d d d | ? | d        little-endian, packed
     EWVar       mean alpha 1-alpha | initialised, the same of squares, alpha alpha
@@ -12,7 +12,7 @@
 
 A state never holds these bytes. It holds the numbers in them that are no parameters, each is checked when it is read,
 and the bytes are written here anew, around the parameters of the object that was made from its configuration. So
-whatever a state says, the compiled code meets only what it could have written itself: where it would otherwise panic,
+whatever a state holds, the compiled code gets only what it could have written itself: where it would otherwise panic,
 at a bucket that is not there or a NaN among sorted heights, the state is refused before.
 
 Windows are not written at all: their content is given to a fresh object, as it was given to the first.
@@ -61,11 +61,11 @@ class _FixedLayout(ValueCodec):
     layout
         As `struct` names it.
     roles
-        What each number is: "same" where it follows from the parameters, else one of `NUMBERS`, or "heights".
+        The kind of each number: "same" if it follows from the parameters, else one of `NUMBERS`, or "heights".
     fresh
         An object, and the numbers it must have.
     fits
-        Whether numbers can stand together.
+        Returns True if the numbers are consistent.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class _FixedLayout(ValueCodec):
 
     @cached_property
     def is_known(self) -> bool:
-        """Whether this version of River has this layout."""
+        """True if this version of River has this layout."""
         make, expected = self.fresh
         return bool(make().__getstate__() == self.form.pack(*expected))
 
@@ -91,9 +91,7 @@ class _FixedLayout(ValueCodec):
             raise unknown_layout(held, location)
         numbers = self.form.unpack(held.__getstate__())
         if not self.fits(numbers):
-            raise location.cannot_save(
-                "it holds a number that is none (NaN), and River cannot go on from there"
-            )
+            raise location.cannot_save("it holds NaN, and River cannot continue from that")
         return [
             _kind(role).encode(number, location)
             for role, number in zip(self.roles, numbers, strict=True)
@@ -123,7 +121,7 @@ def unknown_layout(held: object, location: Location) -> Exception:
     """Return the error for a version of River whose compiled objects have another layout."""
     return location.cannot_save(
         f"this version of River keeps its {type(held).__name__} in a form that is not known here; "
-        "use the River version this package asks for"
+        "use a River version that this package supports"
     )
 
 
@@ -257,7 +255,7 @@ CURVE = _Curve()
 class _AdaptiveWindow(ValueCodec):
     """ADWIN's window: exponentially larger buckets, of which each holds a total and a variance.
 
-    What is kept of it: four sums, four counters, and a list a size of bucket: [[total, variance], ...].
+    The state: four sums, four counters, and for each size of bucket a list [[total, variance], ...].
     """
 
     HEAD = struct.Struct("<di Q dd dddd iiii Q".replace(" ", ""))

@@ -1,4 +1,4 @@
-"""State of River's transformers that name, choose and group features, and of mail tokenizers."""
+"""Codecs of River's transformers that rename, select and group features, and of mail tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State of River's drift detectors and of the models that they replace, with checks that they fit together."""
+"""Codecs of River's drift detectors and of the models that they replace."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ register(
 
 
 class _Retraining(ObjectCodec):
-    """A classifier that is replaced when a detector says so: what is known of both, and of the detector."""
+    """The codec of a classifier that is replaced after a detected drift: both classifiers, and the detector."""
 
     PARTS = ("model", "drift_detector", "bkg_model")
 

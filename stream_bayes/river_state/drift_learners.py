@@ -1,4 +1,4 @@
-"""State of classifiers that follow a drift."""
+"""Codecs of classifiers that replace their model after drift."""
 
 from __future__ import annotations
 
@@ -53,11 +53,15 @@ class _Model(ValueCodec):
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         learner = self.held.learner
         state = saved.get("state") if isinstance(saved, Mapping) else None
-        told = state.get("parameters") if isinstance(state, Mapping) else None
-        if not isinstance(told, Mapping):
+        parameters = state.get("parameters") if isinstance(state, Mapping) else None
+        if not isinstance(parameters, Mapping):
             raise location.altered("the state of a learner", saved)
         own = learner._get_params()
-        given = {name: loaded_parameter(told[name]) for name in SEARCHED if name in own and name in told}
+        given = {
+            name: loaded_parameter(parameters[name])
+            for name in SEARCHED
+            if name in own and name in parameters
+        }
         return decode_object(learner.clone(given), saved, location)
 
 
@@ -118,7 +122,7 @@ class _Arrays(NamedTuple):
 
 
 def _saved_arrays(arrays: Mapping[str, Any], location: Location) -> JSONValue:
-    location.learners.append(({}, _Arrays(arrays)))  # type: ignore[arg-type]  # it has a state, which is all that is asked
+    location.learners.append(({}, _Arrays(arrays)))  # type: ignore[arg-type]  # only its state is used
     return len(location.learners) - 1
 
 
@@ -150,7 +154,7 @@ class _Recent(ValueCodec):
 
 @dataclass(frozen=True)
 class _Task(ValueCodec):
-    """Arguments of a search, with which it can run again."""
+    """The input of a search, so that it can be run again."""
 
     held: DriftAdaptive
 

@@ -1,4 +1,4 @@
-"""Drift log and present learner, read from a state without making the model."""
+"""The drift log and the answering model, read from the state of a drift-adaptive model without making the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["answering_state", "drift_logs"]
 def drift_logs(state: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     """Return the entries of each drift log in what `model_state` returned; empty if nothing adapts to drift.
 
-    Those of work that was timed also say how many `seconds` it took.
+    Entries of timed work also hold its `seconds`.
 
     Raises
     ------

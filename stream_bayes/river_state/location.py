@@ -1,4 +1,4 @@
-"""Locations inside a model: for messages, and for learners whose arrays stand beside JSON values."""
+"""The location of a value in a model: for messages, and for learners, whose arrays are stored apart from the JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_DEPTH = (
 
 @dataclass(frozen=True)
 class Location:
-    """Location of an object inside a model.
+    """The location of a value in a model.
 
     Examples
     --------

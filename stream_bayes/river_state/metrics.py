@@ -1,4 +1,4 @@
-"""State of River's metrics: most of them have a confusion matrix, some a mean.
+"""Codecs of River's metrics: most hold a confusion matrix, some a mean.
 
 A metric that goes through the labels goes through a set of them, so the last bits of its value depend on hashes, and
 differ from one process to the next. `fix_order` makes them go through the labels in the order of their names.

@@ -7,7 +7,7 @@
 
 A learner of this package brings its own `state()`, whose arrays stand together with those of other learners, each
 under the number of its learner. `restore_model` gives the state to a model that was made from the same
-configuration: nothing is made because a state says so.
+configuration: a state never decides which objects are made.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def model_content(model: Any) -> ModelContent:
     Raises
     ------
     CannotSave
-        If there is a step whose state cannot be held; it says which.
+        If the state of a step cannot be held; the message names the step.
     """
     location = Location()
     return ModelContent(encode_object(model, location), location.learners)
@@ -100,7 +100,7 @@ def model_state(model: Any) -> dict[str, Any]:
     Raises
     ------
     CannotSave
-        If there is a step whose state cannot be held; it says which.
+        If the state of a step cannot be held; the message names the step.
 
     Examples
     --------
@@ -125,14 +125,14 @@ def restore_model(model: Any, state: Mapping[str, Any]) -> Any:
     model
         Made from the same configuration as the one that was saved, and not trained.
     state
-        What `model_state` returned, possibly long ago, or what somebody says it did.
+        A value that `model_state` returned. It is not trusted.
 
     Raises
     ------
     BadState
         If the state is not whole, or was altered.
     OtherConfiguration
-        If the model was configured otherwise; it says which step and which parameter.
+        If the model was configured otherwise; the message names the step and the parameter.
     """
     if not isinstance(state, Mapping) or "format" not in state:
         raise BadState("this is no state of a model: expected what model_state() returned")
@@ -239,7 +239,7 @@ class _Steps(ObjectCodec):
     Parameters
     ----------
     attribute
-        Where they are.
+        Their location.
     """
 
     def __init__(self, attribute: str) -> None:
@@ -277,7 +277,7 @@ class _Steps(ObjectCodec):
 class _Pipeline(_Steps):
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
         super().decode(made, saved, location)
-        made._plan = None  # it would go on with the steps that were replaced
+        made._plan = None  # it refers to the steps that were replaced
         return made
 
 

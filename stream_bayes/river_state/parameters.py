@@ -1,4 +1,4 @@
-"""Parameters of River's objects as JSON, for comparison only: nothing is made from them.
+"""The parameters of River's objects as JSON: compared with those of a state, never used to make an object.
 
 A payload stands for itself; besides there are
 

@@ -1,12 +1,12 @@
-"""For each class, what its objects hold: a table of codecs. A state never names anything to import.
+"""The codecs of objects by class. A state never names anything to import.
 
     {"class": "StandardScaler",
      "parameters": {"with_std": true, "window_size": null},
      "holds": {"counts": {...}, "means": {...}, "vars": {...}}}
 
-A state is given back to an object that was made from the same configuration: the class's name and the parameters are
-compared with it, and decide nothing. An attribute that no codec tells of is an error at start, so that a version of
-River that keeps something new does not silently lose it.
+A state is loaded into an object that was made from the same configuration: the class's name and the parameters are
+only compared with it. An attribute without a codec is an error at the start, so that nothing is lost silently if a
+version of River stores something new.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Holds = Mapping[str, ValueCodec]
 
 
 class ObjectCodec(ABC):
-    """Reader and writer of the state of one class."""
+    """The codec of the objects of one class."""
 
     @abstractmethod
     def encode(self, held: Any, location: Location) -> dict[str, Any]:
@@ -64,22 +64,20 @@ class ObjectCodec(ABC):
         """Yield the objects within."""
         return iter(())
 
-    def fix_order(self, held: Any) -> None:  # noqa: B027  # most have nothing to fix_order
-        """Make an order that River leaves to a set, and so to hashes, the order of the names."""
+    def fix_order(self, held: Any) -> None:  # noqa: B027  # most orders are fixed already
+        """Sort by name what River takes from a set, whose order depends on hashes."""
 
 
 _CODECS: dict[type, ObjectCodec] = {}
 _BASES: list[tuple[type, ObjectCodec]] = []  # for everything that is derived from a class
-_NAMES: dict[type, str] = {}  # where a class goes by another's
-_ON_DEMAND: dict[
-    str, str
-] = {}  # packages whose classes no codec was looked for, and the module with their codecs
+_NAMES: dict[type, str] = {}  # of classes that are saved under another's name
+_ON_DEMAND: dict[str, str] = {}  # packages whose codecs are not loaded yet, and the module with them
 
 
 def load_on_demand(module: str, *packages: str) -> None:
-    """Import a module, which registers the classes of some packages, once a codec is looked for in one of these.
+    """Import a module, which registers the classes of some packages, on the first use of one of these.
 
-    Whoever has no object of such a class then does without the package, too: some of River's load for a second.
+    Some packages of River take a second to load, and a program without an object of theirs does not load them.
     """
     _ON_DEMAND.update(dict.fromkeys(packages, module))
 
@@ -98,21 +96,21 @@ def _package_of(kind: type) -> str:
 
 
 def register_codec(kind: type, codec: ObjectCodec) -> None:
-    """Let a codec speak for a class, and for no class derived from it, which may hold more."""
+    """Register the codec of a class, but not of classes derived from it, which may hold more."""
     if _package_of(kind).partition(".")[0] not in ("river", "stream_bayes"):
         _load_codecs_of(*_ON_DEMAND)  # its name might be that of any
     if any(known.__name__ == kind.__name__ for known in _CODECS):
-        raise BadValue(f"a class named {kind.__name__} is registered already; names tell classes apart")
+        raise BadValue(f"a class named {kind.__name__} is registered already; names must be unique")
     _CODECS[kind] = codec
 
 
 def register_base(base: type, codec: ObjectCodec) -> None:
-    """Let a codec speak for every class derived from one."""
+    """Register the codec of every class derived from one."""
     _BASES.append((base, codec))
 
 
 def register_alias(kind: type, other: type) -> None:
-    """Let the codec of another class speak for one that holds the same, and call it by that class's name."""
+    """Register a class that holds the same as another under that class's codec and name."""
     _CODECS[kind] = _CODECS[other]
     _NAMES[kind] = other.__name__
 
@@ -204,17 +202,17 @@ class Attributes(ObjectCodec):
     kind
         The class.
     holds
-        What each attribute that changes holds; or a function that tells it of an object.
+        The codec of each attribute that changes; or a function that returns them for an object.
     derived
         Attributes that follow from the parameters, or from others.
     parameters
-        How to read a parameter that is not kept under its own name; None for one that is not kept at all.
+        Functions that read a parameter stored under another name; None for one that is not stored.
     fits
-        Whether the attributes can stand together.
+        Returns True if the attributes are consistent.
     fix_order
         See `ObjectCodec.fix_order`.
     refused
-        Why an object cannot be saved, if it cannot.
+        Returns why an object cannot be saved, or None.
     """
 
     def __init__(
@@ -264,8 +262,8 @@ class Attributes(ObjectCodec):
         missing = holds.keys() - vars(held).keys()
         if unknown or missing:
             raise location.cannot_save(
-                f"a {type(held).__name__} of this version of River has not the attributes that are known here: "
-                f"{', '.join(sorted(unknown | missing))}; use the River version this package asks for"
+                f"a {type(held).__name__} of this version of River has other attributes than expected: "
+                f"{', '.join(sorted(unknown | missing))}; use a River version that this package supports"
             )
 
     def decode(self, made: Any, saved: dict[str, Any], location: Location) -> Any:
@@ -307,7 +305,7 @@ def unseeded(held: Any) -> str | None:
 def register(kind: type, holds: Holds | Callable[[Any], Holds] | None = None, **others: Any) -> None:
     """Register the attributes of a class's objects, so that snapshots can hold them; the parameters are `Attributes`'.
 
-    A class of one's own that learns nothing needs no more than its name:
+    Your own class that learns nothing needs no more than its name:
 
     Examples
     --------

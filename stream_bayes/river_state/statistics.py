@@ -1,4 +1,4 @@
-"""State of River's statistics, and of the windows around them."""
+"""Codecs of River's statistics, and of the windows around them."""
 
 from __future__ import annotations
 

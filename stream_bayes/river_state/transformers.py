@@ -1,4 +1,4 @@
-"""State of River's transformers of numbers, nominal values and texts."""
+"""Codecs of River's transformers of numbers, nominal values and texts."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ MOST_ENTRIES = 2**16 - 1
 
 
 class Entry(NamedTuple):
-    """Contents of one entry, in parts, so that large arrays need not be joined."""
+    """The contents of one entry, in parts, so that large arrays need not be joined."""
 
     name: str
     parts: tuple[Bytes, ...]
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Position of one entry in the file."""
+    """The place of one entry in the file."""
 
     name: str
     size: int

@@ -1,4 +1,4 @@
-r"""Everything a stream's engine is at one moment, as the bytes of one file, and back, with everything checked.
+r"""A snapshot: the state of a stream at one moment as the bytes of one file, checked when it is read.
 
     meta.json             {"format":1,"package":"0.1.0","learner":"NaiveBayes","configuration":"9f86...","schema":null,
                            "clock":1200,"positions":[["clicks.csv",0,52813]],"outputs":{"out.jsonl":90122},
@@ -12,7 +12,7 @@ in the order of their names, and so do the arrays of each. Texts are ASCII, as `
 little-endian, in C order. A signed snapshot has the comment `hmac-sha256:` and 64 hex digits, which are over every
 byte before them.
 
-meta.json comes first and tells every name, type, shape and size, from which the place of every byte follows. So it
+meta.json comes first and holds every name, type, shape and size, from which the place of every byte follows. So it
 alone describes a snapshot, and it must fit the size of the file before any room is made. It names the learner's class,
 and whoever loads it looks the name up in a table of its own: nothing here is ever imported or run. A later format may
 change all of this, but begins with a meta.json that says so.
@@ -66,7 +66,7 @@ LEAST_KEY = 16  # bytes
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Snapshot:
-    """States, with the positions of every source and the lengths of every output, which belong together.
+    """The state of a stream at one moment: states of its parts, positions of its source, lengths of its outputs.
 
     The same content makes the same bytes; within a state, the order of the keys is content. Arrays that were loaded
     cannot be written to, and share the memory of the bytes they were loaded from. A snapshot is smaller than 4 GiB.
@@ -85,16 +85,16 @@ class Snapshot:
     positions
         The next position to read of each partition.
     clock
-        How many events the engine has taken.
+        Number of events that the engine has processed.
     outputs
-        How many bytes of each output file belong to this snapshot.
+        Number of bytes of each output file that belong to this snapshot.
     package
         The version of the package that made it.
 
     Raises
     ------
     BadValue
-        If a part cannot be kept; it says which.
+        If a part cannot be saved; the message names it.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Snapshot:
             expect(is_count(length), f"the length of {name!r}", "a whole number from 0", length)
         for name in self.sections:
             expect(is_name(name), "sections", "names of ASCII letters, digits, _ and -", name)
-        # Copies: the engine's own mappings go on changing while this is being written.
+        # Copies: the engine's own mappings change while this is being written.
         object.__setattr__(self, "positions", dict(sorted(self.positions.items())))
         object.__setattr__(self, "outputs", dict(sorted(self.outputs.items())))
         sections = {name: copied_state(name, state) for name, state in sorted(self.sections.items())}
@@ -194,13 +194,13 @@ class Snapshot:
 
     def _entries(self) -> list[Entry]:
         entries: list[Entry] = []
-        told = {}
+        written = {}
         for section, state in self.sections.items():
-            made, told[section] = entries_of(section, state)
+            made, written[section] = entries_of(section, state)
             entries += made
         positions = [[*partition, position] for partition, position in self.positions.items()]
         values = (FORMAT, self.package, self.learner, self.configuration, self.schema, self.clock)
-        meta = dumped(META, dict(zip(KEYS, (*values, positions, self.outputs, told), strict=True)))
+        meta = dumped(META, dict(zip(KEYS, (*values, positions, self.outputs, written), strict=True)))
         expect(len(meta) <= MOST_META, META, f"at most {MOST_META:,} bytes of positions and names", len(meta))
         return [Entry(META, (meta,)), *entries]
 
@@ -210,14 +210,14 @@ class Snapshot:
     def from_bytes(cls, file: Bytes, key: bytes | None = None) -> Self:
         """Return the snapshot in a file from anyone: no file can run code or claim what it does not hold.
 
-        What the sections mean is checked by whoever takes them over, such as a learner's `from_state`.
+        The meaning of a section is checked where it is loaded, such as in a learner's `from_state`.
 
         Parameters
         ----------
         file
             All of its bytes.
         key
-            What it was signed with. With a key, an unsigned file is refused; without one, a signed file is.
+            The key of its signature. With a key, an unsigned file is refused; without one, a signed file is.
 
         Raises
         ------
@@ -268,7 +268,7 @@ def head_size(beginning: Bytes) -> int:
 
 
 def describe(head: Bytes, size: int) -> dict[str, Any]:
-    """Return the metadata of a snapshot: its meta.json, its size and whether it is signed.
+    """Return the metadata of a snapshot: its meta.json, its size, and True or False for a signature.
 
     Neither the arrays nor the signature have been looked at.
 
@@ -277,18 +277,18 @@ def describe(head: Bytes, size: int) -> dict[str, Any]:
     head
         The first `head_size` bytes of the file, or more.
     size
-        How many bytes the file has.
+        Number of bytes of the file.
 
     Raises
     ------
     BadSnapshot
-        If this is no snapshot, or the file has another size than it says.
+        If this is not a snapshot, or the file has another size than its metadata.
 
     Examples
     --------
     >>> file = Snapshot(learner="Counter", sections={"metrics": {"seen": 7}}, clock=7).to_bytes()
-    >>> told = describe(file[: head_size(file[:100])], len(file))
-    >>> told["learner"], told["clock"], told["sections"], told["signed"]
+    >>> metadata = describe(file[: head_size(file[:100])], len(file))
+    >>> metadata["learner"], metadata["clock"], metadata["sections"], metadata["signed"]
     ('Counter', 7, {'metrics': {'text': 10}}, False)
     """
     meta, _, comment_size = _read_head(head, size)
@@ -317,7 +317,7 @@ def _read_head(head: Bytes, size: int) -> tuple[dict[str, Any], list[Extent], in
     comment_size = size - extents[-1].stop - archive.directory_size(extents)
     if comment_size not in (0, SIGNATURE):
         raise BadSnapshot(
-            f"the file has {size:,} bytes, and {META} tells of {size - comment_size:,}: it is truncated, "
+            f"the file has {size:,} bytes, and {META} describes {size - comment_size:,}: it is truncated, "
             "or something was added"
         )
     return meta, extents, comment_size

@@ -1,4 +1,4 @@
-"""`python -m stream_bayes.testing`: check every public learner, a line each; the exit code says whether all obey.
+"""`python -m stream_bayes.testing`: check every public learner, a line each; exit code 1 if a law is broken.
 
 With `--once` each class is checked in one setting alone: enough to see that an installed package works.
 """
@@ -24,8 +24,8 @@ def main(once: bool) -> int:
     with ProcessPoolExecutor() as pool:
         for name, (laws, seconds, faults) in zip(names, pool.map(checked, names), strict=True):
             broken += bool(faults)
-            told = "" if not faults else "  BROKEN"
-            sys.stdout.write(f"{name:<60} {laws:>3} laws {seconds:6.1f} s{told}\n")
+            verdict = "" if not faults else "  BROKEN"
+            sys.stdout.write(f"{name:<60} {laws:>3} laws {seconds:6.1f} s{verdict}\n")
             for fault in faults:
                 sys.stdout.write(f"    {fault}\n")
             sys.stdout.flush()

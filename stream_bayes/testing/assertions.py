@@ -1,4 +1,4 @@
-"""Assertions that two learners are the same: byte for byte, or by contents and answers."""
+"""Assertions of the laws: two learners are the same, to the byte or in their counts and answers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = [
     "FLOAT",
     "Untouched",
     "changes_nothing",
-    "demand",
     "refuses",
+    "require",
     "same_bytes",
     "same_knowledge",
     "same_probabilities",
@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 EXACT = 1e-12  # what probabilities from equal counts may differ by: the rounding of a few operations
-FLOAT = 1e-9  # of the largest magnitude held: what Promise.FLOATS says
+FLOAT = 1e-9  # of the largest magnitude held: the tolerance of Promise.FLOATS
 
 
-def demand(condition: object, message: str) -> None:
+def require(condition: object, message: str) -> None:
     """Raise AssertionError unless the condition holds, under `python -O` too."""
     if not condition:
         raise AssertionError(message)
@@ -46,49 +46,49 @@ def state_bytes(learner: BayesClassifier) -> bytes:
 
 
 def same_bytes(one: BayesClassifier, other: BayesClassifier, what: str) -> None:
-    """Demand that two learners have the same pickle, to the byte.
+    """Require that two learners have the same pickle, to the byte.
 
     Then they have the same state: that a pickle loses nothing of it is a law of its own.
     """
     if pickle.dumps(one) != pickle.dumps(other):
-        demand(state_bytes(one) == state_bytes(other), f"{what}: the states differ")
+        require(state_bytes(one) == state_bytes(other), f"{what}: the states differ")
         raise AssertionError(f"{what}: the states are equal, but the pickles differ")
 
 
 class Untouched:
-    """A learner that is to stay as it is, whatever is tried: its pickle, and so its state, to the byte.
+    """A learner that must not change: its pickle, and so its state, stays the same to the byte.
 
     Parameters
     ----------
     learner
-        What it is now is taken once, and compared with after each trial.
+        The learner. Its present pickle is compared with after each trial.
     """
 
     def __init__(self, learner: BayesClassifier) -> None:
         self.learner = learner
         self._pickled = pickle.dumps(learner)
 
-    def demand(self, what: str) -> None:
-        """Demand that it is as it was; else this changed it."""
-        demand(pickle.dumps(self.learner) == self._pickled, f"{what} changed the state")
+    def check(self, what: str) -> None:
+        """Raise AssertionError if the learner has changed, by `what`."""
+        require(pickle.dumps(self.learner) == self._pickled, f"{what} changed the state")
 
     def refuses(
         self,
         actions: Mapping[str, Callable[[], object]],
         errors: type[Exception] | tuple[type[Exception], ...],
     ) -> None:
-        """Demand that each of these actions raises one of these errors, and that together they change nothing."""
+        """Require that each of these actions raises one of these errors, and that together they change nothing."""
         for what, action in actions.items():
-            _demand_raised(action, errors, what)
-        self.demand(f"refusing {', '.join(actions)}")
+            _require_error(action, errors, what)
+        self.check(f"refusing {', '.join(actions)}")
 
 
 @contextmanager
 def changes_nothing(learner: BayesClassifier, what: str) -> Iterator[None]:
-    """Demand that a block leaves the learner as it is, to the byte."""
+    """Require that a block leaves the learner as it is, to the byte."""
     untouched = Untouched(learner)
     yield
-    untouched.demand(what)
+    untouched.check(what)
 
 
 def refuses(
@@ -97,11 +97,11 @@ def refuses(
     errors: type[Exception] | tuple[type[Exception], ...],
     what: str,
 ) -> None:
-    """Demand that an action raises one of these errors and changes nothing."""
+    """Require that an action raises one of these errors and changes nothing."""
     Untouched(learner).refuses({what: action}, errors)
 
 
-def _demand_raised(
+def _require_error(
     action: Callable[[], object], errors: type[Exception] | tuple[type[Exception], ...], what: str
 ) -> None:
     try:
@@ -127,7 +127,7 @@ def same_knowledge(
     *,
     exact: bool,
 ) -> None:
-    """Demand that two learners hold the same under the same names, and answer alike.
+    """Require that two learners hold the same under the same names, and answer alike.
 
     With `exact`, counts are equal to the bit and probabilities to 1e-12; without, both to 1e-9 of the largest
     magnitude held. What numeric features hold are sums of real numbers, and are never compared more closely than
@@ -140,7 +140,7 @@ def same_knowledge(
         for name in sorted({*mine, *theirs}, key=repr):
             counted = mine.get(name), theirs.get(name)
             if not isinstance(counted[0], tuple):
-                demand(
+                require(
                     counted[0] == counted[1],
                     f"{what}: the count of {name!r} is {counted[0]!r} and {counted[1]!r}",
                 )
@@ -153,11 +153,11 @@ def same_knowledge(
         for part, (left, right, tolerance) in enumerate(pairs):
             if part and negligible:
                 continue  # hardly any weight: its mean is anything
-            demand(
+            require(
                 abs(left - right) <= tolerance,
                 f"{what}: {name!r} holds {mine.get(name)!r} and {theirs.get(name)!r}, over {tolerance:.3g} apart",
             )
-    demand(
+    require(
         set(one.classes_) == set(other.classes_),
         f"{what}: the classes are {one.classes_} and {other.classes_}",
     )
@@ -192,10 +192,10 @@ def _scales(held: Mapping[tuple[Any, ...], Any]) -> tuple[float, float, float]:
 def same_probabilities(
     one: Mapping[Any, float], other: Mapping[Any, float], what: str, tolerance: float
 ) -> None:
-    """Demand that two answers have the same classes and probabilities; a tolerance of 0 means to the bit."""
-    demand(set(one) == set(other), f"{what}: the classes are {list(one)} and {list(other)}")
+    """Require that two answers have the same classes and probabilities; a tolerance of 0 means to the bit."""
+    require(set(one) == set(other), f"{what}: the classes are {list(one)} and {list(other)}")
     for label, p in one.items():
-        demand(
+        require(
             abs(p - other[label]) <= tolerance and not math.isnan(p),
             f"{what}: P({label!r}) is {p!r} and {other[label]!r}, further apart than {tolerance:g}",
         )

@@ -1,4 +1,4 @@
-"""A disk that fails when it is told to: to test that a stream's files outlive a crash at any moment.
+"""A disk that fails on purpose: to test that a stream's files survive a crash at any moment.
 
 Run once and count `operations`; then run again for each of them with `crash_at`, and start anew on what is left.
 
@@ -50,7 +50,7 @@ class Crash(BaseException):
 
 
 class Survives(Enum):
-    """State of a disk after a crash.
+    """The files that a crash leaves on the disk.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Survives(Enum):
 
 
 class _File:
-    """State of one file: its present name, and its contents after a power cut."""
+    """A file: its present name, and its contents after a power cut."""
 
     def __init__(self, path: Path, durable: bytes) -> None:
         self.path = path
@@ -89,19 +89,19 @@ class FaultyFileSystem(FileSystem):
     crash_at
         The operation, counted from 1, that a `Crash` comes instead of. Of a write, the first half is still written.
     survives
-        What is left then.
+        The files that are left.
     errors
         Numbers of operations that fail, with the `errno` they fail with.
     refusal
         An `errno` that every change fails with: `errno.EROFS` for a read-only disk, `errno.EACCES` for a directory of
         somebody else. May be set at any time.
     space
-        How many bytes can be written before the disk is full. May be set at any time.
+        Number of bytes that can be written before the disk is full. May be set at any time.
 
     Attributes
     ----------
     operations
-        What was counted so far: making directories, opening to write, writing, truncating, syncing, renaming and
+        The operations counted so far: making directories, opening to write, writing, truncating, syncing, renaming and
         deleting, each with a name, as in "rename epoch".
 
     Examples

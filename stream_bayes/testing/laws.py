@@ -1,4 +1,4 @@
-"""Laws by the learners they bind, and the check that runs them."""
+"""The laws, the learners that each one binds, and the check of them all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LONG = 1000  # events: more than any law teaches a learner that it then has take
 
 
 class Law(NamedTuple):
-    """A law, the promise that makes it binding, and the learners it says something of.
+    """A law, the promise that makes it binding, and the learners it is about.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Law(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it says, in words."""
+        """The law in words."""
         return self.check.__name__.replace("_", " ")
 
 
@@ -196,8 +196,8 @@ def check_law(law: Law, learner: BayesClassifier, seed: int = 0) -> None:
             numeric = not (learner.traits.learns_cut_points and law.check in REORDERING)
             law.check(learner, Streams(learner, seed, numeric))
     except Exception as error:  # whatever a law runs into breaks it
-        told = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-        raise AssertionError(f"{type(learner).__name__} breaks the law {law.name!r}: {told}") from error
+        text = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+        raise AssertionError(f"{type(learner).__name__} breaks the law {law.name!r}: {text}") from error
 
 
 def check_learner(learner: BayesClassifier, seed: int = 0) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.traits import Promise
-from stream_bayes.testing.assertions import changes_nothing, demand, same_knowledge
+from stream_bayes.testing.assertions import changes_nothing, require, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams, coded
 
@@ -40,16 +40,16 @@ def _form_a_group(
     samples, extras, probes = streams.samples(60, weights), streams.extras(20, weights), streams.probes()
     reference = learn_all(learner.clone(), samples)
 
-    def demand_same(other: BayesClassifier, what: str) -> None:
+    def require_same(other: BayesClassifier, what: str) -> None:
         same_knowledge(reference, other, probes, what, exact=exact)
 
-    demand_same(learn_all(learner.clone(), samples[::-1]), "learning in the opposite order")
+    require_same(learn_all(learner.clone(), samples[::-1]), "learning in the opposite order")
     shuffled = [samples[place] for place in streams.rng.permutation(len(samples))]
-    demand_same(learn_all(learner.clone(), shuffled), "learning in another order")
-    demand_same(_learn_and_take_back(learner.clone(), samples, extras, streams), "unlearning extra samples")
+    require_same(learn_all(learner.clone(), shuffled), "learning in another order")
+    require_same(_learn_and_take_back(learner.clone(), samples, extras, streams), "unlearning extra samples")
     if exact:
         twice = [single for sample in samples for single in [sample._replace(w=1.0)] * int(sample.w)]
-        demand_same(learn_all(learner.clone(), twice), "learning weights as repeated samples")
+        require_same(learn_all(learner.clone(), twice), "learning weights as repeated samples")
     if not learner.traits.is_mergeable:
         return
 
@@ -58,16 +58,16 @@ def _form_a_group(
         total = learner.clone()
         for shard in order:
             with changes_nothing(shard, "merging, in the learner merged from,"):
-                demand(total.merge(shard) is total, "merge does not return the learner")
-        demand_same(total, "merging shards")
+                require(total.merge(shard) is total, "merge does not return the learner")
+        require_same(total, "merging shards")
     first, *rest = shards
     with changes_nothing(first, "+"):
-        demand_same(first + rest[0] + rest[1], "adding shards")
-    demand_same(rest[1] + (rest[0] + first), "adding shards in the other direction")
-    demand_same(reference + learner.clone(), "adding an empty learner")
+        require_same(first + rest[0] + rest[1], "adding shards")
+    require_same(rest[1] + (rest[0] + first), "adding shards in the other direction")
+    require_same(reference + learner.clone(), "adding an empty learner")
     doubled = learn_all(learn_all(learner.clone(), samples), samples)
     same_knowledge(reference + reference, doubled, probes, "adding a learner to itself", exact=exact)
-    demand_same(
+    require_same(
         _take_back(first + rest[0] + rest[1] + learn_all(learner.clone(), extras), extras),
         "unlearning after merging",
     )
@@ -104,10 +104,13 @@ def batches_of_coded_columns(learner: BayesClassifier, streams: Streams) -> None
     answers = batch.predict_proba_many(columns)
     for row, sample in enumerate(samples):
         answer = batch.predict_proba_one(sample.x)
-        told = dict(zip(answers.labels, answers.values[row].tolist(), strict=True))
-        demand(told == answer, f"predict_proba_many of coded columns, row {row}: {told}, not {answer}")
+        row_answer = dict(zip(answers.labels, answers.values[row].tolist(), strict=True))
+        require(
+            row_answer == answer,
+            f"predict_proba_many of coded columns, row {row}: {row_answer}, not {answer}",
+        )
     predicted = batch.predict_many(columns)
-    demand(list(predicted) == [batch.predict_one(s.x) for s in samples], "predict_many of coded columns")
+    require(list(predicted) == [batch.predict_one(s.x) for s in samples], "predict_many of coded columns")
 
 
 def fading_has_its_closed_form(learner: BayesClassifier, streams: Streams) -> None:
@@ -117,11 +120,11 @@ def fading_has_its_closed_form(learner: BayesClassifier, streams: Streams) -> No
         probes = _steady_probes(learner, streams, half_life)
         faded, still = learner.clone({"half_life": half_life}), learner.clone({"half_life": None})
         learn_all(faded, samples)
-        demand(faded.clock == FADED, f"after {FADED} events the clock is at {faded.clock}")
+        require(faded.clock == FADED, f"after {FADED} events the clock is at {faded.clock}")
         _learn_by_age(still, samples, FADED, half_life)
         same_knowledge(faded, still, probes, f"half_life={half_life}, and the weights it means", exact=False)
         faded.advance(5)
-        demand(faded.clock == FADED + 5, f"advance(5) moved the clock from {FADED} to {faded.clock}")
+        require(faded.clock == FADED + 5, f"advance(5) moved the clock from {FADED} to {faded.clock}")
         still = _learn_by_age(learner.clone({"half_life": None}), samples, FADED + 5, half_life)
         same_knowledge(faded, still, probes, f"half_life={half_life}, and 5 events that passed", exact=False)
 
@@ -140,7 +143,7 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
     for half_life in HALF_LIVES:
         probes = _steady_probes(learner, streams, half_life)
         new = learner.clone({"half_life": half_life})
-        _demand_take_back_at(new, samples, streams, half_life)
+        _require_take_back_at(new, samples, streams, half_life)
         if not learner.traits.is_mergeable:
             continue
         whole = learn_all(new.clone(), samples)
@@ -153,7 +156,7 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
                     shard.advance(1)
         for merged in (shards[0] + shards[1] + shards[2], shards[2] + (shards[1] + shards[0])):
             same_knowledge(whole, merged, probes, f"half_life={half_life}: merged shards", exact=False)
-            demand(merged.clock == whole.clock, f"the merged clock is at {merged.clock}, not {whole.clock}")
+            require(merged.clock == whole.clock, f"the merged clock is at {merged.clock}, not {whole.clock}")
         older = learn_all(new.clone(), samples[:50])
         rest = new.clone()
         rest.advance(50)
@@ -164,7 +167,7 @@ def shards_share_a_clock(learner: BayesClassifier, streams: Streams) -> None:
             )
 
 
-def _demand_take_back_at(
+def _require_take_back_at(
     new: BayesClassifier, samples: list[Sample], streams: Streams, half_life: float
 ) -> None:
     extras, without, both = streams.extras(10), new.clone(), new.clone()

@@ -98,8 +98,8 @@ def bad_input_changes_nothing(learner: BayesClassifier, streams: Streams) -> Non
     for name, value, errors in _bad_values(streams, learner):
         bad = {key: one for key, one in x.items() if key != name} | {name: value}
         demand_refusal(Sample(bad, y), errors, f"{name!r} = {shown(value)}")
-    _demand_whole_batches(taught, streams)
-    _demand_nothing_unlearned(taught, streams)
+    _require_whole_batches(taught, streams)
+    _require_nothing_unlearned(taught, streams)
     taught.refuses(
         {f"advance({events!r})": partial(model.advance, events) for events in NO_COUNTS}, BadWeight
     )
@@ -154,7 +154,7 @@ def _bad_values(streams: Streams, learner: BayesClassifier) -> Iterator[tuple[An
                 yield name, "not declared", BadValue
 
 
-def _demand_whole_batches(taught: Untouched, streams: Streams) -> None:
+def _require_whole_batches(taught: Untouched, streams: Streams) -> None:
     x, y = _full(streams), streams.labels[0]
     columns = coded(streams, [Sample(x, y)] * 2)
     many = partial(partial, taught.learner.learn_many)
@@ -177,7 +177,7 @@ def _demand_whole_batches(taught: Untouched, streams: Streams) -> None:
         taught.refuses(actions, error)
 
 
-def _demand_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
+def _require_nothing_unlearned(taught: Untouched, streams: Streams) -> None:
     """Check that unlearning what was never learned is refused."""
     model, x, y = taught.learner, _full(streams), streams.labels[0]
     strangers = {
@@ -238,7 +238,7 @@ def strangers_are_not_merged(learner: BayesClassifier, streams: Streams) -> None
         for x in ({"new": "x", nominal: 1.5}, {"new": "x", numeric: "x"}):
             other = learn_all(learner.clone(), [Sample(x, streams.labels[0])])
             merge = partial(model.merge, other)
-            untouched.refuses({f"merging a learner that knows {x!r}": merge}, CannotMerge)
+            untouched.refuses({f"merging a learner that has learned {x!r}": merge}, CannotMerge)
 
 
 def altered_states_are_refused(learner: BayesClassifier, streams: Streams) -> None:

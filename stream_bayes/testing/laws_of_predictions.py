@@ -20,7 +20,7 @@ from stream_bayes.testing.assertions import (
     FLOAT,
     Untouched,
     changes_nothing,
-    demand,
+    require,
     same_bytes,
     same_probabilities,
 )
@@ -64,12 +64,12 @@ def predicting_changes_nothing(learner: BayesClassifier, streams: Streams) -> No
                 for _, read in together:
                     with contextlib.suppress(StreamBayesError):
                         read()
-                untouched.demand(f"{', '.join(name for name, _ in together)} of {probe!r}")
-            demand(repr(probe) == repr(before), f"predicting {before!r} changed the features to {probe!r}")
+                untouched.check(f"{', '.join(name for name, _ in together)} of {probe!r}")
+            require(repr(probe) == repr(before), f"predicting {before!r} changed the features to {probe!r}")
         for rows in (probes, frame):
             for verb in (model.predict_many, model.predict_proba_many):
                 verb(rows)
-                untouched.demand(verb.__name__)
+                untouched.check(verb.__name__)
         more = streams.samples(10)
         same_bytes(learn_all(model, more), learn_all(twin, more), "learning on after predicting, and without")
 
@@ -89,8 +89,8 @@ def _readings_of(model: BayesClassifier, x: dict[Any, Any]) -> Iterator[tuple[st
 
 def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> None:
     """Check that probabilities lie in [0, 1] and sum to 1, whatever was learned."""
-    demand(learner.clone().predict_proba_one({}) == {}, "before any learning the answer is not empty")
-    demand(learner.clone().predict_one({}) is None, "before any learning there is a prediction")
+    require(learner.clone().predict_proba_one({}) == {}, "before any learning the answer is not empty")
+    require(learner.clone().predict_one({}) is None, "before any learning there is a prediction")
     probes = streams.probes()
     histories = {
         "whole weights": streams.samples(40),
@@ -108,19 +108,19 @@ def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> Non
     for what, samples in histories.items():
         model = learn_all(learner.clone(), samples)
         for probe in probes:
-            _demand_probabilities(model, probe, f"after {what}, for {probe!r}")
+            _require_probabilities(model, probe, f"after {what}, for {probe!r}")
         if what == "one class" and not streams.declares_classes:
-            demand(model.predict_proba_one({}) == {streams.labels[0]: 1.0}, "the only class is not certain")
+            require(model.predict_proba_one({}) == {streams.labels[0]: 1.0}, "the only class is not certain")
     if streams.takes_any_feature:
-        _demand_many_features(learner.clone(), streams)
+        _require_many_features(learner.clone(), streams)
 
 
-def _demand_many_features(model: BayesClassifier, streams: Streams) -> None:
+def _require_many_features(model: BayesClassifier, streams: Streams) -> None:
     features = FEATURES[model._store.order]
     for number in range(4):
         model.learn_one(_wide(streams, number, features), streams.labels[number % 2])
     for number in range(3):
-        _demand_probabilities(model, _wide(streams, number, features), f"with {features} features")
+        _require_probabilities(model, _wide(streams, number, features), f"with {features} features")
 
 
 def _wide(streams: Streams, number: int, features: int) -> dict[Any, Any]:
@@ -135,17 +135,17 @@ def _wide(streams: Streams, number: int, features: int) -> dict[Any, Any]:
     return x
 
 
-def _demand_probabilities(model: BayesClassifier, probe: Mapping[Any, Any], what: str) -> None:
+def _require_probabilities(model: BayesClassifier, probe: Mapping[Any, Any], what: str) -> None:
     answer, joint = model.predict_proba_one(probe), model.joint_log_likelihood(probe)
-    demand(list(answer) == list(model.classes_) == list(joint), f"{what}: classes are left out of {answer}")
-    demand(not any(map(math.isnan, joint.values())), f"{what}: the joint log-likelihood is {joint}")
-    demand(
+    require(list(answer) == list(model.classes_) == list(joint), f"{what}: classes are left out of {answer}")
+    require(not any(map(math.isnan, joint.values())), f"{what}: the joint log-likelihood is {joint}")
+    require(
         all(type(p) is float and 0.0 <= p <= 1.0 for p in answer.values()),
         f"{what}: {answer} are no probabilities",
     )
-    demand(abs(math.fsum(answer.values()) - 1.0) <= EXACT, f"{what}: {answer} do not sum to 1")
+    require(abs(math.fsum(answer.values()) - 1.0) <= EXACT, f"{what}: {answer} do not sum to 1")
     best = model.predict_one(probe)
-    demand(answer.get(best) == max(answer.values()), f"{what}: {best!r} is predicted from {answer}")
+    require(answer.get(best) == max(answer.values()), f"{what}: {best!r} is predicted from {answer}")
 
 
 def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
@@ -168,7 +168,7 @@ def missing_is_missing(learner: BayesClassifier, streams: Streams) -> None:
         for probe in probes:
             bare = _without_missing(probe)
             answers = [reference.predict_proba_one(x) for x in (bare, {**dict.fromkeys(names, form), **bare})]
-            demand(
+            require(
                 answers[0] == answers[1], f"predicting {bare!r} with the rest absent, and {form!r}: {answers}"
             )
 
@@ -193,7 +193,7 @@ def many_are_one_by_one(learner: BayesClassifier, streams: Streams) -> None:
     tested = learner.clone()
     for sample, answer in zip(samples, answers, strict=True):
         with_learning = tested.predict_learn_one(*sample)
-        demand(
+        require(
             _typed(with_learning) == _typed(answer),
             f"predict_learn_one of {sample}: {with_learning}, not {answer}",
         )
@@ -216,11 +216,13 @@ def many_are_one_by_one(learner: BayesClassifier, streams: Streams) -> None:
 
     probes = streams.probes()
     singly = [one.predict_proba_one(probe) for probe in probes]
-    demand(one.predict_proba_many(probes) == singly, "predict_proba_many differs from predict_proba_one")
+    require(one.predict_proba_many(probes) == singly, "predict_proba_many differs from predict_proba_one")
     predicted = one.predict_many(probes)
-    demand(_typed(predicted) == _typed(map(one.predict_one, probes)), "predict_many differs from predict_one")
+    require(
+        _typed(predicted) == _typed(map(one.predict_one, probes)), "predict_many differs from predict_one"
+    )
     for verb in (one.predict_many, one.predict_proba_many):
-        demand(verb([]) == [], f"{verb.__name__} of no rows is {verb([])!r}")
+        require(verb([]) == [], f"{verb.__name__} of no rows is {verb([])!r}")
     with changes_nothing(one, "learn_many of no rows"):
         one.learn_many([], [])
 
@@ -235,12 +237,12 @@ def explanations_add_up(learner: BayesClassifier, streams: Streams) -> None:
     model = learn_all(learner.clone(), streams.samples(40))
     for probe in streams.probes():
         explanation, joint = model.explain_one(probe), model.joint_log_likelihood(probe)
-        told = [score for scores in explanation.evidence.values() for score in scores.values()]
-        if not all(map(math.isfinite, (*told, *joint.values()))):
+        scores_of_evidence = [score for scores in explanation.evidence.values() for score in scores.values()]
+        if not all(map(math.isfinite, (*scores_of_evidence, *joint.values()))):
             continue  # what is impossible needs no adding up
         for label, score in joint.items():
-            size = max([1.0, *map(abs, told), abs(score)])
+            size = max([1.0, *map(abs, scores_of_evidence), abs(score)])
             total = explanation.total[label]
-            demand(
+            require(
                 abs(total - score) <= FLOAT * size, f"{probe!r}: {label!r} adds up to {total}, not {score}"
             )

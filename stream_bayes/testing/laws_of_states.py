@@ -16,8 +16,8 @@ from stream_bayes.errors import BudgetExceeded, CannotMerge
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.testing.assertions import (
     changes_nothing,
-    demand,
     refuses,
+    require,
     same_bytes,
     same_knowledge,
     state_bytes,
@@ -83,9 +83,9 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
         whole = state_bytes(model)
         for what, loaded in copies.items():
             same_bytes(model, loaded, f"{what} after {known} samples")
-            demand(state_bytes(loaded) == whole, f"{what} after {known} samples: the states differ")
-            demand(loaded.clock == model.clock, f"{what}: the clock is at {loaded.clock}, not {model.clock}")
-        if not COMPILED:  # what loads a state is the same code there; to go on with one of them is enough
+            require(state_bytes(loaded) == whole, f"{what} after {known} samples: the states differ")
+            require(loaded.clock == model.clock, f"{what}: the clock is at {loaded.clock}, not {model.clock}")
+        if not COMPILED:  # both load a state with the same code there, so one is enough
             copies = {"JSON": copies["JSON"]}
         for number, (x, y, w) in enumerate(more):
             if number % 2:
@@ -93,7 +93,7 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
                     what: one.predict_learn_one(x, y, w) for what, one in {**copies, "": model}.items()
                 }
                 for what, answer in learned.items():
-                    demand(answer == learned[""], f"{what}, {number} samples later: the answers differ")
+                    require(answer == learned[""], f"{what}, {number} samples later: the answers differ")
                 continue
             for one in (model, *copies.values()):
                 one.learn_one(x, y, w)
@@ -102,9 +102,9 @@ def saving_loses_nothing(learner: BayesClassifier, streams: Streams) -> None:
         for what, loaded in copies.items():
             same_bytes(model, loaded, f"{what}, {len(more)} samples later")
             answers = [[one.predict_proba_one(probe) for probe in probes] for one in (model, loaded)]
-            demand(answers[0] == answers[1], f"{what}, {len(more)} samples later: the answers differ")
+            require(answers[0] == answers[1], f"{what}, {len(more)} samples later: the answers differ")
         for name, array in kept.items():
-            demand(
+            require(
                 state["arrays"][name].tobytes() == array.tobytes(),
                 f"learning changed the array {name!r} of a state taken before",
             )
@@ -165,19 +165,19 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
             half = learn_all(learner.clone(), [Sample(x, y) for y in given[:4]])
             ways["merging"] = half + learn_all(learner.clone(), [Sample(x, y) for y in given[4:]])
         for what, one in ways.items():
-            told = {
+            reported = {
                 "classes_": one.classes_,
                 "predict_proba_one": one.predict_proba_one(x),
                 "joint_log_likelihood": one.joint_log_likelihood(x),
                 "predict_proba_many": one.predict_proba_many([x])[0],
                 "class_prior_": one.class_prior_,
             }
-            for where, labels in told.items():
-                demand(_typed(labels) == expected, f"{what}: {where} says {list(labels)!r}, not {LABELS!r}")
+            for where, labels in reported.items():
+                require(_typed(labels) == expected, f"{what}: {where} has {list(labels)!r}, not {LABELS!r}")
     for y in LABELS:
         model = learn_all(learner.clone(), [Sample(x, y)])
         for answer in (model.predict_one(x), model.predict_many([x])[0], _loaded(model).predict_one(x)):
-            demand(_typed([answer]) == _typed([y]), f"{answer!r} is predicted where {y!r} was learned")
+            require(_typed([answer]) == _typed([y]), f"{answer!r} is predicted where {y!r} was learned")
     for labels in ((1, True, 1.0), (True, 1.0, 1), (1.0, 1, True)):
         models = [learn_all(learner.clone(), [Sample(x, y)]) for y in labels]
         many = learner.clone()
@@ -188,16 +188,16 @@ def labels_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
             *merged,
             learn_all(learner.clone(), [Sample(x, y) for y in labels]),
         ):
-            demand(
+            require(
                 _typed(model.classes_) == _typed(labels[:1]), f"of {labels!r} {model.classes_!r} is reported"
             )
-            demand(model.predict_proba_one(x) == {1: 1.0}, f"{labels!r} are not one class")
+            require(model.predict_proba_one(x) == {1: 1.0}, f"{labels!r} are not one class")
 
 
 def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
     """Check that values and feature names keep their types through learning, saving and merging."""
     label = streams.labels[0]
-    learner = learner.clone({"half_life": None})  # so that counts can be told
+    learner = learner.clone({"half_life": None})  # so that counts are whole numbers
     new: BayesClassifier = learner.clone()
     events: list[dict[Any, Any]] = [{name: TIMES} for name in LABELS]
     if not streams.bags:
@@ -206,7 +206,7 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         named = learn_all(learner.clone(), [Sample({name: "x"}, label) for name in LABELS])
         same_bytes(named, _loaded(named), "names of features of every type")
         names = [name[0] for name in named._store.by_name() if len(name) == 3]
-        demand(_typed(names) == _typed(LABELS), f"features {LABELS!r} are reported as {names!r}")
+        require(_typed(names) == _typed(LABELS), f"features {LABELS!r} are reported as {names!r}")
     model = learn_all(new.clone(), [Sample(x, label) for x in events])
     batch = new.clone()
     batch.learn_many(events, [label] * len(events))
@@ -216,11 +216,11 @@ def values_keep_their_types(learner: BayesClassifier, streams: Streams) -> None:
         ways["merging"] = merged.merge(learn_all(new.clone(), [Sample(x, label) for x in events[3:]]))
     for what, one in ways.items():
         values = [name[-2] for name in one._store.by_name() if len(name) > 1]
-        demand(_typed(values) == _typed(LABELS), f"{what}: values {LABELS!r} are reported as {values!r}")
+        require(_typed(values) == _typed(LABELS), f"{what}: values {LABELS!r} are reported as {values!r}")
     same = [{value: TIMES} if streams.bags else {"v": value} for value in (1, True, 1.0, "1")]
     model = learn_all(new.clone(), [Sample(x, label) for x in same])
     held = {name[-2]: n for name, n in model._store.by_name().items() if len(name) > 1}
-    demand(held[1] == 3 * held["1"], f"1, True, 1.0 and '1' are held as {held!r}")
+    require(held[1] == 3 * held["1"], f"1, True, 1.0 and '1' are held as {held!r}")
 
 
 def _typed(values: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -230,7 +230,7 @@ def _typed(values: Iterable[Any]) -> list[tuple[Any, ...]]:
 def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
     """Check that tables never exceed `memory_budget`: a sample that needs more is refused before anything changes."""
     plain = learn_all(learner.clone(), streams.samples(30))
-    demand(plain.memory_bytes > 0, f"memory_bytes is {plain.memory_bytes}")
+    require(plain.memory_bytes > 0, f"memory_bytes is {plain.memory_bytes}")
     budget = 2 * plain.memory_bytes
     samples = streams.samples(30)
     model, twin = (learn_all(learner.clone({"memory_budget": budget}), samples) for _ in range(2))
@@ -238,7 +238,7 @@ def a_budget_holds(learner: BayesClassifier, streams: Streams) -> None:
     grown = learner.clone()
     for number in range(MOST_EVENTS):
         new = Sample(_something_new(streams, number), streams.labels[0])
-        demand(model.memory_bytes <= budget, f"{model.memory_bytes} bytes are held, the budget is {budget}")
+        require(model.memory_bytes <= budget, f"{model.memory_bytes} bytes are held, the budget is {budget}")
         try:
             model.learn_one(*new)
         except BudgetExceeded:
@@ -284,7 +284,7 @@ def what_a_budget_refuses_outlives_loading(learner: BayesClassifier, streams: St
             if number % 3 == 0:
                 twin = _loaded(twin)
             known, found = _outcome(model, event), _outcome(twin, event)
-            demand(
+            require(
                 known == found, f"event {number} within {budget:,} bytes: {known}, and once loaded {found}"
             )
         same_bytes(model, twin, f"within {budget:,} bytes, loaded on the way or not,")

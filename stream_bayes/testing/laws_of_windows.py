@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.sliding_window import SlidingWindow
-from stream_bayes.testing.assertions import demand, same_bytes, same_knowledge
+from stream_bayes.testing.assertions import require, same_bytes, same_knowledge
 from stream_bayes.testing.laws_of_predictions import learn_all
 from stream_bayes.testing.sample_streams import FRACTIONAL, WHOLE, Sample, Streams
 
@@ -22,7 +22,7 @@ def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams)
         samples = [*streams.samples(EVENTS // 2, weights), *streams.extras(EVENTS // 2, weights)]
         samples.insert(EVENTS - 3, Sample(samples[0].x, samples[0].y, 0.0))
         for number in (1, learner.size, learner.size + 1, len(samples)):
-            _demand_the_newest(learner, streams, samples[:number], exact=exact)
+            _require_the_newest(learner, streams, samples[:number], exact=exact)
     samples = streams.samples(EVENTS)
     together = learner.clone()
     together.learn_many(*map(list, zip(*samples, strict=True)))
@@ -30,7 +30,7 @@ def a_window_holds_the_newest_events(learner: BayesClassifier, streams: Streams)
     same_bytes(one_by_one, together, "learning more events together than are held")
 
 
-def _demand_the_newest(
+def _require_the_newest(
     learner: SlidingWindow, streams: Streams, samples: list[Sample], *, exact: bool
 ) -> None:
     """Demand equal counts, also after the newest event was unlearned and would have left the window."""
@@ -39,7 +39,7 @@ def _demand_the_newest(
     learn_all(fresh, samples[weighty[-learner.size :][0] :])  # those of weight 0 let time pass
     probes = streams.probes()
     same_knowledge(model, fresh, probes, f"the newest of {len(samples)} events", exact=exact)
-    demand(model.clock == len(samples), f"after {len(samples)} events the clock is at {model.clock}")
+    require(model.clock == len(samples), f"after {len(samples)} events the clock is at {model.clock}")
     for one in (model, fresh):
         one.unlearn_one(*samples[-1])
     same_knowledge(model, fresh, probes, "the newest events but one", exact=exact)

@@ -1,6 +1,6 @@
 """Mails that nobody wrote: ham and spam made up on the spot, with headers, HTML and parts as real ones have.
 
-The words of a topic come again in its mails, and a mail says the few words it is about over and over; pages are often
+The words of a topic come again in its mails, and a mail repeats the few words of its subject; pages are often
 sent as base64 or quoted-printable, spam more often than ham. Spammers change their campaign every few hundred mails,
 and some ham looks like spam: newsletters, receipts. It shows how things work, not how well.
 """
@@ -44,7 +44,7 @@ COMMON: Final = (
     "the and for you that with this have from your are not was will can all has more one our out about please"
     " would there their which when time been how some also into than them only new other could what here"
 ).split()
-MAILERS: Final = {  # what wrote it, as it says; spammers claim to be what many use
+MAILERS: Final = {  # the X-Mailer header; spammers claim to use common programs
     False: ("Mutt/2.2", "Thunderbird 115", "Evolution 3.50", "Outlook 16.0"),
     True: ("Outlook 16.0", "Outlook 16.0", "Thunderbird 115", "Bulk Sender 3"),
 }
@@ -76,7 +76,7 @@ def _words(rng: np.random.Generator, own: list[str], number: int) -> list[str]:
     pools = rng.choice(3, number, p=[0.35, 0.5, 0.15])
     strange = [*TOPICS[int(rng.integers(len(TOPICS)))], *CAMPAIGNS[int(rng.integers(len(CAMPAIGNS)))]]
     endings = np.minimum(rng.zipf(1.5, number), len(ENDINGS)) - 1  # most words are rare, as in any language
-    # What a mail is about it says again and again.
+    # The words of a mail's topic are repeated.
     about = (rng.choice(own, 6).tolist(), COMMON, rng.choice(strange, 3).tolist())
     drawn = [str(rng.choice(about[pool])) for pool in pools]
     return [

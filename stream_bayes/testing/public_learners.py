@@ -173,12 +173,12 @@ def learners() -> dict[str, BayesClassifier]:
 def _named_learners() -> Iterator[tuple[str, BayesClassifier]]:
     for kind, settings in SETTINGS.items():
         for arguments in settings:
-            told = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
-            yield f"{kind.__name__}({told})" if told else kind.__name__, kind(**arguments)
+            shown = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
+            yield f"{kind.__name__}({shown})" if shown else kind.__name__, kind(**arguments)
     yield "BernoulliNB(true_threshold=1)", BernoulliNB(true_threshold=1)
     for kind, arguments, size in SLIDING:
-        told = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
-        yield f"SlidingWindow({kind.__name__}({told}), {size})", SlidingWindow(kind(**arguments), size)
+        shown = ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
+        yield f"SlidingWindow({kind.__name__}({shown}), {size})", SlidingWindow(kind(**arguments), size)
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,6 @@
 """Streams of samples that suit a learner, made from a seed.
 
-What a sample looks like follows from the learner: its `inputs` say whether it takes nominal features, numeric ones
+The samples suit the learner: its `inputs` are nominal features, numeric ones
 or bags of words, its schema which features and classes there are. Missing values come in all their forms.
 """
 
@@ -49,7 +49,7 @@ class Streams:
     seed
         The same seed gives the same samples.
     numeric
-        Whether there are numeric features, if the learner takes them.
+        True for numeric features, if the learner takes them.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Streams:
 
     @property
     def takes_any_feature(self) -> bool:
-        """Whether features that no schema declares may come."""
+        """True if features without a declaration may occur."""
         return self.schema is None
 
     def one_of(self, values: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A pipeline file: TOML, checked key by key, in which things have registered names and secrets have names too.
+"""The tables of a pipeline file, and loading one: TOML, checked key by key.
 
     name = "weather"
 
@@ -18,8 +18,8 @@
     [snapshots]
     directory = "state"
 
-Nothing in a file can name code. A secret is written as `${NAME}`, which is read from the environment, or as
-`{ file = "path" }`; it is never printed.
+Learners, detectors and decoders have registered names: a file cannot name code to import. A secret is written as
+`${NAME}`, which is read from the environment, or as `{ file = "path" }`; it is never printed.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ __all__ = [
     "parse_config",
 ]
 
-Written: TypeAlias = str | bool | int | float  # what TOML writes of values and labels
+Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
 
 class FeatureConfig(Table):
-    """Declaration of a feature."""
+    """The declaration of a feature."""
 
     kind: Literal["nominal", "numeric"]
     values: list[Written] | None = None
@@ -91,7 +91,7 @@ class FeatureConfig(Table):
 
 
 class SchemaConfig(Table):
-    """Declaration of the stream's features and labels."""
+    """The declared features and classes of the stream."""
 
     features: dict[str, FeatureConfig | Literal["nominal", "numeric"]]
     classes: list[Written] | None = None
@@ -138,7 +138,7 @@ SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discri
 
 
 class LabelsConfig(Table):
-    """Source of the labels, the time that samples wait for them, and the corrections allowed."""
+    """Late labels: their topic, how long samples wait for them, and corrections."""
 
     topic: str | None = Field(None, description="a topic of labels, whose records have the samples' keys")
     target: str | None = Field(
@@ -156,7 +156,7 @@ class LabelsConfig(Table):
 
 
 class SnapshotsConfig(Table):
-    """Directory and schedule of snapshots."""
+    """The directory of snapshots, and their schedule."""
 
     directory: Path = Field(strict=False)
     keep: int = Field(3, ge=1)
@@ -166,7 +166,7 @@ class SnapshotsConfig(Table):
 
 
 class OpsConfig(Table):
-    """Address of metrics and health."""
+    """The address at which metrics and health are served."""
 
     host: str = Field("127.0.0.1", min_length=1)
     port: int = Field(ge=0, le=65535)
@@ -194,7 +194,9 @@ class PipelineConfig(Table):
     def _reaches_kafka(self) -> Self:
         uses = [part for part in (self.source, self.predictions, self.dead_letters) if part is not None]
         if any(part.kind == "kafka" for part in uses) and self.kafka is None:
-            raise ValueError("kafka: is missing, and a source or sink is of this kind; it says which servers")
+            raise ValueError(
+                "kafka: is missing, and a source or sink is of this kind; add it with the servers"
+            )
         if self.labels is not None and self.labels.topic is not None and self.source.kind != "kafka":
             raise ValueError("labels.topic: belongs to a source of kind 'kafka'")
         return self
@@ -244,7 +246,7 @@ class PipelineConfig(Table):
     def settings(self) -> dict[str, Any]:
         """Return the settings that the state depends on as JSON values: a state of other settings cannot be resumed."""
         parts = {"name", "model", "record", "labels"}
-        secret = {"model": {"key"}}  # the state itself knows whether its key is this one
+        secret = {"model": {"key"}}  # the state checks its key itself
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
@@ -260,7 +262,7 @@ def load_config(path: str | os.PathLike[str]) -> PipelineConfig:
     Raises
     ------
     BadConfig
-        For whatever is wrong, a line for each key.
+        If anything is wrong, with a line for each key.
     """
     try:
         text = Path(path).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Errors of a pipeline file in plain words: a line for each key, with the values allowed."""
+"""Messages about a pipeline file: a line for each invalid key, with the allowed values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from stream_bayes.by_name import closest
 
 __all__ = ["lines_of"]
 
-# What pydantic calls a problem, and how it is said here; what stands in braces is from its context.
-SAID = {
+# Messages by pydantic's type of error; the fields in braces come from its context.
+MESSAGES = {
     "missing": "is missing",
     "string_type": "expected text",
     "path_type": "expected a path, as text",
@@ -32,7 +32,7 @@ SAID = {
     "string_too_short": "expected some text",
 }
 NAMED = "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100"
-# Parts of a place that are no keys, but choices of pydantic's among what a value may be.
+# Parts of a path that are not keys, but pydantic's choices of a type.
 TYPES = {"str", "int", "float", "bool"}
 
 
@@ -42,18 +42,18 @@ def lines_of(error: ValidationError, table: Mapping[str, Any], root: type[BaseMo
     Parameters
     ----------
     error
-        What was found.
+        The errors found by pydantic.
     table
         The file.
     root
-        What a file is to be.
+        The class of a whole file.
     """
-    said: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False, include_input=False):
-        key, text = _told(problem, table, root)
-        if text is not None and text not in said.setdefault(key, []):
-            said[key].append(text)
-    return [f"{key}: {_joined(texts)}" if key else _joined(texts) for key, texts in said.items() if texts]
+        key, text = _described(problem, table, root)
+        if text is not None and text not in messages.setdefault(key, []):
+            messages[key].append(text)
+    return [f"{key}: {_joined(texts)}" if key else _joined(texts) for key, texts in messages.items() if texts]
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -63,8 +63,8 @@ def _joined(texts: Sequence[str]) -> str:
     return "; ".join(texts)
 
 
-def _told(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tuple[str, str | None]:
-    """Return the key of a problem and its description; None if another choice says more."""
+def _described(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tuple[str, str | None]:
+    """Return the key of a problem and its description; None if another choice describes it better."""
     place = [str(part) for part in problem["loc"]]
     given: Any = table
     model: Any = root
@@ -97,16 +97,16 @@ def _told(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) -> tupl
         allowed = [name.strip("'") for name in context["expected"].replace(" or ", ", ").split(", ")]
         return key, f"there is no {given!r}{closest(given, allowed)} There are {', '.join(allowed)}"
     if kind == "union_tag_not_found":
-        return key, "kind is missing; it says what kind of thing this is"
+        return key, "kind is missing"
     if kind in ("model_type", "model_attributes_type") and choices and isinstance(given, str):
-        return key, None  # a name was meant, and the other choice says which there are
+        return key, None  # a name was meant: the other choice lists them
     if kind == "string_pattern_mismatch":
         return key, NAMED if key == "name" else 'expected one character, or "tab"'
-    text = SAID.get("model_type" if kind == "model_attributes_type" else kind)
+    text = MESSAGES.get("model_type" if kind == "model_attributes_type" else kind)
     if text is not None:
         return key, text.format(**context)
-    said = problem["msg"].removeprefix("Value error, ")
-    return key, f"{said[0].lower()}{said[1:]}"
+    text = problem["msg"].removeprefix("Value error, ")
+    return key, f"{text[0].lower()}{text[1:]}"
 
 
 def _is_choice(part: str) -> bool:

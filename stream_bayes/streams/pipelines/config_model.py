@@ -1,4 +1,4 @@
-"""The tables of a pipeline file that say what learns, what stands before it, and what follows drift."""
+"""The tables of a pipeline file for the model, its transformers and drift detection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from stream_bayes.by_name import check_there_is
+from stream_bayes.by_name import check_known
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
@@ -17,7 +17,7 @@ __all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
 
 
 class ModelConfig(Table):
-    """The learner: a registered name and the arguments of its class; for a filter also the key of its tokens."""
+    """The model: a registered name and the arguments of its class; for a spam filter also the key of its tokens."""
 
     kind: str
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -25,14 +25,14 @@ class ModelConfig(Table):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        check_there_is("model", self.kind, [*LEARNERS, FILTER])
+        check_known("model", self.kind, [*LEARNERS, FILTER])
         if self.key is not None and self.kind != FILTER:
             raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
         return self
 
 
 class TransformerConfig(Table):
-    """A transformer of the features before the model: a registered name and its arguments."""
+    """A transformer of the features, applied before the model: a registered name, and its arguments."""
 
     kind: str
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -44,7 +44,7 @@ class TransformerConfig(Table):
 
 
 class DriftConfig(Table):
-    """The model follows drift: what notices it, what is done then, and where what was noted goes."""
+    """Drift detection: the detector, the replacement of the model, and the file of the drift log."""
 
     detector: str = "adwin"
     detector_arguments: dict[str, Any] = Field(default_factory=dict)

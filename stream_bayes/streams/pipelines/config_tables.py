@@ -1,4 +1,4 @@
-"""Parts of the tables of a pipeline file: strict tables, secrets, and the fields of records."""
+"""The base of a pipeline file's tables, secrets, and the fields of records."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ def _secret(given: object) -> object:
 
 
 def _renewed(given: object) -> Callable[[], object]:
-    _secret(given)  # so that what is wrong with it is told at once
+    _secret(given)  # so that a wrong one is reported when the file is loaded
     return lambda: _secret(given)
 
 
 Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_secret)]
-# One that changes while a pipeline runs: it is read anew whenever it is asked for.
+# A secret that changes while a pipeline runs: it is read again at each use.
 RenewedSecret: TypeAlias = Annotated[Callable[[], str], BeforeValidator(_renewed)]
 
 
 class Table(BaseModel):
-    """A table of the file: it holds the keys below and no others, and does not change."""
+    """A table of the file: frozen, and without any keys but those below."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, strict=True)
 
 
 class FieldsConfig(Table):
-    """Roles of the fields of a record."""
+    """The roles of a record's fields."""
 
     target: str | None = None
     key: str | None = None
     time: str | None = None
     time_unit: Literal["s", "ms", "us", "ns", "iso"] = "s"
     weight: str | None = None
-    type: str | None = Field(None, description="the field that says sample, label, correction or tombstone")
+    type: str | None = Field(None, description="the field that holds sample, label, correction or tombstone")
     ignore: list[str] = []
     only: list[str] | None = None
 

@@ -1,4 +1,4 @@
-"""From the tables about Kafka to the objects they describe."""
+"""Construction of a pipeline's Kafka source, sinks and recovery."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHOUT_LABELS = (RawDecoder.name, MailDecoder.name)  # their labels come as JSO
 
 
 class KafkaParts(NamedTuple):
-    """The parts of a pipeline that use Kafka; None for the others."""
+    """The parts of a pipeline that use Kafka; None for those that do not."""
 
     source: KafkaSource | None
     predictions: KafkaSink | None

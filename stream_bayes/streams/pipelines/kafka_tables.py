@@ -1,4 +1,4 @@
-"""The tables of a pipeline file that are about Kafka."""
+"""The tables of a pipeline file for Kafka."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 
 
 class KafkaConfig(Table):
-    """Connection to the cluster, and delivery of results."""
+    """The connection to the cluster, and the delivery of results."""
 
     servers: list[str] = Field(min_length=1)
     client: Literal["kafka-python", "confluent-kafka"] = "kafka-python"
@@ -35,7 +35,7 @@ class KafkaConfig(Table):
     replication_factor: int | None = Field(
         None, ge=1, description="of the journal; all brokers up to three, if not given"
     )
-    seconds: float = Field(SECONDS, gt=0, description="to try before saying that no broker answers")
+    seconds: float = Field(SECONDS, gt=0, description="to try before the error that no broker answers")
     transaction_seconds: float = Field(TRANSACTION_SECONDS, gt=0)
     max_message_bytes: int = Field(MAX_MESSAGE_BYTES, ge=16_384, description="of a record that is written")
 
@@ -70,7 +70,7 @@ class KafkaSourceConfig(FieldsConfig):
 
     kind: Literal["kafka"]
     topic: str = Field(pattern=TOPIC)
-    decoder: str = Field("json", description="what its records are; see `register_decoder`")
+    decoder: str = Field("json", description="the format of its records; see `register_decoder`")
     start: Literal["earliest", "latest"] | float = "earliest"
     max_record_bytes: int = Field(1_048_576, ge=16)
 

@@ -1,4 +1,4 @@
-"""From a pipeline file to the objects it describes."""
+"""Construction of an engine from a pipeline file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = ["build", "make_source", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
-GUESSED = "guessed_schema"  # where the settings of a snapshot say what the columns were taken for
+GUESSED = "guessed_schema"  # the setting that holds the schema inferred from the first rows
 
 
 def build(
@@ -70,17 +70,17 @@ def build(
     Parameters
     ----------
     config
-        What the file says.
+        The contents of the file.
     directory
-        What relative paths in it are relative to.
+        The directory of relative paths in it.
     source
-        Read this one in place of the file's, as for a replay at a pace.
+        A source to read in place of the file's, as for a paced replay.
     schema
-        The stream's schema, where the file declares none.
+        The stream's schema, used if the file declares none.
     accept_gap
-        Whether to go on where records of a topic expired before they were read.
+        True to continue where records of a topic expired before they were read.
     anew
-        Whether no snapshot will be gone on from.
+        True if the run will not resume from a snapshot.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def build(
 
 
 def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Schema | None:
-    """Return the schema inferred from the first rows, or the one inferred when the state was begun."""
+    """Return the schema inferred from the first rows, or the one in the newest snapshot."""
     found = None if store is None else store.latest()
     if found is not None:
         kept = found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
@@ -127,7 +127,7 @@ def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Sc
     path = directory / own.path
     if own.follow and not has_rows(path, own.fields(), delimiter=own.between):
         raise SchemaError(
-            f"{path} holds no row yet that would show which of its columns hold numbers: say so in [schema.features], "
+            f"{path} has no row yet that shows which columns hold numbers: declare them in [schema.features], "
             'as in wind = "numeric", or start once there are some'
         )
     schema = inferred_schema(path, own.fields(), delimiter=own.between)
@@ -142,7 +142,7 @@ def _model(config: PipelineConfig, schema: Schema | None) -> Any:
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
     if own.kind == FILTER:
         if steps:
-            raise BadConfig(f"transformers: {FILTER} takes mails apart itself, and has none before it")
+            raise BadConfig(f"transformers: {FILTER} tokenises mails itself, and takes no transformers")
         return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
     try:
         learner: Any = make_learner(own.kind, own.arguments, None if steps else schema)
@@ -158,7 +158,7 @@ def _model(config: PipelineConfig, schema: Schema | None) -> Any:
 
 
 def _read_mails(source: KafkaSource, model: SpamFilter) -> None:
-    """Let the topic of samples be one of mails, taken apart as the filter would."""
+    """Decode the topic of samples as mails, tokenised as the filter does it."""
     tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
     most = source.decoders[source.name].max_record_bytes
     source.decoders[source.name] = MailDecoder(max_record_bytes=most, tokens=tokens)
@@ -167,7 +167,7 @@ def _read_mails(source: KafkaSource, model: SpamFilter) -> None:
 def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> KafkaParts | None:
     if config.kafka is None:
         return None
-    # Only where it is used: the client takes a tenth of a second to load.
+    # Imported on use: the client takes a tenth of a second to load.
     from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
 
     return kafka_parts(config, schema, accept_gap)
@@ -204,7 +204,7 @@ def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) 
 
 
 def warm_start(engine: Engine, path: Path) -> None:
-    """Begin with the model of a snapshot, and nothing else of it: no position, no score, no held sample.
+    """Load the model of a snapshot, without its positions, scores and held samples.
 
     Raises
     ------

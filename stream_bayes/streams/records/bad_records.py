@@ -1,7 +1,7 @@
-"""Reasons for records that cannot be decoded: a word for counters and a sentence for people.
+"""Reasons why a record could not be decoded: a word for counters and a sentence for people.
 
-Sentences go to logs, so they hold nothing that stood in the record: values are described by type and size. Names of
-fields are told, for without them nothing could be mended.
+Sentences go to logs, so they hold no values of the record, only types and sizes. They name fields, because nobody could
+mend a record without that.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from stream_bayes.errors import Undecodable
 
 __all__ = ["KEPT_BYTES", "Reason", "bad_record", "described", "shortened", "undecodable"]
 
-KEPT_BYTES = 4096  # of a record that could not be decoded: enough to tell what it was, and no more to store
+KEPT_BYTES = 4096  # of an undecodable record that are kept
 
 
 class Reason(Enum):
-    """Reason for a record that cannot be decoded. The value is its name in dead letters and counters.
+    """A reason why a record could not be decoded. Its value is its name in dead letters and counters.
 
     Examples
     --------
@@ -31,16 +31,16 @@ class Reason(Enum):
     """More bytes than `max_record_bytes`. Of such a record only the beginning was ever in memory."""
 
     NOT_UTF8 = "not_utf8"
-    """Bytes that are no text."""
+    """Bytes that are not UTF-8."""
 
     NOT_JSON = "not_json"
-    """Text that is no JSON."""
+    """Text that is not JSON."""
 
     TOO_DEEP = "too_deep"
-    """Arrays in arrays, or objects in objects, without end."""
+    """Arrays or objects that are nested too deeply."""
 
     NOT_CSV = "not_csv"
-    """A row that cannot be told into cells."""
+    """A row that cannot be split into cells."""
 
     UNCLOSED_QUOTE = "unclosed_quote"
     """A quote that is not closed within `max_record_bytes`, or never. Only its first line is the record."""
@@ -49,19 +49,19 @@ class Reason(Enum):
     """A row with more or fewer cells than there are columns."""
 
     WRONG_TYPE = "wrong_type"
-    """A field that is not what was declared, or nothing that an event can hold."""
+    """A field of another type than declared, or of one that an event cannot hold."""
 
     MISSING_FIELD = "missing_field"
-    """A required field that is not there, or holds no value."""
+    """A required field that is absent, or holds no value."""
 
     UNKNOWN_FIELD = "unknown_field"
-    """A field that the schema does not declare, and so refuses."""
+    """A field that the schema does not declare, and refuses."""
 
     NOT_FRAMED = "not_framed"
-    """A record without the five bytes that say which schema it was written with."""
+    """A record without the five bytes that hold the number of its schema."""
 
     DECODER_FAILED = "decoder_failed"
-    """A decoder raised something else than it should: it has a mistake."""
+    """A decoder raised an unexpected error: it has a bug."""
 
 
 def undecodable(reason: Reason, detail: str) -> Undecodable:
@@ -78,7 +78,7 @@ def bad_record(
     key: Any = None,
     time: float | None = None,
 ) -> BadRecord:
-    """Return the stand-in for a record that could not be decoded."""
+    """Return the `BadRecord` of a record that could not be decoded."""
     return BadRecord(error.reason, error.detail, raw[:KEPT_BYTES], key, time, position, partition, length)
 
 

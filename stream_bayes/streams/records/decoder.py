@@ -1,4 +1,4 @@
-"""Decoders: the bytes of one record to an event, or to a bad record."""
+"""Decoder: the bytes of one record to an event, or to a `BadRecord` with the reason."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from stream_bayes.streams.records.fields import Assembler, Fields
 
 __all__ = ["MAX_RECORD_BYTES", "Decoder", "RawDecoder", "checked_bytes", "too_long"]
 
-MAX_RECORD_BYTES = 2**20  # of one record, unless the user says otherwise: as Kafka's brokers have it
+MAX_RECORD_BYTES = 2**20  # of one record, by default: as with Kafka's brokers
 
 
 class Decoder(ABC):
-    """Turns bytes into events. A subclass writes `content`.
+    """The base of decoders: bytes to events. A subclass writes `content`.
 
     Parameters
     ----------
     fields
         Roles of the fields.
     schema
-        What the features are. What is not as declared is a bad record.
+        The declared features. A record that differs from it is a bad record.
     max_record_bytes
-        More bytes are a bad record, and are not looked at.
+        The maximum number of bytes. A longer record is a bad record, and is not parsed.
 
     Attributes
     ----------
@@ -85,9 +85,9 @@ class Decoder(ABC):
         raw
             The record.
         position, partition, length
-            Where it stands.
+            The place of the record.
         key, time
-            Its key and time, where no field of it says another.
+            The record's key and time, unless fields hold others.
         """
         try:
             if len(raw) > self.max_record_bytes:
@@ -103,7 +103,7 @@ class Decoder(ABC):
             error = undecodable(
                 Reason.NOT_UTF8, f"expected UTF-8, got another byte after {failure.start} bytes"
             )
-        except Exception as failure:  # a decoder is also what users write, and no record may stop the stream
+        except Exception as failure:  # users write decoders too, and no record may stop the stream
             error = undecodable(
                 Reason.DECODER_FAILED, f"the decoder {self.name!r} raised {type(failure).__name__}; mend it"
             )
@@ -122,7 +122,7 @@ class Decoder(ABC):
 
 
 class RawDecoder(Decoder):
-    """Leaves the bytes as they are: for what the learner takes apart itself, as a mail.
+    """A decoder that leaves the bytes as they are, for records that the learner parses itself.
 
     The event's `x` is the record, as `bytes`. There are no fields in it, so the key and the time are those that the
     source has, and there is no label.
@@ -130,9 +130,9 @@ class RawDecoder(Decoder):
     Parameters
     ----------
     fields
-        The default kind of an event alone, as no field has a role.
+        Only its default kind is used, as no field has a role.
     schema
-        None: it would describe fields.
+        None: raw bytes have no fields.
     max_record_bytes
         As of a `Decoder`.
 
@@ -151,7 +151,7 @@ class RawDecoder(Decoder):
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
         if schema is not None or (fields is not None and (fields.roles or fields.required)):
-            raise BadValue("the decoder 'raw' sees no fields: leave out the schema and the fields' roles")
+            raise BadValue("the decoder 'raw' has no fields: leave out the schema and the fields' roles")
         super().__init__(fields, None, max_record_bytes)
 
     def content(self, raw: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The decoders by name: how the bytes of a record become an event."""
+"""The decoders by name."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ DECODERS: dict[str, type[Decoder]] = {}
 
 
 def register_decoder(decoder: D) -> D:
-    """Make a decoder known under its `name`; usable above a class.
+    """Register a decoder under its `name`; usable as a class decorator.
 
     Raises
     ------
     BadValue
-        If this is no decoder, or another one has the name.
+        If it is not a decoder, or its name is taken.
 
     Examples
     --------

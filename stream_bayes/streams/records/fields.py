@@ -1,4 +1,4 @@
-"""Roles of the fields of a record: label, key, time, features."""
+"""Fields: the roles of a record's fields (label, key, time, ...). Assembler: a record's fields to an event."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ KINDS = {kind.value: kind for kind in Kind}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """Roles of the fields of a record. Fields without a role are features.
+    """The roles of a record's fields. Fields without a role are features.
 
     Parameters
     ----------
     target
-        The label's. If not given, and there is a schema, the schema's target.
+        The field of the label. Default: the schema's target, if there is a schema.
     key
-        That of what identifies the sample.
+        The field that identifies the sample.
     time
-        That of when it happened: a number, or ISO 8601 text such as `2026-01-31T12:00:00+01:00`; without an offset it
-        is UTC.
+        The field of the event's time: a number, or ISO 8601 text such as `2026-01-31T12:00:00+01:00`. Text without an
+        offset is UTC.
     time_unit
-        What a number counts since 1970 UTC: `"s"`, `"ms"`, `"us"` or `"ns"`. With `"iso"` no number is a time, so that
+        The unit of numbers since 1970 UTC: `"s"`, `"ms"`, `"us"` or `"ns"`. With `"iso"` no number is a time, so that
         `20260131` in a CSV file is a date.
     weight
-        That of as how many samples it counts; where it is missing, 1.
+        The field of the sample's weight; 1 if it is missing.
     kind
-        That of what it asks for: sample, label, correction or tombstone; where it is missing, `default_kind`.
+        The field of the kind: sample, label, correction or tombstone; `default_kind` if it is missing.
     default_kind
         Kind of a record without a kind; `Kind.LABEL` for a stream of labels.
     required
-        Features and roles without which a record is none.
+        Features and role fields that every record must have; without one it is a bad record.
     ignore
         Fields that are not features.
     only
@@ -99,7 +99,7 @@ class Fields:
 
     @property
     def roles(self) -> dict[str, str]:
-        """The fields that are no features, by role."""
+        """The names of the fields that are not features, by role."""
         return {role: name for role in ROLES if (name := getattr(self, role)) is not None}
 
     def with_schema(self, schema: Schema | None) -> Fields:
@@ -117,12 +117,12 @@ class Fields:
 
 
 class Assembler:
-    """Makes events from mappings.
+    """The construction of events from the fields of records.
 
     Parameters
     ----------
     fields
-        What is what.
+        The roles of the fields.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Assembler:
     def __init__(self, fields: Fields) -> None:
         self.fields = fields
         self._target = fields.target
-        # Most records hold a label and features, and that is where the time goes.
+        # A faster path for most records: a label and features.
         plain = fields.roles.keys() <= {"target"} and fields.default_kind is SAMPLE and not fields.required
         if plain:
             self.event: Callable[..., Event] = self._sample

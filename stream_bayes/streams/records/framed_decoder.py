@@ -1,4 +1,4 @@
-"""Records in the frame that Confluent's serializers put around them.
+"""Records in the frame of Confluent's serializers.
 
 byte  0        always 0
 bytes 1 to 4   the number of the schema in a registry, the most significant byte first
@@ -20,8 +20,8 @@ FRAME_BYTES = 5
 class ConfluentJSONDecoder(JSONDecoder):
     r"""A JSON object in the frame of Confluent's `json-schema` serializer.
 
-    The registry is not asked: what the fields are, the schema given here says. So a record of any registered version is
-    read, as long as its fields are as declared.
+    No registry is used: the schema given here declares the fields. A record of any registered version is read, as long
+    as its fields are as declared.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""JSON objects as events, decoded and checked in one go."""
+"""The decoder of JSON objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class JSONDecoder(Decoder):
 
     Numeric features must be numbers; nominal ones text, numbers, true or false. Without a schema, text, true and false
     are nominal and numbers are numeric. `null` is a missing value. Of two fields with one name the last one counts.
-    What no event needs is passed over and not looked at, but for its brackets and quotes.
+    Fields that no event needs are skipped: only their brackets and quotes are checked.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class JSONDecoder(Decoder):
         self._declared = _declared(self.fields, schema)
         self._numbers = [name for name, expected in (self._declared or {}).items() if expected is Number]
         self._refuses = schema is not None and schema.unknown == "refuse"
-        # As a rule one pass over the bytes decodes the fields, checks them, and drops those that are not declared.
+        # Usually one pass over the bytes decodes the fields, checks them, and drops those that are not declared.
         dropping = self._declared is None and bool(self.fields.ignore)
         self._one_pass = not (self.fields.flatten or self._refuses or dropping)
         record: Any = dict[str, Scalar]
@@ -73,12 +73,12 @@ class JSONDecoder(Decoder):
             try:
                 return self._typed(raw)  # type: ignore[no-any-return]  # a dict
             except msgspec.ValidationError:
-                pass  # the other way tells what is wrong in which field
+                pass  # the slower way below finds the field
             except msgspec.DecodeError as error:
                 raise _no_json(raw, error) from None
         try:
             content = self._untyped(raw)
-        except msgspec.ValidationError as error:  # no object, or a number beyond all bounds
+        except msgspec.ValidationError as error:  # not an object, or a number out of range
             raise undecodable(Reason.WRONG_TYPE, f"{error}") from None
         except msgspec.DecodeError as error:
             raise _no_json(raw, error) from None
@@ -109,7 +109,7 @@ class JSONDecoder(Decoder):
             try:
                 content[name] = float(value)
             except OverflowError:
-                raise _wrong(name, "a number", "one beyond all bounds") from None
+                raise _wrong(name, "a number", "one out of range") from None
         if not SCALARS.issuperset(map(type, content.values())):
             name = next(name for name, value in content.items() if type(value) not in SCALARS)
             raise _wrong(name, "text, a number, true or false", described(content[name]))

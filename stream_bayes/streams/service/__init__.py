@@ -1,1 +1,1 @@
-"""A running pipeline as a service: `ops` serves metrics and health, `logs` writes JSON lines, `signals` stop a run."""
+"""A running pipeline as a service: `ops` has metrics and health, `logs` JSON lines, `signals` SIGTERM and Ctrl-C."""

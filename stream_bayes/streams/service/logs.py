@@ -1,4 +1,4 @@
-"""Logs as JSON lines: a time in UTC, how bad it is, who says it, and what."""
+"""Logs as JSON lines: time in UTC, level, logger and message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["JSONFormatter", "logging_json"]
 
 
 class JSONFormatter(logging.Formatter):
-    """A log record as a line of JSON. Nothing of events stands there: messages name places, counts and reasons.
+    """A formatter of log records as lines of JSON. They hold no data of events: only places, counts and reasons.
 
     Examples
     --------

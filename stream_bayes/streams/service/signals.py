@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: the first asks a run to end after its batch, the second ends the process at once."""
+"""SIGTERM and Ctrl-C: the first ends a run after its batch, the second ends the process at once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
 
     Examples
     --------
-    >>> told = []
-    >>> with stopping_on_signals(lambda: told.append("stop")):
+    >>> calls = []
+    >>> with stopping_on_signals(lambda: calls.append("stop")):
     ...     signal.raise_signal(signal.SIGTERM)
-    >>> told
+    >>> calls
     ['stop']
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}

@@ -156,7 +156,7 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         parse_config(EVERYTHING_WRONG)
     assert sorted(str(refused.value).splitlines()) == [
         "batch: expected a whole number",
-        "dead_letters: kind is missing; it says what kind of thing this is",
+        "dead_letters: kind is missing",
         "labels.assumed: expected text, or true or false, or a whole number, or a number",
         "labels.correct_within: expected at least 0",
         "labels.wait_for: expected a number",
