@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 
 import stream_bayes_start as start
 from stream_bayes.errors import InUse, SourceError
+from stream_bayes.mail import SpamFilter
+from stream_bayes.mail.filter.messages import FilterBag
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from stream_bayes.streams.mail.server import SpamServer
 from tests.cli.test_snapshots import run
@@ -212,7 +214,7 @@ def test_a_message_has_one_line_whatever_its_file_is_called(
 # -- the server -------------------------------------------------------------------------------------------------------
 
 
-def test_the_server_says_what_the_filter_says(
+def test_the_server_answers_as_the_filter_does(
     home: Path, server: SpamServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for raw, _ in MESSAGES[:5]:
@@ -225,7 +227,7 @@ def test_the_server_says_what_the_filter_says(
     assert server.answered == 10
 
 
-def test_the_server_follows_what_is_taught(home: Path, server: SpamServer) -> None:
+def test_the_server_follows_training_by_other_processes(home: Path, server: SpamServer) -> None:
     raw = plain("a word nobody said before zyzzyva")
     before = start.query_server(str(home), raw)
     with SpamHome(home).changing() as model:
@@ -236,7 +238,7 @@ def test_the_server_follows_what_is_taught(home: Path, server: SpamServer) -> No
     assert before is not None and after is not None and float(before[2]) < float(after[2])
 
 
-def test_many_ask_at_once(home: Path, server: SpamServer) -> None:
+def test_many_clients_are_served_at_once(home: Path, server: SpamServer) -> None:
     answers: list[Any] = []
     threads = [
         threading.Thread(target=lambda raw=raw: answers.append(start.query_server(str(home), raw)))
@@ -247,6 +249,29 @@ def test_many_ask_at_once(home: Path, server: SpamServer) -> None:
     for thread in threads:
         thread.join(60)
     assert {answer[3] for answer in answers} == {id_of_mail(raw) for raw, _ in MESSAGES[:24]}
+
+
+def test_no_mail_waits_for_the_parsing_of_another(
+    home: Path, server: SpamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, going_on = threading.Event(), threading.Event()
+    bag_of = SpamFilter.bag_of
+
+    def bag_of_one(self: SpamFilter, x: Any) -> FilterBag:
+        if isinstance(x, bytes) and b"tangled" in x:
+            slow.set()
+            assert going_on.wait(60)
+        return bag_of(self, x)
+
+    monkeypatch.setattr(SpamFilter, "bag_of", bag_of_one)
+    answers: list[Any] = []
+    thread = threading.Thread(target=lambda: answers.append(start.query_server(str(home), plain("tangled"))))
+    thread.start()
+    assert slow.wait(60)
+    assert start.query_server(str(home), MESSAGES[0][0]) is not None and not answers
+    going_on.set()
+    thread.join(60)
+    assert answers
 
 
 @pytest.mark.parametrize("request_", [b"", b"GET / HTTP/1.1\r\n", b"STREAM-BAYES 1 classify 999999999999\n"])
@@ -260,7 +285,7 @@ def test_a_wrong_request_is_answered_with_an_error(home: Path, server: SpamServe
     assert start.query_server(str(home), MESSAGES[0][0]) is not None
 
 
-def test_only_the_owner_may_ask_and_there_is_one_server(home: Path, server: SpamServer) -> None:
+def test_only_the_owner_may_connect_and_there_is_one_server(home: Path, server: SpamServer) -> None:
     assert server.home.socket.stat().st_mode & 0o077 == 0
     with pytest.raises(InUse, match="another server"):
         SpamServer(SpamHome(home))
@@ -309,7 +334,7 @@ def test_served_a_mail_loads_a_socket_and_nothing_of_the_package(home: Path, ser
     assert not {"stream_bayes", "numpy", "typer", "json", "re", "argparse", "hashlib"} & set(loaded)
 
 
-def test_the_program_serves_until_it_is_told_to_stop(home: Path) -> None:
+def test_the_program_serves_until_sigterm(home: Path) -> None:
     serving = subprocess.Popen(program("serve", "--home", home), env=ENVIRONMENT, stdout=subprocess.PIPE)
     try:
         assert serving.stdout is not None
@@ -350,7 +375,7 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="only Linux has a devi
     "redirected",
     ["2>&-", pytest.param("2>/dev/full", marks=needs_full)],
 )
-def test_a_mail_passes_where_nobody_can_be_told_of_the_trouble(tmp_path: Path, redirected: str) -> None:
+def test_a_mail_passes_when_the_error_cannot_be_printed(tmp_path: Path, redirected: str) -> None:
     command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *program("filter", "--home", tmp_path)]
     done = subprocess.run(command, input=CERTAIN["ham"], stdout=subprocess.PIPE, env=ENVIRONMENT, check=False)
     assert (done.returncode, done.stdout) == (3, CERTAIN["ham"])
@@ -364,7 +389,7 @@ def test_closed_streams_are_errors_and_no_verdict(home: Path, verb: str, closed:
     assert done.returncode == 3 and f"the standard {named} is closed".encode() in done.stderr
 
 
-def test_a_mail_passes_when_its_filter_is_told_to_end() -> None:
+def test_a_mail_passes_when_its_filter_gets_sigterm() -> None:
     code = (
         "import os, signal, sys, stream_bayes_start as s\n"
         "s.query_server = lambda home, raw: os.kill(os.getpid(), signal.SIGTERM)\n"

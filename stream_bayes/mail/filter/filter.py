@@ -18,7 +18,7 @@ from stream_bayes.learners.text import BernoulliNB
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
-from stream_bayes.mail.filter.messages import Labels, checked_bag, digest_of
+from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import FilterParts, load_state, save_settings, save_state
@@ -30,7 +30,7 @@ from stream_bayes.mail.text.tokens import Bag
 
 __all__ = ["SpamFilter"]
 
-Message = bytes | str | Mapping[str, int]
+Message = bytes | str | Mapping[str, int] | FilterBag
 
 # Costs in spams let through. By default a message is spam from a probability of 98.3 %.
 FALSE_POSITIVE, UNSURE = 30.0, 0.5
@@ -153,16 +153,20 @@ class SpamFilter(base.Classifier):
             if last.score.version != scorer.version:
                 self._last_scored = last = last._replace(score=scorer.score(last.bag))
             return last
-        if isinstance(message, (bytes, str)):
-            bag = self._tokens.transform_one(message)
-        else:
-            bag = checked_bag(message)
-        if self.key is not None:
-            bag = _hashed(bag, self.key)
-        scored = _Scored(message, bag, scorer.score(bag))
-        if isinstance(message, (bytes, str)):  # immutable, so the same object has the same tokens
+        scored = _Scored(message, bag := self.bag_of(message).tokens, scorer.score(bag))
+        if isinstance(message, (bytes, str, FilterBag)):  # immutable, so the same object has the same tokens
             self._last_scored = scored
         return scored
+
+    def bag_of(self, x: Message) -> FilterBag:
+        """Return the tokens of a message as the filter stores them. Every verb takes them in the message's place.
+
+        Making them takes most of the time of a verdict, needs nothing that was learned, and is thread-safe.
+        """
+        if isinstance(x, FilterBag):
+            return x
+        bag = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
+        return FilterBag(bag if self.key is None else _hashed(bag, self.key))
 
     def _label_number(self, label: Hashable) -> int:
         label = None if label is None else canonical_label(label)  # numpy's become Python's
@@ -205,7 +209,9 @@ class SpamFilter(base.Classifier):
 
     def id_of(self, x: Message) -> str:
         """Return the id of a message learned without one: its SHA-256."""
-        return digest_of(x if isinstance(x, (bytes, str)) else checked_bag(x))
+        return digest_of(
+            x if isinstance(x, (bytes, str)) else x.tokens if isinstance(x, FilterBag) else checked_bag(x)
+        )
 
     def correct(self, id: str, label: Hashable) -> None:
         """Change the label of a message. Repeating a correction changes nothing.

@@ -5,13 +5,21 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from stream_bayes.errors import BadValue
 
-__all__ = ["Labels", "checked_bag", "digest_of"]
+__all__ = ["FilterBag", "Labels", "checked_bag", "digest_of"]
 
 Labels = tuple[Hashable, Hashable]  # the wanted one, then the unwanted one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterBag:
+    """The tokens of a message as a filter stores them: with a key, hashed."""
+
+    tokens: dict[str, int]
 
 
 def digest_of(message: bytes | str | dict[str, int]) -> str:

@@ -21,7 +21,7 @@ class EmailTokens(base.Transformer):
     r"""Transforms a message to its tokens and their counts, `{token: count}`.
 
     No bytes raise an error. Time and memory are proportional to what `limits` allow to read. The tokens are the same
-    with every parser and, for valid HTML, with and without selectolax.
+    with every parser.
 
     Parameters
     ----------

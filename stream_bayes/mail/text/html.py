@@ -1,8 +1,8 @@
-"""The visible text of HTML, and its tags as tokens.
+"""A page of HTML: the text that is seen, the text that is hidden, and its tags as tokens.
 
-The text comes from selectolax if it is installed, and otherwise from regular expressions. Both get the same source, in
-which tags that begin a line have a blank before them: words of two cells do not run together, while `Via<b></b>gra`
-stays one word. Tags, links and tricks that hide text are read from the source itself, so they are the same with both.
+One pass over the tags, without a tree, so time and memory are bounded by counts. Tags that begin a line leave a blank:
+words of two cells do not run together, while `Via<b></b>gra` stays one word. Hidden text is no content: it becomes a
+few tokens of its own, so that a spam cannot dilute itself with words that nobody sees.
 """
 
 from __future__ import annotations
@@ -13,33 +13,68 @@ from functools import lru_cache
 from html import unescape
 from typing import Final, NamedTuple
 
-try:
-    from selectolax.lexbor import LexborHTMLParser
-except ImportError:  # the extra `mail` is not installed
-    LexborHTMLParser = None  # type: ignore[assignment,misc]  # a class, otherwise
+from stream_bayes.mail.text.styles import PLAIN, UNKNOWN, Style, color_of, parse_sheet, parse_style
 
-__all__ = [
-    "Markup",
-    "markup_of",
-    "selectolax_is_installed",
-    "text_by_expressions",
-    "text_by_selectolax",
-    "visible_text",
-]
+__all__ = ["Markup", "Page", "markup_of", "read_page"]
 
+# Elements without content for a reader, and comments. A comment may hold a tag, and a style sheet a comment.
+_UNREAD = re.compile(
+    r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|title)\b[^>]{0,500}>(.*?)(?:</\1\b[^>]{0,200}>?|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+# A tag may hold a ">" within quotes; one whose quotes do not match ends at the first ">".
+_OPENED = re.compile(
+    r"""<(?:(/?)([a-zA-Z][a-zA-Z0-9]{0,15})(?=[\s/>"'<]|\Z)((?:"[^"<]{0,600}"|'[^'<]{0,600}'|[^"'<>])*+)>"""
+    r"""|/?[a-zA-Z][^<>]*>?|[!?][^<>]*>?)"""
+)
+_RUN = re.compile(r"<{2,}")
+_ANY_TAG = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
+_LONG_NUMBER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,}")  # of no letter; too long a number raises an error
 _BREAK = re.compile(
     r"<(?=/?(?:p|br|div|td|th|tr|table|li|ul|ol|h[1-6]|hr|center|blockquote|pre|option|dd|dt|title|img|input)\b)",
     re.IGNORECASE,
 )
+_BREAK_TAGS: Final = frozenset(
+    "p br div td th tr table li ul ol h1 h2 h3 h4 h5 h6 hr center blockquote pre option dd dt title img input".split()
+)
+_VOID: Final = frozenset(
+    "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split()
+)
+# Each begins by ending an open paragraph.
+_BLOCKS: Final = frozenset(
+    "address article aside blockquote center details dir div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr"
+    " main menu nav ol p pre section table ul".split()
+)
+_ENDS: Final = {
+    "li": ("li",),
+    "td": ("td", "th"),
+    "th": ("td", "th"),
+    "tr": ("td", "th", "tr"),
+    "option": ("option",),
+}
+_NEVER_SEEN: Final = frozenset("template datalist iframe noembed noframes".split())
+# Without any of these no text is hidden, and the tags need not be followed.
+_MAY_HIDE = re.compile(
+    r"style|display|hidden|color|opacity|font|template|datalist|iframe|noembed|noframes", re.IGNORECASE
+)
+MAX_FOLLOWED: Final = 2_000  # tags whose styles are read; the style after the last one holds for the rest
+MAX_ENTITIES: Final = 5_000  # that are decoded
+MAX_OPEN: Final = 100  # elements within one another
+MAX_HIDDEN_WORDS: Final = 20  # that become tokens
+NEAR: Final = 24  # between the red, green and blue of two colours that no eye tells apart
+_WORD = re.compile(r"\w{3,24}")
+
 _TAG = re.compile(r"<([a-zA-Z][^<>]{0,600})")
 _NAME = re.compile(r"[a-zA-Z0-9]{1,16}")
 _ATTRIBUTE = re.compile(
     r"""([a-zA-Z]{1,20})\s{0,5}=\s{0,5}(?:"([^"<>]{0,400})|'([^'<>]{0,400})|([^\s"'<>]{1,400}))"""
 )
+_ATTRIBUTE_AND_VALUE = re.compile(
+    r"""([a-zA-Z][\w-]{0,20})(?:\s{0,5}=\s{0,5}(?:"([^"]{0,600})|'([^']{0,600})|([^\s"'<>]{1,600})))?"""
+)
 _HIDING = re.compile(
     r"display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?[01](?:px|pt)?\b|\bcolor\s?:\s?(?:#f{3,6}|white)\b"
 )
-_MARK_UP = re.compile(r"</?[a-zA-Z][^<>]*>?|<[!?][^<>]*>?")
 
 _EVIDENT_TAGS: Final = frozenset(
     "a area b base big body button center embed font form frame h1 h2 h3 head html iframe img input link marquee meta"
@@ -63,73 +98,188 @@ class Markup(NamedTuple):
     links: list[str]
 
 
-def selectolax_is_installed() -> bool:
-    """Return True if selectolax is installed."""
-    return LexborHTMLParser is not None
+class Page(NamedTuple):
+    """The text of a page, and tokens of what it hides."""
+
+    text: str
+    hidden: list[str]
 
 
-def visible_text(source: str) -> str:
-    """Return the text between the tags.
+def read_page(source: str) -> Page:
+    """Return the text that a reader sees, and tokens of hidden text.
 
     Examples
     --------
-    >>> visible_text("<style>p {}</style><p>Che<b></b>ap</p><p>&euro;5<!-- no -->0</p>").split()
+    >>> read_page("<style>p {}</style><p>Che<b></b>ap</p><p>&euro;5<!-- no -->0</p>").text.split()
     ['Cheap', '€50']
+    >>> read_page("<p>Cheap</p><p style='display:none'>Dear Ann,</p>")
+    Page(text=' Cheap   ', hidden=['hidden:display', 'hidden:*2', 'hidden:Dear', 'hidden:Ann'])
     """
-    return text_by_expressions(source) if LexborHTMLParser is None else text_by_selectolax(source)
+    sheets: list[str] = []
+    if "<<" in source:
+        source = _RUN.sub("<", source)
+
+    def cut(match: re.Match[str]) -> str:
+        if match[2] and match[1].lower() == "style":
+            sheets.append(match[2])
+        return " " if match[1] and match[1].lower() == "title" else ""
+
+    source = _UNREAD.sub(cut, source)
+    if not sheets and not _MAY_HIDE.search(source):
+        return Page(_text(_ANY_TAG.sub("", _BREAK.sub(" <", source))), [])
+    walk = _Walk(parse_sheet("\n".join(sheets)) if sheets else {})
+    walk.read(source)
+    return Page(_text("".join(walk.shown)), walk.tokens())
 
 
-def text_by_selectolax(source: str) -> str:
-    """Return the text by selectolax."""
-    tree = LexborHTMLParser(_BREAK.sub(" <", source))
-    tree.strip_tags(["script", "style", "title"])
-    root = tree.root
-    return "" if root is None else root.text(deep=True, separator="")
-
-
-def text_by_expressions(source: str) -> str:
-    """Return the text by regular expressions: the same on valid HTML."""
-    source = _without(source, "<!--", "-->")
-    for name in ("script", "style", "title"):
-        source = _without_element(source, name)
-    return unescape(_MARK_UP.sub("", _BREAK.sub(" <", source)))
-
-
-def _without(source: str, opening: str, closing: str) -> str:
-    """Return a text without all between two marks; up to its end if the second is missing."""
-    begin = source.find(opening)
-    if begin < 0:
+def _text(source: str) -> str:
+    """Return a text with its entities decoded."""
+    if "&" not in source:
         return source
-    kept, done = [], 0
-    while begin >= 0:
-        kept.append(source[done:begin])
-        end = source.find(closing, begin + len(opening))
-        if end < 0:
-            return "".join(kept)
-        done = end + len(closing)
-        begin = source.find(opening, done)
-    kept.append(source[done:])
-    return "".join(kept)
+    parts = source.split("&", MAX_ENTITIES)
+    rest = f"&{parts.pop()}" if len(parts) > MAX_ENTITIES else ""
+    return unescape(_LONG_NUMBER.sub(" ", "&".join(parts))) + rest
 
 
-def _without_element(source: str, name: str) -> str:
-    """Return a text without the elements of a name and their content."""
-    lower = source.lower()
-    if len(lower) != len(source):  # a letter whose lower case has another length; positions would not match
-        lower = source
-    opening, closing = f"<{name}", f"</{name}"
-    begin = lower.find(opening)
-    kept, done = [], 0
-    while begin >= 0:
-        kept.append(source[done:begin])
-        end = lower.find(closing, begin)
-        close = lower.find(">", end) if end >= 0 else -1
-        if close < 0:
-            return "".join(kept)
-        done = close + 1
-        begin = lower.find(opening, done)
-    kept.append(source[done:])
-    return "".join(kept)
+class _Look(NamedTuple):
+    """The style of an element with all that it inherits, and the reason why its text is hidden."""
+
+    style: Style
+    hidden: str
+
+
+_PAPER: Final = _Look(Style(color=0x000000, background=0xFFFFFF), "")
+
+
+class _Walk:
+    """One pass over the tags of a page."""
+
+    def __init__(self, sheet: dict[str, Style]) -> None:
+        self.sheet = sheet
+        self.shown: list[str] = []
+        self.concealed: list[str] = []
+        self.reasons: dict[str, None] = {}
+        self.open: list[tuple[str, _Look]] = []  # elements, the innermost last
+        self.names: Counter[str] = Counter()  # of them
+        self.look = _PAPER
+
+    def read(self, source: str) -> None:
+        """Sort the text of a page into seen and hidden."""
+        done = followed = 0
+        for match in _OPENED.finditer(source):
+            start = match.start()
+            if start > done:
+                self.add(source[done:start])
+            done = match.end()
+            closing, name, attributes = match.groups()
+            if name is None:  # a tag with stray quotes: its name may still begin a line
+                self.shown.append(" " if _BREAK.match(source, start) else "")
+                continue
+            name = name.lower()
+            if name in _BREAK_TAGS:
+                self.shown.append(" ")
+            followed += 1
+            if followed > MAX_FOLLOWED:
+                self.reasons["many-tags"] = None
+                self.add(_ANY_TAG.sub("", _BREAK.sub(" <", source[done:])))
+                return
+            if closing:
+                self.close(name)
+            elif name not in _VOID:
+                self.enter(name, attributes)
+        self.add(source[done:])
+
+    def add(self, text: str) -> None:
+        """Add text with the present look."""
+        if self.look.hidden:
+            if not text.isspace():
+                self.concealed.append(text)
+                self.reasons[self.look.hidden] = None
+        else:
+            self.shown.append(text)
+
+    def close(self, name: str) -> None:
+        """Close the innermost element of a name, and those within it."""
+        if not self.names[name]:
+            return
+        while self.open:
+            last, before = self.open.pop()
+            self.names[last] -= 1
+            self.look = before
+            if last == name:
+                return
+
+    def enter(self, name: str, attributes: str) -> None:
+        """Open an element."""
+        if name in _BLOCKS:
+            self.close("p")
+        else:
+            while self.open and self.open[-1][0] in _ENDS.get(name, ()):
+                self.close(self.open[-1][0])
+        if len(self.open) == MAX_OPEN:
+            self.reasons["deep"] = None
+            return
+        self.open.append((name, self.look))
+        self.names[name] += 1
+        style = self.sheet.get(name, PLAIN)
+        if attributes and not attributes.isspace():
+            style = style.under(self.declared(attributes))
+        elif name in _NEVER_SEEN:
+            style = style.under(Style(removed="element"))
+        if style is not PLAIN:
+            self.look = _seen_through(self.look, style)
+
+    def declared(self, attributes: str) -> Style:
+        """Return the style of an element's attributes, those of its classes and id included."""
+        style, inline, selectors = _read_attributes(attributes)
+        for selector in selectors if self.sheet else ():
+            style = style.under(self.sheet.get(selector, PLAIN))
+        return style.under(inline)
+
+    def tokens(self) -> list[str]:
+        """Return the tokens of the hidden text: the means, its size, and its first words."""
+        tokens = [f"hidden:{reason}" for reason in self.reasons]
+        if self.concealed:
+            words = _WORD.findall(_text(" ".join(self.concealed))[:65_536])
+            tokens.append(f"hidden:*{_size(max(len(words), 1))}")
+            tokens += [f"hidden:{word}" for word in list(dict.fromkeys(words))[:MAX_HIDDEN_WORDS]]
+        return tokens
+
+
+@lru_cache(maxsize=4096)
+def _seen_through(outer: _Look, own: Style) -> _Look:
+    """Return the look of an element within another one."""
+    style = outer.style.under(own)
+    hidden = style.removed or ("size" if style.tiny else "visibility" if style.invisible else "")
+    ink, paper = style.color, style.background
+    if not hidden and ink is not None and paper is not None and UNKNOWN not in (ink, paper):
+        apart = max(abs((ink >> shift & 255) - (paper >> shift & 255)) for shift in (0, 8, 16))
+        hidden = "color" if apart <= NEAR else ""
+    return _Look(style, hidden)
+
+
+@lru_cache(maxsize=8192)
+def _read_attributes(attributes: str) -> tuple[Style, Style, tuple[str, ...]]:
+    """Return the style of presentational attributes, that of the attribute `style`, and selectors to look up."""
+    style, inline = PLAIN, PLAIN
+    selectors: list[str] = []
+    for name, double, single, bare in _ATTRIBUTE_AND_VALUE.findall(attributes):
+        name, value = name.lower(), double or single or bare
+        if name == "style":
+            inline = parse_style(unescape(_LONG_NUMBER.sub(" ", value)))
+        elif name == "class":
+            selectors += [f".{word}" for word in value.lower().split()[:10]]
+        elif name == "id":
+            selectors.append(f"#{value.lower().strip()}")
+        elif name in ("color", "text"):
+            style = style.under(Style(color=color_of(value)))
+        elif name == "bgcolor":
+            style = style.under(Style(background=color_of(value)))
+        elif name == "background":
+            style = style.under(Style(background=UNKNOWN))
+        elif name == "hidden":
+            style = style.under(Style(removed="display"))
+    return style, inline, tuple(selectors)
 
 
 def markup_of(source: str) -> Markup:

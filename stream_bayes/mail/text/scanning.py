@@ -25,6 +25,8 @@ MAX_NAME_BYTES = 200
 _TYPE = re.compile(rb"[ \t]*([\w!#$&^.+-]{1,60})/([\w!#$&^.+-]{1,80})")
 _PARAMETER = re.compile(rb';[ \t]*([\w*-]{1,30})[ \t]*=[ \t]*(?:"([^"]{0,300})"|([^\s;"]{1,300}))')
 
+# The end of the last header's line: what follows is neither a field, nor a continuation, nor an mbox's separator.
+_HEADERS_END = re.compile(rb"\n(?![ \t]|[!-9;-~]{1,200}[ \t]{0,20}:|>?From [^\n]{1,100}[0-9]:[0-9][0-9])")
 PREAMBLE_BYTES = 200  # that a sender's software may write before the first boundary, or after the last
 _ONCE = frozenset({"from", "subject", "date", "message-id", "to", "content-type", "mime-version"})
 _TRANSPARENT = frozenset({"7bit", "8bit", "binary", ""})
@@ -126,16 +128,21 @@ class _Scan:
         start, stop = entity.start, entity.stop
         if start < stop and raw[start] == 10:  # no headers at all
             return [], self._content({}, entity.default), start + 1
-        end = raw.find(b"\n\n", start, stop)
-        body = stop if end < 0 else end + 2
-        block = raw[start : stop if end < 0 else end]
-        lines = block.split(b"\n", 8 * limits.headers)
+        found = _HEADERS_END.search(raw, start, stop)
+        end = stop if found is None else found.start()
+        lines = raw[start:end].split(b"\n", 8 * limits.headers)
         if _name_of(lines[0]) is None:
             # Text from the first line on. The body of a part without headers must still be seen.
-            if block:
+            if end > start:
                 self.defects["no-headers"] = None
             return [], self._content({}, entity.default), start
-        if end < 0:
+        body = end + 1
+        if raw.startswith(b"\n", body) and body < stop:
+            body += 1
+        elif body < stop:
+            self.defects["header-line"] = None
+        else:
+            body = stop
             self.defects["no-body"] = None
         headers = self._fields(lines)
         known: dict[str, bytes] = {}

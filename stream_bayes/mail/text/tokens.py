@@ -7,7 +7,9 @@ Words of the text are tokens as they stand. Every other token has a prefix with 
     hops:                              the number of servers on its way
     header:                            the name of a header, as written
     url: path:                         hosts and paths of links
-    html:                              tags, and tricks that hide text
+    html:                              tags, and styles that may hide text
+    hidden:                            hidden text: its means, size, and first words
+    text:                              letters that are not what they look like
     mime: charset: file: boundary:     the structure
     defect:                            defects of the message
 """
@@ -20,11 +22,12 @@ from itertools import pairwise
 from stream_bayes.mail.text._words import add_tokens, words_of
 from stream_bayes.mail.text.charsets import decode_text, decoded_header
 from stream_bayes.mail.text.headers import field_tokens, header_tokens, is_verdict
-from stream_bayes.mail.text.html import markup_of, visible_text
+from stream_bayes.mail.text.html import markup_of, read_page
+from stream_bayes.mail.text.letters import as_seen
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.parsing import Decoder, Encoded, canonical_base64, canonical_quoted
 from stream_bayes.mail.text.scanning import Leaf, Outline, outline
-from stream_bayes.mail.text.web import cut_urls, url_tokens
+from stream_bayes.mail.text.web import bare_addresses, cut_urls, url_tokens
 
 __all__ = ["Bag", "bag_of_message", "bag_of_text"]
 
@@ -32,6 +35,8 @@ Bag = dict[str, int]
 
 _RUN = re.compile(r"[A-Za-z]{1,60}|[0-9]{1,60}")
 _DIGITS = str.maketrans("0123456789", "0000000000")
+_ABSOLUTE = re.compile(r"[a-z]{2,6}://|www\.|mailto:", re.IGNORECASE)
+_HTML_FILE = re.compile(rb"\.x?html?$", re.IGNORECASE)
 _TEXT_TYPES = ("text/", "message/")
 MAX_FULL_PARTS = 4  # the text of all parts together, in limits of one part
 
@@ -72,7 +77,7 @@ class _Reader:
         tokens: list[str] = []
         routes = 0
         for name, value in found.headers:
-            if b"=?" not in value:
+            if b"=?" not in value and value.isascii():
                 tokens += field_tokens(name, value, self.limits.word)
             elif not is_verdict(name):
                 text, charsets = self.decoded(value)
@@ -87,7 +92,15 @@ class _Reader:
         """Return a header's value as text, and tokens of the charsets in it."""
         text, charsets, used = decoded_header(value, self.encoded_words)
         self.encoded_words -= used
-        return text, [f"charset:{charset[:20]}" for charset in charsets]
+        return self.as_seen(text), [f"charset:{charset[:20]}" for charset in charsets]
+
+    def as_seen(self, text: str) -> str:
+        """Return a text as it looks, and count the tricks in it."""
+        if text.isascii():
+            return text
+        text, tricks = as_seen(text)
+        self.add(tricks)
+        return text
 
     def read_parts(self, leaves: list[Leaf], decode: Decoder) -> None:
         """Count the words of every part that is text."""
@@ -96,7 +109,8 @@ class _Reader:
         places: list[int] = []
         left = MAX_FULL_PARTS * self.limits.text
         for leaf in leaves:
-            if not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment":
+            page = leaf.media == "text/html" or _HTML_FILE.search(leaf.name) is not None
+            if not page and (not leaf.media.startswith(_TEXT_TYPES) or leaf.disposition == "attachment"):
                 continue
             body = self.canonical_body(leaf, min(self.limits.text, left))
             left -= len(body)
@@ -132,18 +146,22 @@ class _Reader:
         text, defect = decode_text(body, leaf.charset)
         if defect:
             self.defects[defect] = None
-        if leaf.media == "text/html":
+        if leaf.media == "text/html" or _HTML_FILE.search(leaf.name):
             markup = markup_of(text)
             self.add(markup.tokens)
-            self.add(url_tokens(markup.links[:100]))
-            text = visible_text(text)
+            self.add(url_tokens([link for link in markup.links[:100] if _ABSOLUTE.match(link)]))
+            page = read_page(text)
+            self.add(page.hidden)
+            text = page.text
         self.read_text(text)
 
     def read_text(self, text: str) -> None:
         """Count the words and links of plain text."""
+        text = self.as_seen(text)
         if "://" in text or "www." in text:
             text, addresses = cut_urls(text)
             self.add(url_tokens(addresses))
+        self.add(url_tokens(bare_addresses(text)))
         self.read_words(text)
 
     def read_words(self, text: str) -> None:

@@ -8,14 +8,22 @@ from functools import lru_cache
 
 from stream_bayes.mail.text._words import dotted_runs
 
-__all__ = ["cut_urls", "host_tokens", "hosts", "url_tokens"]
+__all__ = ["bare_addresses", "cut_urls", "host_tokens", "hosts", "url_tokens"]
 
 # Every repetition is bounded, so a failed match costs a constant.
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _REST = re.compile(r"""[^\s"'<>()\[\]{}|\\^`]{3,400}""")
 _SPLIT = re.compile(r"[/?&=+._;,~:%#@!-]{1,20}")
+# Domains in which a host is an address even without a path; others, which file names may end with, need one.
+_DOMAIN = re.compile(
+    r"\.(?:(?:com|net|org|info|biz|ru|cn|top|xyz|club|online|site|shop|store|icu|click|link|vip|win|bid|loan|live|space"
+    r"|website|tk|ml|ga|cf|gq|pw|cc|ws)(?![\w@-]|\.\w)|[a-zA-Z]{2,3}(?=/\w))",
+    re.IGNORECASE,
+)
+_HOST_BEFORE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,62})\Z")
 _SCHEMES = ("https", "http", "ftp")
 MAX_ADDRESSES = 100  # of one text
+MAX_EXAMINED = 1_000  # places of one text that may begin an address
 MAX_PATH_WORDS = 12
 
 
@@ -44,8 +52,9 @@ def cut_urls(text: str) -> tuple[str, list[str]]:
     ('See   now, or  ', ['http://example.com/buy', 'www.example.org'])
     """
     starts: list[int] = []
-    place = text.find("://")
-    while place >= 0 and len(starts) < MAX_ADDRESSES:
+    place, examined = text.find("://"), 0
+    while place >= 0 and len(starts) < MAX_ADDRESSES and examined < MAX_EXAMINED:
+        examined += 1
         before = text[max(place - 5, 0) : place].lower()
         scheme = next((scheme for scheme in _SCHEMES if before.endswith(scheme)), None)
         if scheme is not None:
@@ -70,6 +79,27 @@ def cut_urls(text: str) -> tuple[str, list[str]]:
     return " ".join(kept), list(found)
 
 
+def bare_addresses(text: str) -> list[str]:
+    """Return web addresses without a scheme in text, without repetition.
+
+    Examples
+    --------
+    >>> bare_addresses("Buy at shop.example.com/now or pills.biz, not ann@example.com or file.c, foo.de/page")
+    ['shop.example.com/now', 'pills.biz', 'foo.de/page']
+    """
+    found: dict[str, None] = {}
+    for count, match in enumerate(_DOMAIN.finditer(text)):
+        if count == MAX_EXAMINED or len(found) == MAX_ADDRESSES:
+            break
+        before = _HOST_BEFORE.search(text, max(match.start() - 100, 0), match.start())
+        start = match.start() if before is None else before.start()
+        if start == match.start() or (start and text[start - 1] in "@/:=._-"):
+            continue
+        rest = _REST.match(text, match.end()) if text.startswith("/", match.end()) else None
+        found[text[start : match.end() if rest is None else rest.end()]] = None
+    return list(found)
+
+
 @lru_cache(maxsize=4096)
 def host_tokens(prefix: str, host: str) -> tuple[str, ...]:
     """Return tokens of a host and of its domains or networks.
@@ -88,7 +118,7 @@ def host_tokens(prefix: str, host: str) -> tuple[str, ...]:
 
 
 def url_tokens(addresses: Iterable[str]) -> list[str]:
-    """Return tokens of web addresses: hosts and domains, words of paths, and tricks that hide a host.
+    """Return tokens of web addresses, with a scheme or without: hosts, domains, words of paths, and tricks.
 
     Examples
     --------
@@ -105,8 +135,6 @@ def _tokens_of(address: str) -> tuple[str, ...]:
         if address[:7].lower() == "mailto:":
             host = address.lower().partition("@")[2].partition("?")[0][:100]
             return ("url:mailto", *(host_tokens("url", host) if host else ()))
-        if address[:4].lower() != "www.":
-            return ()
         rest = address
     tokens: list[str] = []
     authority, _, path = rest.partition("/")

@@ -18,6 +18,7 @@ from typing import Any
 
 from stream_bayes.errors import InUse, SourceError, StreamBayesError
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import FilterBag
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 
 __all__ = ["SpamServer", "classify_mail", "encode_answer"]
@@ -37,11 +38,15 @@ def classify_mail(model: SpamFilter, raw: bytes) -> tuple[str, str, str, str]:
     >>> classify_mail(model, b"Subject: lunch\n\nnotes")[:2]
     ('unsure', '0.634438')
     """
+    return (*_classify(model, model.bag_of(raw)), id_of_mail(raw))
+
+
+def _classify(model: SpamFilter, bag: FilterBag) -> tuple[str, str, str]:
     wanted, unwanted = model.labels
-    answer = model.predict_proba_one(raw)
-    verdict = model.verdict_one(raw)
+    answer = model.predict_proba_one(bag)
+    verdict = model.decide(answer)
     name = "spam" if verdict == unwanted else "ham" if answer and verdict == wanted else "unsure"
-    return name, f"{answer.get(unwanted, 0.5):.6f}", f"{model.score_one(raw):.4f}", id_of_mail(raw)
+    return name, f"{answer.get(unwanted, 0.5):.6f}", f"{model.score_one(bag):.4f}"
 
 
 def encode_answer(answer: tuple[str, str, str, str]) -> bytes:
@@ -97,12 +102,16 @@ class SpamServer:
         raise InUse(f"another server answers at {path}")
 
     def _answer(self, raw: bytes) -> bytes:
+        model = self._model
+        bag, key = model.bag_of(raw), id_of_mail(raw)  # most of the work: no mail waits for another's
         with self._turn:
             version = self.home.version()
             if version != self._version:
                 self._model, self._version = self.home.load(), version
+            if _tokenizer(self._model) != _tokenizer(model):
+                bag = self._model.bag_of(raw)
             self.answered += 1
-            return encode_answer(classify_mail(self._model, raw))
+            return encode_answer((*_classify(self._model, bag), key))
 
     def run(self) -> None:
         """Serve until `stop` is called, then remove the socket."""
@@ -115,6 +124,11 @@ class SpamServer:
     def stop(self) -> None:
         """End `run` soon. Return at once: a signal handler may call this."""
         threading.Thread(target=self._server.shutdown, daemon=True).start()
+
+
+def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
+    """Return the settings on which a mail's tokens depend."""
+    return model.pairs, model.parser, model.limits, model.key
 
 
 class _Listener(socketserver.ThreadingUnixStreamServer):

@@ -1,4 +1,4 @@
-"""HTML to the text that is seen."""
+"""Pages of HTML: the text that is seen, hidden text, and tags."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.mail.text import html
-from stream_bayes.mail.text.html import (
-    markup_of,
-    selectolax_is_installed,
-    text_by_expressions,
-    text_by_selectolax,
-    visible_text,
-)
-
-needs_selectolax = pytest.mark.skipif(not selectolax_is_installed(), reason="selectolax is not installed")
+from stream_bayes.mail import EmailTokens
+from stream_bayes.mail.text.html import markup_of, read_page
+from tests.mail.messages import encoded, multipart
 
 SOUND = [
     ("<p>Che<b></b>ap <i>pi</i>lls</p>", "Cheap pills"),
@@ -35,19 +28,78 @@ SOUND = [
 
 
 @pytest.mark.parametrize(("source", "text"), SOUND)
-def test_expressions_find_the_text_that_is_seen(source: str, text: str) -> None:
-    assert text_by_expressions(source).split() == text.split()
+def test_the_text_that_is_seen_is_found(source: str, text: str) -> None:
+    page = read_page(source)
+    assert page.text.split() == text.split() and not page.hidden
+    # The same when the styles of all tags are read.
+    assert read_page(f"<i style='color:red'>{source}").text.split() == text.split()
 
 
-@needs_selectolax
-@pytest.mark.parametrize(("source", "text"), SOUND)
-def test_selectolax_finds_the_same(source: str, text: str) -> None:
-    assert text_by_selectolax(source).split() == text.split()
+HIDDEN = [
+    ("<p style='display:none'>gone</p>seen", "display"),
+    ("<div style='DISPLAY :\tNone !important'><b>gone</b></div>seen", "display"),
+    ("<div style='dis\\70lay:/**/none'>gone</div>seen", "display"),
+    ("<div style='display&#58;none'>gone</div>seen", "display"),
+    ('<div title=">" style="display:none">gone</div>seen', "display"),
+    ("<p hidden>gone<p>seen", "display"),
+    ("<span style='visibility:hidden'>gone <b style='visibility:visible'>seen</b></span>", "visibility"),
+    ("<span style='font-size:0'>gone <b style='font-size:12px'>seen</b></span>", "size"),
+    ("<span style='font:0/0 a'>gone</span>seen", "size"),
+    ("<span style='font-size:1px'>gone</span>seen", "size"),
+    ("<span style='opacity:0'>gone</span>seen", "opacity"),
+    ("<div style='position:absolute;left:-9999px'>gone</div>seen", "off-screen"),
+    ("<div style='text-indent:-500em'>gone</div>seen", "off-screen"),
+    ("<div style='max-height:0;overflow:hidden'>gone</div>seen", "clipped"),
+    ("<font color=white>gone</font>seen", "color"),
+    ("<span style='color:#fefefe'>gone</span>seen", "color"),
+    ("<body bgcolor=black text='#0a0a0a'>gone<font color=white>seen", "color"),
+    ("<td style='background:#00f'><a style='color:rgb(0,0,255)'>gone</a><a style='color:#fff'>seen", "color"),
+    ("<style>.a, td#b {color:red; display:none}</style><p class='x A'>gone</p><p>seen", "display"),
+    ("<style><!-- i {font-size:0px} --></style><i>gone</i>seen", "size"),
+    ("<style>@media screen {.a{display:none}}</style><p class=a>gone</p>seen", "display"),
+    ("<template>gone</template>seen", "element"),
+    ("<p style='display:none'>" + "<i>" * 300 + "gone</p>seen", "display"),
+]
 
 
-def test_without_selectolax_expressions_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "LexborHTMLParser", None)
-    assert visible_text("<title>a</title>b").split() == ["b"]
+@pytest.mark.parametrize(("source", "reason"), HIDDEN)
+def test_hidden_text_is_no_content_but_evidence(source: str, reason: str) -> None:
+    page = read_page(source)
+    assert page.text.split() == ["seen"]
+    assert {f"hidden:{reason}", "hidden:*1", "hidden:gone"} <= set(page.hidden)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<style>@media (max-width:480px) {.a{display:none}}</style><p class=a>seen",
+        "<div style='font-size:0'><span style='font-size:14px'>seen</span></div>",
+        "<td background=dark.png><font color=white>seen</font>",
+        "<td style='background:url(dark.png)'><font color=white>seen</font>",
+        "<style>.dark{background-color:#123}</style><td class=dark><font color=white>seen</font>",
+        "<p style='display:none'><div>seen</div>",
+        "<p style='opacity:0.9;left:-10px;color:#777'>seen",
+        "<!--><p>seen",
+        "<span style='color:;font-size:;opacity:x;left:-'>seen",
+    ],
+)
+def test_text_that_can_be_seen_stays_content(source: str) -> None:
+    assert read_page(source).text.split() == ["seen"]
+
+
+def test_hidden_words_cannot_fill_a_bag() -> None:
+    words = " ".join(f"word{number}" for number in range(5_000))
+    page = read_page(f"<p style='display:none'>{words}</p>cheap")
+    assert page.text.split() == ["cheap"] and len(page.hidden) < 30
+    assert "hidden:*4096" in page.hidden
+
+
+@pytest.mark.parametrize("head", ["Content-Disposition: attachment; filename=invoice.html\n", ""])
+def test_a_page_is_read_as_an_attachment_too(head: str) -> None:
+    media = "application/octet-stream" if head else "text/html"
+    part = head.encode() + encoded("<b>Che</b>ap <i style='display:none'>gone</i>", "base64", media=media)
+    bag = EmailTokens().transform_one(multipart(part))
+    assert "Cheap" in bag and "hidden:display" in bag and "gone" not in bag
 
 
 @given(
@@ -66,6 +118,9 @@ def test_without_selectolax_expressions_answer(monkeypatch: pytest.MonkeyPatch) 
                 "a",
                 "&",
                 "&#x",
+                "&#" + "9" * 5_000,
+                ";",
+                "</style>",
                 "\0",
                 "\ud800",
                 "İ",
@@ -75,21 +130,38 @@ def test_without_selectolax_expressions_answer(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_no_source_makes_reading_raise(parts: list[str]) -> None:
     source = "".join(parts)
-    assert isinstance(text_by_expressions(source), str)
-    assert isinstance(visible_text(source), str)
+    assert isinstance(read_page(source).text, str)
+    assert isinstance(
+        read_page(f"<style>.a{{color:{source}}}</style><p style='left:-{source}' {source}>").text, str
+    )
     markup_of(source)
 
 
 @pytest.mark.parametrize(
-    "part", ["<", "<p ", "<!--", "<script>", "<a href=", '<a href="', "&#", "<b><i>", "<div>", "=' ", "a=b "]
+    "part",
+    [
+        *(
+            "<",
+            "<p ",
+            "<!--",
+            "<script>",
+            "<style>",
+            "<style>a{",
+            "<a href=",
+            '<a href="',
+            '<p a="<',
+            "&#",
+            "&#9",
+        ),
+        *("<b><i>", "<ul><li>", "<i></b>", "<div>", "=' ", "a=b ", "<p style='color:red'>a", "<p hidden><b>"),
+    ],
 )
-def test_repetition_takes_linear_time(part: str) -> None:
+def test_a_page_takes_time_bounded_by_its_length(part: str) -> None:
     source = part * (65_536 // len(part))
     start = time.process_time()
-    text_by_expressions(source)
-    visible_text(source)
+    read_page(source)
     markup_of(source)
-    assert time.process_time() - start < 10.0
+    assert time.process_time() - start < 0.5  # some 20 ms; a tree of such a page took seconds
 
 
 @pytest.mark.parametrize(

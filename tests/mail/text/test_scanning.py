@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from email import message_from_bytes
 
 import pytest
 
@@ -88,6 +89,33 @@ def test_a_message_within_a_message_is_opened() -> None:
 )
 def test_a_defect_is_named(raw: bytes, defect: str) -> None:
     assert defect in read(raw).defects
+
+
+@pytest.mark.parametrize(
+    ("raw", "body"),
+    [
+        (b"From: a@b.com\nSubject: hi\nBuy cheap pills\n", b"Buy cheap pills\n"),
+        (b"From: a@b.com\r\nSubject: hi\r\nBuy cheap\r\n\r\npills", b"Buy cheap\n\npills"),
+        (b"From: a@b.com\n folded\n<html>\nSee: this", b"<html>\nSee: this"),
+        (b"From: a@b.com\nFrom our shop: cheap\npills", b"From our shop: cheap\npills"),
+        (b"A: b\n" * 300 + b"Buy cheap pills", b"Buy cheap pills"),
+    ],
+)
+def test_headers_end_at_the_first_line_that_is_no_field(raw: bytes, body: bytes) -> None:
+    found = read(raw)
+    assert [leaf.body for leaf in found.leaves] == [body]
+    assert "header-line" in found.defects and "no-body" not in found.defects
+    assert message_from_bytes(raw).get_payload(decode=True).replace(b"\r\n", b"\n") == body  # type: ignore[union-attr]
+
+
+def test_a_part_whose_headers_lack_a_blank_line_keeps_its_words() -> None:
+    found = read(multipart(b"Content-Type: text/html\n<p>cheap pills"))
+    assert [(leaf.media, leaf.body.strip()) for leaf in found.leaves] == [("text/html", b"<p>cheap pills")]
+
+
+def test_an_mbox_separator_among_headers_ends_nothing() -> None:
+    found = read(b"A: b\n>From ann@b.com Mon Jan  1 10:00:00 2024\nSubject: hi\n\nbody")
+    assert found.headers[1] == ("Subject", b"hi") and found.leaves[0].body == b"body"
 
 
 def test_a_sound_message_has_no_defect() -> None:

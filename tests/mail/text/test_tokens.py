@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -208,3 +209,23 @@ def test_of_headers_that_repeat_what_others_say_the_name_is_all_that_counts() ->
     assert [token for token in bag if token.lower().startswith(("header:list", "list-help"))] == [
         "header:List-Help"
     ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<ul><li>", "<", "<b>w ", "&#9", "<p style='color:red'>x", "http://a.b/c ", "a.com ", "://", "\u0430a "],
+)
+def test_hostile_pages_take_time_bounded_by_counts(part: str) -> None:
+    page = b"--x\nContent-Type: text/html; charset=utf-8\n\n" + part.encode() * (65_000 // len(part)) + b"\n"
+    raw = b"From: a@b\nContent-Type: multipart/mixed; boundary=x\n\n" + page * 10 + b"--x--"
+    start = time.process_time()
+    assert len(EmailTokens().transform_one(raw)) < 100
+    assert time.process_time() - start < 1.0  # some 60 ms for the 256 KB that are read
+
+
+@pytest.mark.parametrize(
+    "address", ["http://pills.example.com/buy", "www.pills.example.com/buy", "pills.example.com/buy"]
+)
+def test_addresses_need_no_scheme(address: str) -> None:
+    bag = EmailTokens().transform_one(plain(f"go to {address} now"))
+    assert {"url:pills.example.com", "url:example.com", "path:buy"} <= bag.keys()
