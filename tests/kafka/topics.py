@@ -21,7 +21,6 @@ from stream_bayes.core.events.event import TOMBSTONE, Event, Kind, Partition
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BrokerAway
 from stream_bayes.snapshots.snapshot import Snapshot
-from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
@@ -268,16 +267,13 @@ class Pipeline:
         assert found is not None
         return found.snapshot
 
-    def slices(self) -> list[tuple[str, int, int, int]]:
-        """The journal's, in its order."""
-        return [
-            tuple(part)
-            for record in self.lab.get(self.journal)
-            for part in json.loads(record.value)["slices"]
-        ]
+    def slices(self) -> list[list[tuple[str, int, int, int]]]:
+        """The journal's, a list for each batch."""
+        entries = [json.loads(record.value)["slices"] for record in self.lab.get(self.journal)]
+        return [[tuple(part) for part in slices] for slices in entries if slices]
 
-    def expected(self, slices: Sequence[tuple[str, int, int, int]] | None = None) -> bytes:
-        """The state of a step that takes the records in the order of the journal."""
+    def expected(self, batches: Sequence[Sequence[tuple[str, int, int, int]]] | None = None) -> bytes:
+        """The state of a step that processes the batches of the journal, each sorted by time."""
         topics = [self.told["topic"]] + ([self.told["labels"]] if "labels" in self.told else [])
         records = {
             (topic, record.partition, record.offset): record
@@ -286,12 +282,17 @@ class Pipeline:
         }
         waiting = Pending(wait_for=self.told.get("wait_for")) if "labels" in self.told else None
         step = Step(served(NaiveBayes()), self.name, pending=waiting)
-        for topic, number, start, stop in self.slices() if slices is None else slices:
-            for offset in range(start, stop):
-                if (topic, number, offset) in records:
-                    record = event(records[topic, number, offset], topic == self.told.get("labels"))
-                    if record is not None:
-                        step.process([record])
+        for slices in self.slices() if batches is None else batches:
+            assert len({part[:2] for part in slices}) == len(slices)  # one range for each partition
+            batch = []
+            for topic, number, start, stop in slices:
+                latest = 0.0
+                for offset in range(start, stop):
+                    if (topic, number, offset) in records:
+                        record = event(records[topic, number, offset], topic == self.told.get("labels"))
+                        latest = max(latest, record.time or 0.0)
+                        batch.append((latest, topics.index(topic), number, offset, record))
+            step.process([record for *_, record in sorted(batch, key=lambda row: row[:4])])
         return Snapshot(learner="NaiveBayes", sections=step.freeze()()).to_bytes()
 
     def state(self) -> bytes:
@@ -352,7 +353,7 @@ def counted(engine: Engine) -> dict[str, int]:
     return {sample.name: int(sample.value) for sample in samples if float(sample.value).is_integer()}
 
 
-def event(record: Any, is_label: bool) -> Record | None:
+def event(record: Any, is_label: bool) -> Event:
     """A record as an event."""
     partition = Partition(record.topic, record.partition)
     key = None if record.key is None else record.key.decode()

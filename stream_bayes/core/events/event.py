@@ -51,9 +51,9 @@ class Partition(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """A run of one partition that was read without events of another partition in between.
+    """A range of one partition.
 
-    The slices of a stream record the order in which its partitions were read.
+    A batch has one slice for each partition, and its order is their merge by time.
 
     Parameters
     ----------

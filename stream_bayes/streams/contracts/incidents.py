@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
-__all__ = ["GAP", "OVERSIZE", "RESEEKS", "RESENT", "HasIncidents", "total_incidents"]
+__all__ = ["GAP", "OUT_OF_ORDER", "OVERSIZE", "RESEEKS", "RESENT", "HasIncidents", "total_incidents"]
 
 GAP, OVERSIZE, RESEEKS, RESENT = "offset_gap", "oversize_outputs", "reseeks", "transaction_aborts"
+OUT_OF_ORDER = "out_of_order"  # records older than an earlier one of their partition
 
 
 @runtime_checkable

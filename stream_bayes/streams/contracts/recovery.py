@@ -5,9 +5,9 @@
     prune                         after a snapshot
     interrupt                     when the run is to end
 
-A source with several partitions has no order of its own. Whoever commits results of such a source writes, in the same
-transaction, a journal entry with the slices they were made from. So a start replays exactly what was committed after
-the snapshot, in the same order.
+Partitions are merged by time, and the order also depends on what had arrived. So whoever commits the results of a batch
+writes, in the same transaction, a journal entry with its slices, one for each partition; their merge is the batch. So a
+start replays exactly what was committed after the snapshot, in the same order.
 """
 
 from __future__ import annotations

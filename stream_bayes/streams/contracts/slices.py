@@ -1,4 +1,4 @@
-"""Slices: the ranges of positions that a batch of records was read from, in the order of reading."""
+"""Slices: the ranges of positions that a batch of records was read from, one for each partition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["positions_after", "slices_of"]
 def slices_of(
     records: Iterable[Record], positions: dict[Partition, Position], may_skip: bool = False
 ) -> list[Slice]:
-    """Return the slices that records were read from, in order.
+    """Return the slices that a batch was read from: one for each partition, by first appearance.
 
     Parameters
     ----------
@@ -40,15 +40,17 @@ def slices_of(
     >>> positions[log]
     6
     """
-    slices = []
-    partition, start, stop = None, 0, 0
+    starts: dict[Partition, Position] = {}
+    stops: dict[Partition, Position] = {}
+    partition, stop = None, 0
     for record in records:
-        if record.partition is not partition and record.partition != partition:
+        if record.partition is not partition:
             if partition is not None:
-                slices.append(Slice(partition, start, stop))
-                positions[partition] = stop
+                stops[partition] = stop
             partition = record.partition
-            start = stop = positions.get(partition, record.position)
+            if partition not in stops:
+                starts[partition] = stops[partition] = positions.get(partition, record.position)
+            stop = stops[partition]
         if record.position != stop and (record.position < stop or not may_skip):
             fault = "repeats" if record.position < stop else "skips"
             raise SourceError(
@@ -57,9 +59,9 @@ def slices_of(
             )
         stop = record.position + record.length  # `after`, without a call
     if partition is not None:
-        slices.append(Slice(partition, start, stop))
-        positions[partition] = stop
-    return slices
+        stops[partition] = stop
+    positions.update(stops)
+    return [Slice(partition, start, stops[partition]) for partition, start in starts.items()]
 
 
 def positions_after(slices: Sequence[Slice]) -> dict[Partition, Position]:

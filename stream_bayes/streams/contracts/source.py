@@ -1,6 +1,7 @@
 """Source: a stream of records that can be polled, and that can seek to a position.
 
-A source has partitions. Each is read in its own order and has a next position to read. A state saved together with the
+A source has partitions. Each is read in its own order and has a next position to read. Several are merged by time: a
+batch is one range of each, in the order of `core.events.time_merge`. A state saved together with the
 positions after its last record can be loaded after a crash: seek there, go on, and every record counts once.
 """
 
@@ -40,7 +41,7 @@ class Source(Protocol):
         ...
 
     def poll(self, limit: int) -> list[Record]:
-        """Return at most `limit` records that are available now, in order; an empty list if there are none yet.
+        """Return a batch of at most `limit` records that are available now; an empty list if there are none yet.
 
         Return within a fraction of a second, so that a silent stream can be stopped.
 

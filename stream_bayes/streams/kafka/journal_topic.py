@@ -4,6 +4,8 @@
     {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}
     {"format":1,"worker":"5c1e...","number":2,"slices":[],"positions":[["days",0,500],["days",1,480]],"cluster":...}
 
+The slices of an entry are one range for each partition. Their records, merged by time, are the batch in its order.
+
 A worker writes the first when it takes over: the `worker` in it shows others that they are fenced. The second is a
 commit, in the same transaction as its results. The third is written periodically, and before the journal is deleted
 below the oldest snapshot, so the rest always holds the source's identity and the committed positions.

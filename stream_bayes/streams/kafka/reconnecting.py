@@ -80,6 +80,11 @@ class ReconnectingReader:
         if reader is not None:
             reader.close()
 
+    def discard(self, reason: str) -> None:
+        """Close the inner reader; the next call makes another, which resumes from the same positions."""
+        logger.warning("a Kafka reader is replaced: %s", reason)
+        self.close()
+
     def _call(self, call: Callable[[Reader], T]) -> T:
         if self._reader is None:
             self._connect()
@@ -87,7 +92,7 @@ class ReconnectingReader:
         try:
             return call(self._reader)
         except ClientFailed as error:
-            self._discard(str(error))
+            self.discard(str(error))
             raise
 
     def _connect(self) -> None:
@@ -114,9 +119,4 @@ class ReconnectingReader:
             self._last_record_at = now
         elif self._silent_seconds is not None and now - self._last_record_at >= self._silent_seconds:
             self._last_record_at = now
-            self._discard(f"nothing has come for {self._silent_seconds:g} seconds")
-
-    def _discard(self, reason: str) -> None:
-        """Close the reader; the next call makes another."""
-        logger.warning("a Kafka reader is replaced: %s", reason)
-        self.close()
+            self.discard(f"nothing has come for {self._silent_seconds:g} seconds")

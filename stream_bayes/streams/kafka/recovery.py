@@ -9,20 +9,23 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 from stream_bayes.core.events.event import Partition, Position, Slice
+from stream_bayes.core.events.time_merge import merge_ranges
 from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.contracts.incidents import GAP, RESENT
 from stream_bayes.streams.contracts.recovery import ResumePoint
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.kafka.aligned_reader import AlignedReader
 from stream_bayes.streams.kafka.client import Interrupted
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.delivery import Delivery
 from stream_bayes.streams.kafka.journal_topic import Entry, committed_in, entries_from
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
-from stream_bayes.streams.kafka.slices import SliceReader, round_robin
+from stream_bayes.streams.kafka.slices import SliceReader
 from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.kafka.start_rules import (
     ClusterState,
@@ -41,6 +44,8 @@ __all__ = ["JournalRecovery", "OffsetRecovery"]
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 60.0
+POLL_SECONDS = 0.2
+REPLAY_BATCH = 1000  # records
 REFRESH_SECONDS = 86_400.0  # Kafka deletes the offsets of a group seven days after its last commit
 
 
@@ -185,7 +190,7 @@ class OffsetRecovery:
 
 
 class JournalRecovery(OffsetRecovery):
-    """Replays what was committed in transactions after the snapshot, slice by slice in the order of the journal.
+    """Replays what was committed in transactions after the snapshot, batch by batch in the order of the journal.
 
     Results of replayed events are not written again.
 
@@ -227,26 +232,65 @@ class JournalRecovery(OffsetRecovery):
 
     def replay(self) -> Iterator[Sequence[Record]]:
         plan = self._replaying
-        work: list[tuple[int | None, Sequence[Slice]]] = [(None, part) for part in plan.unordered_slices()]
-        work += [(entry.offset + 1, plan.clip(entry.slices_read)) for entry in plan.entries]
-        starts = {
-            part.partition: plan.starts.get(part.partition, part.start)
-            for _, slices in work
-            for part in slices
-        }
-        if starts:
-            make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
-            reader = ReconnectingReader(make, silent_seconds=self.source.stuck_seconds)
-            try:
-                slice_reader = SliceReader(reader, starts)
-                for length, slices in work:
-                    for messages in slice_reader.read(slices):
-                        if messages is not None and length is not None:
-                            self._replayed = length
-                        yield self.source.decode_messages(messages or ())
-            finally:
-                reader.close()
+        yield from self._replay_merged(plan)
+        yield from self._replay_entries(plan)
         self._replayed = None
+
+    def _replay_merged(self, plan: ReplayPlan) -> Iterator[Sequence[Record]]:
+        """Yield the committed records that no entry holds, merged by time."""
+        starts, stops = plan.unrecorded()
+        if not stops:
+            return
+        source = self.source
+        with self._open_reader() as reader:
+            aligned = AlignedReader(
+                reader,
+                source.decoders,
+                source.decode,
+                lambda partitions: {partition: stops[partition] for partition in partitions},
+                buffer_bytes=source.fetch_max_bytes,
+                stops=stops,
+            )
+            aligned.assign(starts)
+            is_done = False
+            while not is_done:
+                try:
+                    yield aligned.poll(REPLAY_BATCH, POLL_SECONDS)
+                    is_done = aligned.has_reached(stops)
+                except (BrokerAway, Interrupted) as error:
+                    logger.warning("the replay of %s waits for a broker: %s", self.pipeline, error)
+                    time.sleep(POLL_SECONDS)
+                    yield ()
+
+    def _replay_entries(self, plan: ReplayPlan) -> Iterator[Sequence[Record]]:
+        """Yield the batches of the journal."""
+        work = [(entry.offset + 1, plan.clip(entry.slices_read)) for entry in plan.entries]
+        starts: dict[Partition, Position] = {}
+        for _, slices in work:
+            for part in slices:
+                starts.setdefault(part.partition, part.start)
+        if not starts:
+            return
+        source = self.source
+        with self._open_reader() as reader:
+            slice_reader = SliceReader(reader, starts)
+            for length, slices in work:
+                for ranges in slice_reader.read(slices):
+                    if ranges is None:
+                        yield ()
+                        continue
+                    decoded = {
+                        partition: [
+                            record for message in messages if (record := source.decode(message)) is not None
+                        ]
+                        for partition, messages in ranges.items()
+                    }
+                    self._replayed = length
+                    yield merge_ranges(source.decoders, decoded)
+
+    def _open_reader(self) -> closing[ReconnectingReader]:
+        make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
+        return closing(ReconnectingReader(make, silent_seconds=self.source.stuck_seconds))
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         """Delete the journal below a length, after proof that this worker still owns it."""
@@ -323,7 +367,7 @@ class ReplayPlan:
     entries
         The journal's entries after that.
     committed
-        The committed positions. Slices without an entry come first, in the order of `unordered_slices`.
+        The committed positions. What no entry holds is replayed first, merged by time.
     state
         The cluster's state: a replay does not wait for what the log has lost.
     """
@@ -342,18 +386,27 @@ class ReplayPlan:
         self.committed = {part: min(at, ends[part]) for part, at in committed.items() if part in ends}
         self._ends = ends
 
-    def unordered_slices(self) -> Iterator[Sequence[Slice]]:
-        """Yield the committed slices that no entry holds."""
+    def unrecorded(self) -> tuple[dict[Partition, Position], dict[Partition, Position]]:
+        """Return the first and last positions of what was committed before the first entry."""
         first: dict[Partition, Position] = {}
         for entry in self.entries:
             for part in entry.slices_read:
                 first.setdefault(part.partition, part.start)
-        return round_robin(self.starts, {part: first.get(part, at) for part, at in self.committed.items()})
+        stops = {
+            part: min(first.get(part, at), self._ends[part])
+            for part, at in self.committed.items()
+            if self.starts.get(part, 0) < min(first.get(part, at), self._ends[part])
+        }
+        return {part: self.starts.get(part, 0) for part in stops}, stops
 
     def clip(self, slices: Sequence[Slice]) -> list[Slice]:
         """Return slices without the parts before the start, or beyond the log's end."""
         return [
-            Slice(part.partition, part.start, min(part.stop, self._ends[part.partition]))
+            Slice(
+                part.partition,
+                max(part.start, self.starts.get(part.partition, 0)),
+                min(part.stop, self._ends[part.partition]),
+            )
             for part in slices
             if part.stop > self.starts.get(part.partition, 0) and part.partition in self._ends
         ]

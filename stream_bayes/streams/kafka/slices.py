@@ -1,4 +1,4 @@
-"""Reading slices of partitions in a given order, for a replay."""
+"""Reading the slices of given batches, for a replay."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BrokerAway
 from stream_bayes.streams.kafka.client import Interrupted, Message, Reader
 
-__all__ = ["SliceReader", "positions_past", "round_robin"]
+__all__ = ["SliceReader", "positions_past"]
 
 POLL_SECONDS = 0.2
 POLL_LIMIT = 1000  # messages
 MAX_BUFFERED = 5000  # messages of a partition, while another one is waited for
-TURN = 1000  # positions of a partition before the next one's turn
 
 
 class SliceReader:
-    """Reads each partition once, front to back, and returns slices of them in any order between partitions.
+    """Reads each partition once, front to back, and returns the messages of batch after batch.
 
     Parameters
     ----------
@@ -36,11 +35,11 @@ class SliceReader:
         self._paused: set[Partition] = set()
         reader.assign(positions)
 
-    def read(self, slices: Sequence[Slice]) -> Iterator[list[Message] | None]:
-        """Yield None for every poll without messages, and at the end the list of all messages of these slices."""
-        messages: list[Message] = []
+    def read(self, slices: Sequence[Slice]) -> Iterator[dict[Partition, list[Message]] | None]:
+        """Yield None for every poll without messages, and at the end the messages of each partition."""
+        ranges: dict[Partition, list[Message]] = {}
         for part in slices:
-            buffer = self._buffers[part.partition]
+            buffer, messages = self._buffers[part.partition], ranges.setdefault(part.partition, [])
             while True:
                 while buffer and buffer[0].offset < part.stop:
                     messages.append(buffer.popleft())
@@ -49,7 +48,7 @@ class SliceReader:
                     break
                 if not self._fetch(part.partition):
                     yield None
-        yield messages
+        yield ranges
 
     def _position(self, partition: Partition) -> Position:
         try:
@@ -79,31 +78,6 @@ class SliceReader:
             with suppress(BrokerAway, Interrupted):
                 self._reader.pause(full)
         return bool(messages)
-
-
-def round_robin(
-    starts: Mapping[Partition, Position], stops: Mapping[Partition, Position]
-) -> Iterator[Sequence[Slice]]:
-    """Yield slices from starts to stops, taking turns between partitions: a fixed order where none was recorded.
-
-    Examples
-    --------
-    >>> one, two = Partition("days", 0), Partition("days", 1)
-    >>> [[(part.partition.partition, part.start, part.stop) for part in slices]
-    ...     for slices in round_robin({one: 0, two: 10}, {one: 1500, two: 20})]
-    [[(0, 0, 1000)], [(1, 10, 20)], [(0, 1000, 1500)]]
-    """
-    left = {
-        partition: start for partition, start in sorted(starts.items()) if start < stops.get(partition, 0)
-    }
-    while left:
-        for partition, start in list(left.items()):
-            stop = min(start + TURN, stops[partition])
-            yield [Slice(partition, start, stop)]
-            if stop == stops[partition]:
-                del left[partition]
-            else:
-                left[partition] = stop
 
 
 def positions_past(

@@ -1,8 +1,9 @@
-"""Kafka topics as a source: every partition in order, from given positions, with a check for stuck partitions."""
+"""Kafka topics as a source: all partitions merged by time, with checks for new and stuck ones."""
 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -11,9 +12,10 @@ from typing import Any, NamedTuple
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, SourceError
-from stream_bayes.streams.contracts.incidents import RESEEKS
+from stream_bayes.streams.contracts.incidents import OUT_OF_ORDER, RESEEKS
 from stream_bayes.streams.contracts.source import Record
-from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message, Reader
+from stream_bayes.streams.kafka.aligned_reader import AlignedReader
+from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message
 from stream_bayes.streams.kafka.client_factory import make_reader
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
@@ -51,9 +53,11 @@ class Labels(NamedTuple):
 class KafkaSource:
     """Reads all partitions of a topic, and of a second topic with labels, under read_committed.
 
-    Partitions are assigned, not subscribed to: one worker reads them all. A partition added later is read from its
-    beginning. While no broker answers, `poll` returns nothing, and reading resumes by itself. A recreated topic, or
-    records that expire before they are read, raise an error.
+    All partitions are merged by the time of their events; of equals, samples come before labels. So a backlog is
+    processed in the order in which it happened, and not as it was fetched. Partitions are assigned, not subscribed to:
+    one worker reads them all. A partition added later is read from its beginning. While no broker answers, `poll`
+    returns nothing, and reading resumes by itself. A recreated topic, or records that expire before they are read,
+    raise an error.
 
     Parameters
     ----------
@@ -73,8 +77,11 @@ class KafkaSource:
         About the most bytes buffered per broker.
     stuck_seconds
         Seconds without progress in a partition that has records, after which the reader is replaced.
+    wait_idle
+        Seconds to wait for a partition at its end while others have records, as Kafka's `max.task.idle.ms`. A partition
+        with records that were not fetched yet is always waited for.
     clock
-        Returns seconds. Only checks of the cluster depend on it.
+        Returns seconds. Only checks of the cluster and `wait_idle` depend on it.
 
     Attributes
     ----------
@@ -98,12 +105,15 @@ class KafkaSource:
         tombstones: bool = False,
         fetch_max_bytes: int = FETCH_MAX_BYTES,
         stuck_seconds: float = STUCK_SECONDS,
+        wait_idle: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if labels is not None and labels.topic == topic:
             raise BadValue(
                 f"labels: {shown(topic)} is the topic of the samples; give labels a topic of their own"
             )
+        if isinstance(wait_idle, bool) or not 0.0 <= wait_idle < math.inf:
+            raise BadValue(f"wait_idle: expected seconds of at least 0, got {shown(wait_idle)}")
         if start not in START and (isinstance(start, (str, bool)) or not start >= 0):
             raise BadValue(f"start: expected 'earliest', 'latest' or seconds since 1970, got {shown(start)}")
         self.name = topic
@@ -114,13 +124,15 @@ class KafkaSource:
         self.tombstones = tombstones
         self.fetch_max_bytes = fetch_max_bytes
         self.stuck_seconds = stuck_seconds
+        self.wait_idle = wait_idle
         self.connected = False
         self.reseeks = 0
         self._clock = clock
         self._reader: ReconnectingReader | None = None
-        self._next: dict[Partition, Position] = {}
+        self._aligned: AlignedReader | None = None
+        self._out_of_order = 0
         self._ids: dict[str, str] = {}
-        self._ends: dict[Partition, Position] = {}
+        self._ends: Mapping[Partition, Position] = {}
         self._progress: dict[Partition, tuple[Position, float]] = {}  # the last position, and since when
         self._checked_at = self._partitions_checked_at = clock()
 
@@ -132,60 +144,57 @@ class KafkaSource:
     @property
     def positions(self) -> Mapping[Partition, Position]:
         """The next position to read of each partition; before any `seek`, the start of a first run."""
-        return dict(self._next) or self.starts()
+        return self.starts() if self._aligned is None else dict(self._aligned.positions)
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         new = [partition for partition in self.partitions() if partition not in positions]
-        self._next = dict(positions) | (self.cluster.beginning_offsets(new) if new else {})
+        known = dict(positions) | (self.cluster.beginning_offsets(new) if new else {})
         if self._reader is None:
-            self._connected_reader()
-        else:
-            self._reader.assign(self._next)
-            self._progress.clear()
+            self._reader = ReconnectingReader(partial(make_reader, self.connection, self.fetch_max_bytes))
+        if self._aligned is None:
+            self._aligned = AlignedReader(
+                self._reader,
+                self.decoders,
+                self.decode,
+                self._fetch_ends,
+                buffer_bytes=self.fetch_max_bytes,
+                wait_idle=self.wait_idle,
+                clock=self._clock,
+            )
+        self._aligned.assign(known)
+        self._progress.clear()
         self.connected = True
 
     def poll(self, limit: int) -> list[Record]:
-        if not self._next:
-            self.seek(self.positions)
-        self._check_cluster()
+        aligned = self._aligned_reader()
+        self._check_cluster(aligned)
         try:
-            messages = self._connected_reader().poll(limit, POLL_SECONDS)
+            records = aligned.poll(limit, POLL_SECONDS)
         except (BrokerAway, Interrupted) as error:
             self.reseeks += isinstance(error, ClientFailed)
+            aligned.forget_ends()
             self._disconnected(error)
             time.sleep(POLL_SECONDS)
             return []
-        if messages:
+        if records:
             self.connected = True
-        return self.decode_messages(messages)
+        return records
 
     def close(self) -> None:
-        self._drop_reader()
-        self.cluster.close()
-
-    def _connected_reader(self) -> Reader:
-        """Return the reader; make it if there is none."""
-        if self._reader is None:
-            self._reader = ReconnectingReader(partial(make_reader, self.connection, self.fetch_max_bytes))
-            self._reader.assign(self._next)
-            self._progress.clear()
-        return self._reader
-
-    def _drop_reader(self) -> None:
-        reader, self._reader = self._reader, None
+        reader, self._reader, self._aligned = self._reader, None, None
         if reader is not None:
             reader.close()
+        self.cluster.close()
 
-    def decode_messages(self, messages: Iterable[Message]) -> list[Record]:
-        """Decode messages, and move the positions past them."""
-        records = []
-        for message in messages:
-            partition = message.partition
-            self._next[partition] = message.offset + 1
-            record = self._record(message, partition)
-            if record is not None:
-                records.append(record)
-        return records
+    def _aligned_reader(self) -> AlignedReader:
+        if self._aligned is None:
+            self.seek(self.positions)
+        assert self._aligned is not None
+        return self._aligned
+
+    def decode(self, message: Message) -> Record | None:
+        """Return a message as a record; None for a message without value that is to be skipped."""
+        return self._record(message, message.partition)
 
     def _record(self, message: Message, partition: Partition) -> Record | None:
         key = _key_text(message.key)
@@ -236,24 +245,27 @@ class KafkaSource:
         return self._ends
 
     def fetch_end(self) -> Mapping[Partition, Position]:
-        return self.cluster.end_offsets(self._next or self.positions)
+        return self.cluster.end_offsets(self.positions)
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         try:
-            return all(
-                self._connected_reader().position(partition) >= position
-                for partition, position in end.items()
-            )
+            return self._aligned_reader().has_reached(end)
         except (BrokerAway, Interrupted):
             return False  # until it answers again
 
+    def _fetch_ends(self, partitions: Iterable[Partition]) -> Mapping[Partition, Position]:
+        self._ends = self.cluster.end_offsets(partitions, CHECK_TIMEOUT)
+        return self._ends
+
     @property
     def incidents(self) -> Mapping[str, int]:
-        return {RESEEKS: self.reseeks}
+        aligned = self._aligned
+        self._out_of_order = self._out_of_order if aligned is None else aligned.out_of_order
+        return {OUT_OF_ORDER: self._out_of_order, RESEEKS: self.reseeks}
 
     # -- checks while reading -----------------------------------------------------------------------------------------
 
-    def _check_cluster(self) -> None:
+    def _check_cluster(self, aligned: AlignedReader) -> None:
         """Check periodically that the cluster answers; find new partitions and stuck ones."""
         now = self._clock()
         if now - self._checked_at < CHECK_SECONDS:
@@ -261,9 +273,9 @@ class KafkaSource:
         try:
             if now - self._partitions_checked_at >= METADATA_SECONDS:
                 self._partitions_checked_at = now
-                self._add_partitions()
-            self._ends = self.cluster.end_offsets(self._next, CHECK_TIMEOUT)
-            self._restart_if_stuck(now)
+                self._add_partitions(aligned)
+            self._fetch_ends(aligned.positions)
+            self._restart_if_stuck(aligned, now)
             self.connected = True
         except (BrokerAway, Interrupted) as error:
             self._disconnected(error)
@@ -275,28 +287,29 @@ class KafkaSource:
             logger.warning("nothing can be read of %s until a broker answers: %s", self.name, error)
         self.connected = False
 
-    def _add_partitions(self) -> None:
-        new = [partition for partition in self.partitions() if partition not in self._next]
+    def _add_partitions(self, aligned: AlignedReader) -> None:
+        new = [partition for partition in self.partitions() if partition not in aligned.positions]
         if new:
             logger.info("partitions were added, and are read from their beginnings: %s", new)
-            self.seek(self._next)
+            aligned.add(self.cluster.beginning_offsets(new))
 
-    def _restart_if_stuck(self, now: float) -> None:
-        """Drop the reader if a partition has records and none came for long."""
+    def _restart_if_stuck(self, aligned: AlignedReader, now: float) -> None:
+        """Replace the reader if a partition has records and none came for long."""
         for partition, end in self._ends.items():
             try:
-                reached = self._connected_reader().position(partition)
+                is_fetched = aligned.is_fetched(partition, end)
             except Interrupted:  # a reader that never returns its position is stuck too
-                reached = self._next[partition]
+                is_fetched = False
+            fetched = aligned.fetched(partition)
             at, since = self._progress.get(partition, (-1, now))
-            if reached != at or reached >= end:
-                self._progress[partition] = (reached, now)
+            if fetched != at or is_fetched:
+                self._progress[partition] = (fetched, now)
             elif now - since >= self.stuck_seconds:
-                logger.warning(
-                    "%s sent nothing for %d seconds; its reader is replaced", partition, now - since
-                )
                 self.reseeks += 1
-                self._drop_reader()  # a client whose thread has ended raises nothing and finds no new leader
+                self._progress.clear()
+                assert self._reader is not None
+                # A client whose thread has ended raises nothing and finds no new leader.
+                self._reader.discard(f"{partition} sent nothing for {now - since:.0f} seconds")
                 return
 
 

@@ -22,7 +22,14 @@ from prometheus_client import CollectorRegistry, Metric, MetricsHandler
 from stream_bayes.core.events.event import Partition
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
-from stream_bayes.streams.contracts.incidents import GAP, OVERSIZE, RESEEKS, RESENT, total_incidents
+from stream_bayes.streams.contracts.incidents import (
+    GAP,
+    OUT_OF_ORDER,
+    OVERSIZE,
+    RESEEKS,
+    RESENT,
+    total_incidents,
+)
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
@@ -39,6 +46,7 @@ REFUSED_METHODS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DRIFT_STATES = ("stable", "warning", "searching", "trial")
 INCIDENT_HELP = {
     GAP: "Positions that expired before they were read.",
+    OUT_OF_ORDER: "Records older than an earlier one of their partition.",
     OVERSIZE: "Outputs and dead letters larger than their topic accepts.",
     RESEEKS: "Restarts of reading because a partition returned nothing.",
     RESENT: "Batches sent again because no broker accepted them.",
