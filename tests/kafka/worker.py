@@ -46,13 +46,13 @@ def make_engine(told: dict[str, Any]) -> Engine:
     name = told["name"]
     labels = pending = None
     if "labels" in told:
-        fields = Fields(target="y", default_kind=Kind.LABEL)
+        fields = Fields(target="y", time=told.get("time"), default_kind=Kind.LABEL)
         labels = Labels(told["labels"], JSONDecoder(fields))
         pending = Pending(wait_for=told.get("wait_for"))
     source = KafkaSource(
         connection,
         told["topic"],
-        JSONDecoder(Fields(target="y")),
+        JSONDecoder(Fields(target="y", time=told.get("time"))),
         labels=labels,
         start=told.get("start", "earliest"),
         tombstones=told.get("tombstones", False),

@@ -79,7 +79,12 @@ def _source(
     decoder = make_decoder(own.decoder, own.fields(), schema, own.max_record_bytes)
     second = None
     if labels is not None and labels.topic is not None:
-        fields = Fields(target=labels.target or decoder.fields.target, default_kind=Kind.LABEL)
+        fields = Fields(
+            target=labels.target or decoder.fields.target,
+            time=decoder.fields.time,
+            time_unit=decoder.fields.time_unit,
+            default_kind=Kind.LABEL,
+        )
         written = "json" if own.decoder in WITHOUT_LABELS else own.decoder
         second = Labels(labels.topic, make_decoder(written, fields, None, own.max_record_bytes))
     return KafkaSource(
@@ -88,6 +93,7 @@ def _source(
         decoder,
         labels=second,
         start=own.start,
+        wait_idle=own.wait_idle,
         tombstones=labels is not None,  # without held samples there is nothing to withdraw
     )
 

@@ -72,6 +72,9 @@ class KafkaSourceConfig(FieldsConfig):
     topic: str = Field(pattern=TOPIC)
     decoder: str = Field("json", description="the format of its records; see `register_decoder`")
     start: Literal["earliest", "latest"] | float = "earliest"
+    wait_idle: float = Field(
+        0.0, ge=0, description="seconds to wait for a partition at its end, to merge by time"
+    )
     max_record_bytes: int = Field(1_048_576, ge=16)
 
     @field_validator("decoder")

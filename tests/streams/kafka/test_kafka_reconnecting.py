@@ -211,7 +211,7 @@ def test_a_source_leaves_a_reader_that_never_says_how_far_it_has_read(
     monkeypatch.setattr(source, "partitions", lambda: [ONE])
     monkeypatch.setattr(source.cluster, "end_offsets", lambda *told: {ONE: 6})
     source.seek({ONE: 0})
-    came = []
+    came: list[Any] = []
     for moment in (10.0, 40.0, 71.0):
         assert not first.closed and not came
         passed.append(moment)

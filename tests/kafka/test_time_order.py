@@ -1,0 +1,151 @@
+"""Topics read from their beginnings give what one file sorted by time gives, to the byte."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.pipeline import build
+from tests.kafka.topics import Lab, Pipeline
+
+HOUR, DAY = 3600.0, 86_400.0
+START = 1_700_000_000.0
+COUNT = 1500
+DAYS = 60
+
+
+class Row(NamedTuple):
+    """A record: its topic, partition, key, fields and time."""
+
+    kind: str
+    partition: int
+    key: str
+    fields: dict[str, Any]
+    time: float
+
+
+def weather(seed: int = 5) -> list[Row]:
+    """Samples of sixty days in four partitions, and the label of each an hour later, in two, sorted by time."""
+    chance = random.Random(seed)
+    rows = []
+    for number in range(COUNT):
+        rain = chance.random() < 0.4
+        time = START + DAYS * DAY * number / COUNT
+        key = f"day-{number}"
+        fields = {
+            "sky": chance.choice(["grey", "blué"] if rain else ["blue", "blué"]),
+            "wind": chance.gauss(3, 1),
+        }
+        rows.append(Row("sample", number % 4, key, fields, time))
+        rows.append(Row("label", number % 2, key, {"y": "rain" if rain else "dry"}, time + HOUR))
+    return sorted(rows, key=lambda row: (row.time, row.kind != "sample", row.partition))
+
+
+def put(lab: Lab, topic: str, rows: list[Row]) -> None:
+    """Write rows into a topic; each holds its own time."""
+    lab.put(
+        topic,
+        [
+            (row.partition, row.key.encode(), json.dumps(row.fields | {"at": row.time}).encode())
+            for row in rows
+        ],
+    )
+
+
+def table(directory: Path, source: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "name": "weather",
+        "source": {"target": "y", "time": "at"} | source,
+        "model": {"kind": "nb"},
+        "labels": {"wait_for": 14 * DAY},
+        "snapshots": {"directory": str(directory / "state"), "every_events": 700},
+    } | more
+
+
+def from_file(directory: Path, rows: list[Row]) -> tuple[Engine, list[dict[str, Any]]]:
+    """Run a pipeline over one file sorted by time; return its engine and its answers."""
+    directory.mkdir()
+    lines = [{"at": row.time, "id": row.key, "type": row.kind} | row.fields for row in rows]
+    (directory / "days.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source = {"kind": "jsonl", "path": "days.jsonl", "key": "id", "type": "type"}
+    predictions = {"kind": "jsonl", "path": "answers.jsonl"}
+    engine = build(checked(table(directory, source, predictions=predictions)), directory)
+    engine.run()
+    return engine, [json.loads(line) for line in (directory / "answers.jsonl").read_text().splitlines()]
+
+
+def state_of(directory: Path) -> bytes:
+    """Return what a snapshot holds of the model, its scores and its held samples, without partitions and positions."""
+    found = SnapshotStore(directory / "state").latest()
+    assert found is not None
+    sections = {name: found.snapshot.sections[name] for name in ("step", "model", "losses", "pending")}
+    return Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
+
+
+def without_places(answers: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(said["key"], said["time"], said["prediction"], said["probabilities"]) for said in answers]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_topics_read_from_their_beginnings_give_what_one_sorted_file_gives(
+    lab: Lab, tmp_path: Path, client: str
+) -> None:
+    rows = weather()
+    engine, expected = from_file(tmp_path / "file", rows)
+    assert engine.step.learned == COUNT
+    samples, labels, answers = lab.topic(4), lab.topic(2), lab.topic(1)
+    put(lab, labels, [row for row in rows if row.kind == "label"])
+    put(lab, samples, [row for row in rows if row.kind == "sample"])
+    told = table(
+        tmp_path / "topics",
+        {"kind": "kafka", "topic": samples},
+        name=f"weather-{samples}",
+        labels={"wait_for": 14 * DAY, "topic": labels},
+        kafka={"servers": [lab.servers], "client": client},
+        predictions={"kind": "kafka", "topic": answers},
+    )
+    first = build(checked(told), tmp_path)
+    assert first.run(1100).processed == 1100
+    second = build(checked(told), tmp_path)
+    assert second.run(until_end=True).processed == 2 * COUNT
+    assert second.step.learned == COUNT
+    assert state_of(tmp_path / "topics") == state_of(tmp_path / "file")
+    written = [json.loads(record.value) for record in lab.get(answers)]
+    assert without_places(written) == without_places(expected)
+    assert sum(prediction is None for _, _, prediction, _ in without_places(written)) < 10
+
+
+def test_a_backlog_with_kills_is_processed_in_the_order_of_time(lab: Lab, tmp_path: Path) -> None:
+    rows = weather()
+    pipeline = Pipeline(
+        lab, tmp_path / "state", 4, labels=lab.topic(2), wait_for=14 * DAY, time="at", batch=50
+    )
+    put(lab, pipeline.topic, [row for row in rows if row.kind == "sample"])
+    put(lab, pipeline.told["labels"], [row for row in rows if row.kind == "label"])
+    try:
+        for count in (7, 11):
+            pipeline.dies(end_at=["committed", count])
+        pipeline.finish(2 * COUNT)
+    finally:
+        pipeline.close()
+    keys = [said["key"] for said in pipeline.said()]
+    assert len(keys) == len(set(keys)) == COUNT
+    state = json.loads(json.dumps(pipeline.kept().sections["step"]))
+    assert state["learned"] == COUNT
+    from_file(tmp_path / "file", rows)
+    model = Snapshot(learner="NaiveBayes", sections={"model": pipeline.kept().sections["model"]}).to_bytes()
+    found = SnapshotStore(tmp_path / "file" / "state").latest()
+    assert found is not None
+    assert (
+        model
+        == Snapshot(learner="NaiveBayes", sections={"model": found.snapshot.sections["model"]}).to_bytes()
+    )
