@@ -45,7 +45,7 @@ from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config_errors import lines_of
 from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
 from stream_bayes.streams.pipelines.config_tables import VARIABLE, FieldsConfig, Secret, Table
-from stream_bayes.streams.pipelines.kafka_tables import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.pipelines.kafka_tables import TOPIC, KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 
 __all__ = [
     "CSVConfig",
@@ -140,7 +140,9 @@ SinkConfig: TypeAlias = Annotated[FileSinkConfig | KafkaSinkConfig, Field(discri
 class LabelsConfig(Table):
     """Late labels: their topic, how long samples wait for them, and corrections."""
 
-    topic: str | None = Field(None, description="a topic of labels, whose records have the samples' keys")
+    topic: str | None = Field(
+        None, pattern=TOPIC, description="a topic of labels, whose records have the samples' keys"
+    )
     target: str | None = Field(
         None, description="the field of a label's record that holds it, if not the source's"
     )
@@ -294,10 +296,16 @@ def parse_config(text: str) -> PipelineConfig:
     modle: is not a key here; did you mean 'model'? There are name, source, model, ...
     """
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return checked(_table(text))
+    except RecursionError:
+        raise BadConfig("tables or lists are nested too deeply; a pipeline file needs four levels") from None
+
+
+def _table(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # a TOMLDecodeError; or a number with more digits than Python reads
         raise BadConfig(f"not TOML: {error}") from error
-    return checked(table)
 
 
 def checked(table: Mapping[str, Any]) -> PipelineConfig:

@@ -31,7 +31,12 @@ MESSAGES = {
     "less_than": "expected less than {lt:g}",
     "string_too_short": "expected some text",
 }
-NAMED = "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100"
+# Messages for texts that do not match a pattern, by the last part of their key.
+PATTERNS = {
+    "name": "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100",
+    "delimiter": 'expected one character, or "tab"',
+    "topic": "expected a topic's name: letters, digits, '.', '_' and '-', without blanks; at most 249",
+}
 # Parts of a path that are not keys, but pydantic's choices of a type.
 TYPES = {"str", "int", "float", "bool"}
 
@@ -101,7 +106,7 @@ def _described(problem: Any, table: Mapping[str, Any], root: type[BaseModel]) ->
     if kind in ("model_type", "model_attributes_type") and choices and isinstance(given, str):
         return key, None  # a name was meant: the other choice lists them
     if kind == "string_pattern_mismatch":
-        return key, NAMED if key == "name" else 'expected one character, or "tab"'
+        return key, PATTERNS[shown[-1]]
     text = MESSAGES.get("model_type" if kind == "model_attributes_type" else kind)
     if text is not None:
         return key, text.format(**context)

@@ -12,7 +12,7 @@ from stream_bayes.streams.kafka.connection import SECONDS, Connection
 from stream_bayes.streams.pipelines.config_tables import FieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
 
-__all__ = ["KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
+__all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
 
 TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 

@@ -179,3 +179,48 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         "source.time_unit: there is no 'sec'. There are s, ms, us, ns, iso",
         "transformers.0.kind: expected text",
     ]
+
+
+KAFKA = '''name = "n"
+source = { kind = "kafka", topic = "days", target = "y" }
+model = { kind = "nb" }
+kafka = { servers = ["localhost:9092"] }
+'''
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (KAFKA.replace('"days"', '"da ys"'), "source.topic"),
+        (KAFKA + "predictions = { kind = 'kafka', topic = 'a b' }", "predictions.topic"),
+        (KAFKA + "dead_letters = { kind = 'kafka', topic = 'a/b' }", "dead_letters.topic"),
+        (KAFKA + "labels = { topic = 'a b' }", "labels.topic"),
+    ],
+)
+def test_a_topics_name_with_a_blank_is_refused_with_the_allowed_characters(text: str, key: str) -> None:
+    message = complaint(text)
+    assert message.startswith(f"{key}: expected a topic's name") and "'_'" in message
+
+
+def test_a_delimiter_of_two_characters_is_refused_with_the_allowed_ones() -> None:
+    text = LEAST.replace('path = "a.csv"', 'path = "a.csv", delimiter = ";;"')
+    assert complaint(text) == 'source.delimiter: expected one character, or "tab"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LEAST + "x = " + "[" * 5000 + "]" * 5000,
+        LEAST + "x = " + "{a=" * 5000 + "1" + "}" * 5000,
+        LEAST + ".".join(["x"] * 5000) + " = 1",
+        LEAST + "[drift.arguments]\n" + ".".join(["x"] * 5000) + " = 1",
+    ],
+)
+def test_tables_nested_thousands_deep_are_refused_in_a_line(text: str) -> None:
+    message = complaint(text)
+    assert "nested too deeply" in message and len(message) < 300
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_a_line() -> None:
+    message = complaint(LEAST + "batch = " + "1" * 5000)
+    assert message.startswith("not TOML: ") and "digits" in message and len(message) < 300
