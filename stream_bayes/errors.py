@@ -25,6 +25,7 @@ __all__ = [
     "CannotSave",
     "CountsForgotten",
     "Exhausted",
+    "FeaturesIgnored",
     "Fenced",
     "ImpossibleEvidence",
     "InUse",
@@ -237,6 +238,10 @@ class BrokenSnapshotWarning(UserWarning):
 
 class CountsForgotten(UserWarning):
     """A new structure was set, and some of its families have no counts any more."""
+
+
+class FeaturesIgnored(UserWarning):
+    """Events have features that the network's structure does not have: a name may be misspelt."""
 
 
 class NeverEligible(UserWarning):

@@ -100,3 +100,11 @@ def test_the_front_loads_no_heavy_package():
     assert not {"pandas", "polars", "sklearn", "matplotlib", "networkx", "scipy.stats"} & set(
         run.stdout.split()
     )
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame, pl.DataFrame])
+def test_measurements_are_no_categories(form):
+    measured = form({"weight": [0.5, 1.25, 3.0], "kind": ["a", "b", "a"]})
+    with pytest.raises(SchemaError, match=r"column 'weight': .* the number 0\.5; put measurements into bins"):
+        sample_of(measured)
+    assert sample_of(form({"door": [1.0, 2.0, None]})).sizes.tolist() == [2]

@@ -340,6 +340,13 @@ class DriftAdaptive(base.MiniBatchClassifier):
 
     # -- reading the state --------------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        drifts = self.log.counts.get("drift", 0)
+        return (
+            f"DriftAdaptive({type(self.learner).__name__}, {self.state_}, {self.clock:,} events, {drifts:,} drifts, "
+            f"generation {self.generation:,})"
+        )
+
     @property
     def model_(self) -> BayesClassifier:
         """The present model."""

@@ -35,9 +35,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import permutations
 from typing import Any
 
+from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import name_order
+from stream_bayes.errors import BadStructure
 
 __all__ = ["KEYS", "KINDS", "DriftLog", "change_between", "difference", "edge_name", "edges_of"]
 
@@ -85,6 +88,9 @@ class DriftLog:
     >>> log.add("drift", 120, signal="error", since=80)
     >>> log.entries[0]["event"], log.entries[0]["candidate"], log.counts
     (120, None, {'drift': 1})
+    >>> log, print(log)
+    event 120: drift; since event 80
+    (DriftLog(drift 1), None)
     >>> print(log.json_lines()[:44])
     {"what": "drift", "number": 0, "event": 120,
     """
@@ -117,6 +123,13 @@ class DriftLog:
             self.seconds.pop(gone["number"], None)
         del self.entries[:-MOST_ENTRIES]
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{kind} {number:,}" for kind, number in self.counts.items())
+        return f"DriftLog({kinds or 'no entry'})"
+
+    def __str__(self) -> str:
+        return "\n".join(map(_line, self.entries)) or "no entry"
+
     def newest(self, number: int) -> list[dict[str, Any]]:
         """Return the last entries, which may be read and completed.
 
@@ -138,6 +151,24 @@ class DriftLog:
     def _with_seconds(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         number = entry["number"]
         return {**entry, "seconds": self.seconds[number]} if number in self.seconds else dict(entry)
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    """Return an entry as a line of text."""
+    parts = [f"event {entry['event']:,}: {entry['what']}"]
+    if entry["candidate"] is not None:
+        parts.append(f"candidate {entry['candidate']!r}")
+    if entry["since"] is not None:
+        parts.append(f"since event {entry['since']:,}")
+    if entry["score"]:
+        before, after = entry["score"]["before"], entry["score"]["after"]
+        parts.append(f"{entry['signal'] or 'log-loss'} {before:.3g} -> {after:.3g}")
+    for kind, edges in (entry["structure"] or {}).items():
+        if edges and kind != "members":
+            parts.append(f"{kind} {', '.join(f'{parent} -> {child}' for parent, child in edges)}")
+    if entry["why"] is not None:
+        parts.append(str(entry["why"]))
+    return "; ".join(parts)
 
 
 def edges_of(model: Any) -> list[list[str]]:
@@ -185,8 +216,9 @@ def change_between(before: Any, after: Any) -> dict[str, Any]:
     Examples
     --------
     >>> from stream_bayes import BayesNetClassifier
-    >>> change_between(BayesNetClassifier({"a": [], "class": ["a"]}), BayesNetClassifier({"a": ["class"], "class": []}))
-    {'added': [['class', 'a']], 'removed': [['a', 'class']]}
+    >>> before, after = {"a": [], "b": [], "class": ["a"]}, {"a": ["class"], "b": ["class"], "class": []}
+    >>> change_between(BayesNetClassifier(before), BayesNetClassifier(after))
+    {'added': [['class', 'b']], 'removed': []}
     """
     change: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
     of_each = [
@@ -206,16 +238,33 @@ def _within(model: Any) -> Any:
 
 
 def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:
-    """Return the edges that were added and those that were removed.
+    """Return the edges that were added and those that were removed, without reversals that no data can show.
 
     Examples
     --------
-    >>> difference([["a", "b"]], [["a", "b"], ["b", "c"]])
+    >>> difference([["a", "b"]], [["b", "a"], ["b", "c"]])
     {'added': [['b', 'c']], 'removed': []}
+    >>> difference([["a", "b"], ["c", "b"]], [["a", "b"], ["b", "c"]])
+    {'added': [['b', 'c']], 'removed': [['c', 'b']]}
     """
+    old, new = {tuple(edge) for edge in before}, {tuple(edge) for edge in after}
+    equivalent: set[tuple[str, ...]] = (
+        set()
+    )  # edges of both structures whose reversal, if any, no data can show
+    names = {name for edge in (*before, *after) for name in edge}
+    try:
+        earlier, later = (
+            Structure.from_edges([(a, b) for a, b in edges], names) for edges in (before, after)
+        )
+    except BadStructure:  # the edges of several structures together
+        pass
+    else:
+        mine, theirs = earlier.cpdag().directions(), later.cpdag().directions()
+        same = [pair for pair in mine if mine[pair] == theirs.get(pair)]
+        equivalent = {tuple(edge) for pair in same for edge in permutations(map(str, pair))}
     return {
-        "added": [edge for edge in after if edge not in before],
-        "removed": [edge for edge in before if edge not in after],
+        "added": [edge for edge in after if tuple(edge) not in old | equivalent],
+        "removed": [edge for edge in before if tuple(edge) not in new | equivalent],
     }
 
 

@@ -91,8 +91,8 @@ def test_a_super_parent_is_chosen_anew_and_the_log_says_so() -> None:
         before = present.parent_
     assert (before, present.parent_) == ("v1", "v6")
     changed = model.log.entries[-1]["structure"]
-    assert changed["added"] == [["v6", name] for name in sorted(x) if name != "v6"]
-    assert changed["removed"] == [["v1", name] for name in sorted(x) if name != "v1"]
+    assert changed["added"] == [["v6", name] for name in sorted(x) if name not in ("v1", "v6")]
+    assert changed["removed"] == [["v1", name] for name in sorted(x) if name not in ("v1", "v6")]
 
 
 def test_super_parents_get_new_weights() -> None:

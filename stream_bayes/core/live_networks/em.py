@@ -41,7 +41,7 @@ __all__ = ["ExpectedCounts", "StepwiseCounts", "WindowCounts", "add_counts"]
 Codes = NDArray[np.int32]
 Numbers = NDArray[np.float64]
 Read = Callable[[FamilyCounts], CountedNetwork]
-Chance = Callable[[], np.random.Generator]
+MakeRng = Callable[[], np.random.Generator]
 
 CELL_BYTES = 8
 MOST_ITERATIONS = 200
@@ -113,14 +113,15 @@ class ExpectedCounts(FamilyCounts):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def add(self, row: Any) -> None:
+        if row.weight == 0.0:
+            return  # it would evict an event from the window, and count towards the next run of EM
         tables = self.tables
         families, tables.families = tables.families, None
         try:
             tables.add(row)
         finally:
             tables.families = families
-        if row.weight > 0.0:
-            self.update_families(row)
+        self.update_families(row)
 
     def add_batch(self, batch: Batch) -> None:
         """Learn encoded rows in their order."""
@@ -216,12 +217,23 @@ class StepwiseCounts(ExpectedCounts):
         As `ExpectedCounts` takes them.
     step
         The exponent a of the step (t + 2)^-a; None is 1/t, which gives all events the same weight.
+    make_rng
+        Makes the generator of random tables for the first event, for declared variables that are missing in it: a
+        hidden variable would stay at uniform tables. It returns a generator in the same state on each call.
     """
 
     def __init__(
-        self, encoder: Encoder, structure: Structure, read: Read, *, step: float | None, **settings: Any
+        self,
+        encoder: Encoder,
+        structure: Structure,
+        read: Read,
+        *,
+        step: float | None,
+        make_rng: MakeRng,
+        **settings: Any,
     ) -> None:
         self.step = step
+        self.make_rng = make_rng
         super().__init__(encoder, structure, read, **settings)
 
     def update_families(self, row: Any) -> None:
@@ -236,6 +248,8 @@ class StepwiseCounts(ExpectedCounts):
             families.add(row, amount / row.weight)
             return
         engine = self.engine()
+        if before <= 0.0 and network.given is None:
+            self._break_symmetry(engine.conditionals, seen[0])
         expected = np.zeros(len(engine.conditionals.cells))
         possible = engine.add_expected(seen, np.ones(1), expected)[0] > -np.inf
         families.scale(fade)
@@ -245,6 +259,14 @@ class StepwiseCounts(ExpectedCounts):
             families.add(
                 row, amount / row.weight
             )  # nothing follows from an impossible event: count its families
+
+    def _break_symmetry(self, conditionals: Conditionals, seen: Codes) -> None:
+        """Fill the tables of missing variables, and of their children, with random numbers."""
+        rng = self.make_rng()
+        for v in range(conditionals.variables):
+            family = conditionals.scope[conditionals.scope_start[v] : conditionals.scope_start[v + 1]]
+            if any(seen[u] < 0 and conditionals.size[u] > 1 for u in family):
+                fill_randomly(conditionals, v, rng)
 
     def _step(self, weight: float) -> float:
         """Return the share of the total weight that an event just learned gets."""
@@ -263,7 +285,7 @@ class WindowCounts(ExpectedCounts):
         As `ExpectedCounts` takes them.
     every
         The number of events between two runs of EM.
-    chance
+    make_rng
         Makes the generator of random initial tables for variables that were never seen: uniform tables would stay
         uniform. It is called for each run and returns a generator in the same state.
 
@@ -279,11 +301,11 @@ class WindowCounts(ExpectedCounts):
         read: Read,
         *,
         every: int,
-        chance: Chance,
+        make_rng: MakeRng,
         **settings: Any,
     ) -> None:
         self.every = every
-        self.chance = chance
+        self.make_rng = make_rng
         super().__init__(encoder, structure, read, **settings)
 
     def update_families(self, row: Any) -> None:
@@ -327,14 +349,14 @@ class WindowCounts(ExpectedCounts):
         if not held.any():
             add_counts(conditionals, codes, weights, held)
             self._replace(network, held, conditionals)
-        rng = self.chance()
+        rng = self.make_rng()
         for v, variable in enumerate(self.structure.variables):
             cells = slice(conditionals.start[v], conditionals.start[v + 1])
             size = int(conditionals.size[v])
             if held[cells].any() or network.given is not None:
                 conditionals.fill(v, network.weights(variable).reshape(-1) + 1.0 / size)
             else:
-                conditionals.fill(v, rng.dirichlet(np.ones(size), len(held[cells]) // size).reshape(-1))
+                fill_randomly(conditionals, v, rng)
 
     def _replace(self, network: CountedNetwork, expected: Numbers, conditionals: Conditionals) -> None:
         self.tables.families.scale(0.0)
@@ -349,6 +371,12 @@ class WindowCounts(ExpectedCounts):
         different, which = np.unique(codes, axis=0, return_inverse=True)
         weights = np.bincount(which.reshape(-1), recent.weights, len(different))
         return np.ascontiguousarray(different), weights.astype(np.float64)
+
+
+def fill_randomly(conditionals: Conditionals, v: int, rng: np.random.Generator) -> None:
+    """Fill a table with random rows, each uniform over all distributions."""
+    size, cells = int(conditionals.size[v]), int(conditionals.start[v + 1] - conditionals.start[v])
+    conditionals.fill(v, rng.dirichlet(np.ones(size), cells // size).reshape(-1))
 
 
 def _rows(codes: Codes, weights: Numbers, chosen: NDArray[np.bool_]) -> tuple[Codes, Numbers]:

@@ -23,7 +23,15 @@ from stream_bayes.core.live_networks.batches import learn_columns, learn_rows
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.values import Value, shown
-from stream_bayes.errors import BadState, BadStructure, BadValue, CannotMerge, NotSupported, UnknownFeature
+from stream_bayes.errors import (
+    BadState,
+    BadStructure,
+    BadValue,
+    CannotMerge,
+    NotLearned,
+    NotSupported,
+    UnknownFeature,
+)
 
 __all__ = ["FamilyCounts", "FamilyTable", "network_encoder"]
 
@@ -341,6 +349,16 @@ class FamilyCounts(CountStore):
     def learn(self, x: Mapping[Any, Any], weight: float = 1.0) -> None:  # type: ignore[override]  # there is no class
         """Encode and count an event: all of it, or nothing if anything is refused."""
         super().learn(x, EVENT, weight)
+
+    def forget(self, row: Any, at: int | None = None) -> None:
+        try:
+            super().forget(row, at)
+        except NotLearned as error:  # the one class of all events is none of the user's
+            raise NotLearned(
+                str(error)
+                .replace(f"a sample of class {EVENT!r}", "an event")
+                .replace(f" in class {EVENT!r}", "")
+            ) from None
 
     def unlearn(  # type: ignore[override]  # there is no class
         self, x: Mapping[Any, Any], weight: float = 1.0, at: int | None = None

@@ -22,24 +22,27 @@ Edge: TypeAlias = tuple[Value, Value]  # parent, child
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes that lead from one structure to another; false if there are none.
+    """The changes from one structure to another that data can show; false if the two are equivalent.
+
+    A chain a -> b -> c and its reverse c -> b -> a imply the same independences, so there is no change between them.
 
     Parameters
     ----------
     added, removed
         Edges between variables that only the later (added) or only the earlier (removed) structure joins.
     reversed
-        Edges whose direction changed, as they point in the later structure.
+        Edges between variables that both structures join, and whose direction changed: all equivalent structures of one
+        of the two agree on it, those of the other do not, or on the opposite. As they point in the later structure.
 
     Examples
     --------
     >>> from stream_bayes.core.networks.structure import Structure
     >>> before = Structure({"sky": [], "wind": ["sky"], "rain": ["wind"]})
-    >>> after = Structure({"sky": [], "wind": ["rain"], "rain": ["sky"]})
-    >>> print(before.difference(after))
-    added 'sky' -> 'rain'; removed 'sky' -> 'wind'; reversed into 'rain' -> 'wind'
-    >>> len(before.difference(after)), bool(before.difference(before))
-    (3, False)
+    >>> after = Structure({"sky": ["wind"], "wind": [], "rain": ["wind"]})
+    >>> bool(before.difference(after))
+    False
+    >>> print(before.difference(Structure({"sky": [], "wind": ["rain", "sky"], "rain": []})))
+    reversed into 'rain' -> 'wind', 'sky' -> 'wind'
     """
 
     added: tuple[Edge, ...] = ()
@@ -48,7 +51,7 @@ class Difference:
 
     @classmethod
     def between(cls, before: Sequence[Edge], after: Sequence[Edge]) -> Difference:
-        """Return the changes from one structure's edges to another's, in the order of the edges given."""
+        """Return the changes from one list of edges to another, edge by edge, in the order of the edges given."""
         old, new = set(before), set(after)
         return cls(
             added=tuple([(a, b) for a, b in after if (a, b) not in old and (b, a) not in old]),
@@ -112,10 +115,10 @@ class EquivalenceClass:
         2
         """
         check_same_variables(self.variables, other.variables)
-        mine, theirs = self._directions(), other._directions()
+        mine, theirs = self.directions(), other.directions()
         return sum(mine.get(pair) != theirs.get(pair) for pair in mine.keys() | theirs.keys())
 
-    def _directions(self) -> dict[frozenset[Value], frozenset[Edge]]:
+    def directions(self) -> dict[frozenset[Value], frozenset[Edge]]:
         """Return, for each joined pair, the directions of its edge in the class: one or both."""
         found = {frozenset((a, b)): frozenset(((a, b),)) for a, b in self.compelled}
         found.update((frozenset((a, b)), frozenset(((a, b), (b, a)))) for a, b in self.reversible)

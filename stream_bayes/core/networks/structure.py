@@ -244,9 +244,15 @@ class Structure:
         return self.cpdag() == other.cpdag()
 
     def difference(self, other: Structure) -> Difference:
-        """Return the changes that lead from this structure to another of the same variables."""
+        """Return the changes from this structure to another of the same variables, by their equivalence classes."""
         check_same_variables(self.variables, other.variables)
-        return Difference.between(self.edges, other.edges)
+        mine, theirs = self.cpdag().directions(), other.cpdag().directions()
+        shared = {pair: mine[pair] != theirs[pair] for pair in mine.keys() & theirs.keys()}
+        return Difference(
+            added=tuple([edge for edge in other.edges if frozenset(edge) not in shared]),
+            removed=tuple([edge for edge in self.edges if frozenset(edge) not in shared]),
+            reversed=tuple([edge for edge in other.edges if shared.get(frozenset(edge), False)]),
+        )
 
     def shd(self, other: Structure) -> int:
         """Return the structural Hamming distance: the number of edges to add, remove or reverse to get the other
@@ -254,7 +260,8 @@ class Structure:
 
         It counts edges whose direction no data can decide, too; `a.cpdag().shd(b.cpdag())` leaves them out.
         """
-        return len(self.difference(other))
+        check_same_variables(self.variables, other.variables)
+        return len(Difference.between(self.edges, other.edges))
 
     def with_edge(self, parent: Value, child: Value) -> Self:
         """Return the same structure with one more edge."""

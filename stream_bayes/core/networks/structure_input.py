@@ -158,6 +158,10 @@ def _edge(edge: object) -> tuple[Value, Value]:
 
 
 def _parents_of(child: object, several: object) -> list[Value]:
+    if several is None:
+        raise BadStructure(
+            f"the parents of {shown(child)}: expected a list of names, got None; write [] for none"
+        )
     if not isinstance(several, Iterable) or isinstance(several, (str, bytes)):
         raise BadStructure(
             f"the parents of {shown(child)}: expected a list of names, got {shown(several)}; write [{shown(several)}]"

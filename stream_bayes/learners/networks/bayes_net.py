@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_bayes.by_name import closest
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.live_networks.batches import learn_rows
@@ -24,9 +25,16 @@ from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, labels_of
+from stream_bayes.data.frames import Native, labels_of, read_table
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadStructure, BadValue, BadWeight, CountsForgotten, NotSupported
+from stream_bayes.errors import (
+    BadStructure,
+    BadValue,
+    BadWeight,
+    CountsForgotten,
+    FeaturesIgnored,
+    NotSupported,
+)
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
 from stream_bayes.learners.classifier.state import CountLearner
@@ -83,9 +91,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         for EM over a window, where None is 2,000. The counts then depend on the order of events and cannot be merged.
     every
         For EM over a window: the number of events between two runs; None is a tenth of the window. Until then the
-        tables stay; `rederive` runs it now.
+        tables stay; `run_em` runs it now.
     seed
-        The seed of the random initial tables of EM over a window.
+        The seed of the random initial tables of hidden variables.
     unseen
         The treatment of values that were never learned, in events to score and in evidence. `"novel"` keeps a share of
         probability for them, a function of the counts alone: the values held once (at least half a one) over the weight
@@ -153,6 +161,8 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self.unseen = unseen
         self._structure = _read_structure(structure, network)
         self._check()
+        self._names = self._known_names()
+        self._has_warned = False
         self._store: FamilyCounts = self._make_store()
         self._live = LiveInference(self._read_network, memory_budget)
 
@@ -163,9 +173,16 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             settings["binning"] = {
                 "method": "quantile", "bins": None, "after": 1, "window": 1, "declared": cuts
             }  # fmt: skip
+        make_rng = partial(np.random.default_rng, self.seed)
         if self.missing == "stepwise-em":
             return StepwiseCounts(
-                encoder, self._structure, self._network_of, step=self.step, window=self.window, **settings
+                encoder,
+                self._structure,
+                self._network_of,
+                step=self.step,
+                window=self.window,
+                make_rng=make_rng,
+                **settings,
             )
         if self.missing == "window-em":
             window = WINDOW if self.window is None else self.window
@@ -176,7 +193,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
                 self._network_of,
                 window=window,
                 every=every,
-                chance=partial(np.random.default_rng, self.seed),
+                make_rng=make_rng,
                 **settings,
             )
         return FamilyCounts(
@@ -260,6 +277,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         before, kept = self._structure, self._store.window is not None or self._store.weight == 0.0
         self._store.change_structure(wanted)
         self._structure = wanted
+        self._names = self._known_names()
         self._live.reset()
         begun = [v for v in wanted if v not in before or wanted.parents(v) != before.parents(v)]
         if begun and not kept:
@@ -318,6 +336,26 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         store = self._store
         store.add(store.encode(x, EVENT, w))
         self._live.invalidate()
+        if not self._has_warned and not x.keys() <= self._names:
+            self._warn_of_ignored(x)
+
+    def _warn_of_ignored(self, names: Iterable[Any]) -> None:
+        """Warn once of features that are neither in the structure nor declared: they may be misspelt."""
+        known = list(self._structure)
+        ignored = [name for name in names if name not in self._names]
+        if not ignored:
+            return
+        self._has_warned = True
+        hint = closest(str(ignored[0]), [str(one) for one in known])
+        warnings.warn(
+            f"features outside the structure are ignored: {shown(ignored)}{hint} The variables are {shown(known)}",
+            FeaturesIgnored,
+            stacklevel=3,
+        )
+
+    def _known_names(self) -> frozenset[Any]:
+        """Return the names that events may have: variables of the structure, and features of the schema."""
+        return frozenset((*self._structure, *(() if self.schema is None else self.schema.features)))
 
     def unlearn_one(self, x: X, w: float = 1.0, at: int | None = None) -> None:
         """Unlearn an event with the weight that it was learned with.
@@ -351,11 +389,20 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             rows = row_count(X)
             learn_rows(store, encode_batch(store, X, [EVENT] * rows, w, learning=True))
         self._live.invalidate()
+        if not self._has_warned:
+            self._warn_of_ignored(_names_in(X))
 
-    def rederive(self) -> None:
-        """Run EM over the window now. Without EM everything derived is always up to date."""
-        if isinstance(self._store, ExpectedCounts):
-            self._store.run_em()
+    def run_em(self) -> None:
+        """Run EM over the window now, with `missing="window-em"`.
+
+        Raises
+        ------
+        NotSupported
+            With another treatment of missing values: nothing waits there.
+        """
+        if not isinstance(self._store, WindowCounts):
+            raise NotSupported(f"missing={self.missing!r} runs no EM over a window; use missing='window-em'")
+        self._store.run_em()
         self._live.invalidate()
 
     def advance(self, events: int) -> None:
@@ -536,6 +583,15 @@ def _read_structure(structure: Any, network: DiscreteNetwork | None) -> Structur
             "there is Structure.from_edges, for a graph Structure.from_networkx"
         )
     return Structure(structure)
+
+
+def _names_in(rows: Native) -> list[Any]:
+    """Return the names of the features in many events that were learned."""
+    if isinstance(rows, CodedColumns):
+        return [*rows.names, *rows.numeric_names]
+    if isinstance(rows, (list, tuple)):
+        return list(dict.fromkeys(name for row in rows for name in row))
+    return list(read_table(rows).columns)
 
 
 def _weights(w: Native, rows: int) -> NDArray[np.float64] | None:

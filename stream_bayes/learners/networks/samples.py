@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.search.sample import Sample
-from stream_bayes.core.values.values import canonical, shown
+from stream_bayes.core.values.inputs import WHOLE, may_be_name
+from stream_bayes.core.values.values import Value, canonical, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frame_columns import factorise
 from stream_bayes.data.frames import Native, labels_of, read_table
@@ -31,7 +32,7 @@ def sample_of(rows: Native, weights: Native = None) -> Sample:
     Raises
     ------
     SchemaError
-        If `rows` is not a table, or has numbers that no schema puts into bins.
+        If `rows` is not a table, or has other numbers than whole ones, which are measurements.
 
     Examples
     --------
@@ -56,6 +57,8 @@ def sample_of(rows: Native, weights: Native = None) -> Sample:
             name: factorise(cells, (), partial(canonical, feature=name))
             for name, cells in table.columns.items()
         }
+        for name, (_, values) in coded.items():
+            _refuse_measurements(name, values)
         columns = {name: codes for name, (codes, _) in coded.items()}
         sizes = {name: len(values) for name, (_, values) in coded.items()}
     own = None if weights is None else [read_weight(one) for one in labels_of(weights, "weights")]
@@ -63,3 +66,13 @@ def sample_of(rows: Native, weights: Native = None) -> Sample:
     if own is not None and len(own) != count:
         raise BadWeight(f"{count} rows, but {len(own)} weights")
     return Sample(columns, {name: max(size, 1) for name, size in sizes.items()}, own)
+
+
+def _refuse_measurements(name: Value, values: Iterable[Value]) -> None:
+    """Raise `SchemaError` for numbers that are not whole: each would be a category of its own."""
+    number = next((value for value in values if not may_be_name(value, WHOLE)), None)
+    if number is not None:
+        raise SchemaError(
+            f"column {shown(name)}: expected categories, got the number {shown(number)}; put measurements into bins "
+            "first, as pandas.qcut(column, 5).astype(str) does, or leave the column out"
+        )

@@ -297,18 +297,23 @@ def test_structures_do_not_import_networkx():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_no_parents_are_an_empty_list_and_not_none():
+    with pytest.raises(BadStructure, match=r"got None; write \[\] for none"):
+        Structure({"rain": None})  # type: ignore[dict-item]  # wrong on purpose
+
+
 def test_a_difference_is_drawn_in_colours():
     before = Structure({"a": [], "b": ["a"], "c": ["a", "b"], "d": []})
-    after = Structure({"a": ["c"], "b": ["a"], "c": [], "d": ["a"]})
+    after = Structure({"a": ["c", "d"], "b": ["a"], "c": [], "d": []})
     assert after.to_dot(before.difference(after)).splitlines() == [
         "digraph structure {",
         '  "a";',
         '  "b";',
         '  "c";',
         '  "d";',
-        '  "a" -> "b";',
-        '  "a" -> "d" [color="#0072B2"];',
+        '  "a" -> "b" [color="#D55E00"];',
         '  "c" -> "a" [color="#D55E00"];',
+        '  "d" -> "a" [color="#0072B2"];',
         '  "b" -> "c" [color="#777777", style=dashed];',
         "}",
     ]

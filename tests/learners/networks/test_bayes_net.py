@@ -15,6 +15,7 @@ from stream_bayes import BayesNet, DiscreteNetwork, Nominal, Numeric, Schema, St
 from stream_bayes.errors import (
     BadValue,
     BadWeight,
+    FeaturesIgnored,
     KindChanged,
     NotLearned,
     NoValueKnown,
@@ -151,7 +152,8 @@ def test_coded_columns_are_refused_as_events_are():
 
 def test_what_the_structure_does_not_know_is_not_learned():
     model = BayesNet({"rain": []})
-    model.learn_one({"rain": "yes", "id": "4711", "price": 3.5})
+    with pytest.warns(FeaturesIgnored, match="'id', 'price'"):
+        model.learn_one({"rain": "yes", "id": "4711", "price": 3.5})
     other = BayesNet({"rain": []})
     other.learn_one({"rain": "yes"})
     same_bytes(model, other)
@@ -241,6 +243,33 @@ def test_a_declared_value_under_another_type_is_a_mistake(labels, value):
             learn()
     assert model.state()["checksum"] == before
     model.learn_one({"coin": "edge"} if isinstance(labels[0], str) else {"coin": labels[0]})
+
+
+def test_features_outside_the_structure_are_named_once():
+    rain = {"rain": "yes", "lawn": "wet"}
+    ways = [
+        lambda model: model.learn_one({**rain, "rian": "yes"}),
+        lambda model: model.learn_many([rain, {**rain, "rian": "yes"}]),
+        lambda model: model.learn_many({name: [value] for name, value in {**rain, "rian": "yes"}.items()}),
+        lambda model: model.learn_many(pd.DataFrame([{**rain, "rian": "yes"}])),
+    ]
+    for learn in ways:
+        model = BayesNet({"rain": [], "lawn": ["rain"]})
+        model.learn_one(rain)
+        with pytest.warns(FeaturesIgnored, match=r"\['rian'\]; did you mean 'rain'\?"):
+            learn(model)
+        learn(model)  # warned once: a second warning would be an error
+    declared = Schema({"rain": Nominal(), "lawn": Nominal(), "rian": Nominal()})
+    BayesNet({"rain": [], "lawn": ["rain"]}, schema=declared).learn_one({**rain, "rian": "yes"})
+
+
+def test_an_event_that_was_never_learned_is_refused_without_speaking_of_a_class():
+    model = BayesNet({"rain": []})
+    model.learn_one({"rain": "yes"})
+    for x, w in [({"rain": "yes"}, 5.0), ({"rain": "no"}, 1.0)]:
+        with pytest.raises(NotLearned) as refused:
+            model.unlearn_one(x, w)
+        assert "class" not in str(refused.value)
 
 
 def test_numbers_fall_into_declared_bins():

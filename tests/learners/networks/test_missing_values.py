@@ -216,8 +216,56 @@ def test_until_it_is_run_again_over_the_window_the_tables_stay():
         assert (model.cpt("a")[()] != before) == (number % 10 == 0)
     model.learn_one({"a": "y"})
     before = model.cpt("a")[()]
-    model.rederive()
+    model.run_em()
     assert model.cpt("a")[()] != before
+    with pytest.raises(NotSupported, match="missing='window-em'"):
+        BayesNet({"a": []}).run_em()
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"missing": "stepwise-em"}, {"missing": "window-em", "window": 4, "every": 2}]
+)
+def test_events_of_weight_0_change_nothing(arguments):
+    events = [
+        {"rain": "y", "lawn": "w"},
+        {"rain": "n"},
+        {"lawn": "d"},
+        {"rain": "n", "lawn": "d"},
+        {"rain": "y"},
+    ]
+    one_by_one, together, without = (BayesNet({"rain": [], "lawn": ["rain"]}, **arguments) for _ in range(3))
+    for x in events:
+        without.learn_one(x)
+        one_by_one.learn_one(x)
+        one_by_one.learn_one({"rain": "y", "lawn": "d"}, 0.0)
+    together.learn_many(
+        [y for x in events for y in (x, {"lawn": "d", "rain": "y"})], [1.0, 0.0] * len(events)
+    )
+    for model in (one_by_one, together):
+        assert dict(model.cpt("lawn")) == dict(without.cpt("lawn")) and model.clock == without.clock
+
+
+def moods(seed, **arguments):
+    """A model that has learned 4,000 events of three deeds with a hidden cause."""
+    schema = Schema(
+        {"mood": ["one", "other"], **{deed: [True, False] for deed in ("sings", "dances", "whistles")}}
+    )
+    structure = {"mood": [], "sings": ["mood"], "dances": ["mood"], "whistles": ["mood"]}
+    model = BayesNet(structure, schema=schema, missing="stepwise-em", seed=seed, **arguments)
+    rng = np.random.default_rng(8)
+    for _ in range(4000):
+        chance = 0.9 if rng.random() < 0.5 else 0.1
+        model.learn_one({deed: bool(rng.random() < chance) for deed in ("sings", "dances", "whistles")})
+    return model
+
+
+def test_stepwise_em_learns_a_hidden_variable_from_a_start_that_the_seed_draws():
+    models = [moods(seed, step=0.8) for seed in range(3)]
+    for model in models:
+        low, high = sorted(shares[True] for shares in model.cpt("sings").values())
+        assert low < 0.25 and high > 0.75, (low, high)
+    assert models[0].cpt("sings")["one",] != models[1].cpt("sings")["one",]
+    assert moods(1, step=0.8).state()["checksum"] == models[1].state()["checksum"]
 
 
 def test_a_step_of_an_event_of_more_weight_is_as_long_as_so_many():

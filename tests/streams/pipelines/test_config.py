@@ -181,11 +181,11 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
     ]
 
 
-KAFKA = '''name = "n"
+KAFKA = """name = "n"
 source = { kind = "kafka", topic = "days", target = "y" }
 model = { kind = "nb" }
 kafka = { servers = ["localhost:9092"] }
-'''
+"""
 
 
 @pytest.mark.parametrize(
