@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
+import time
+from itertools import count
 
 import pytest
 
 from stream_bayes.errors import Fenced
 from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.kafka.connection import CLIENTS
 from tests.kafka.topics import Pipeline, days
 from tests.kafka.waiting import until
+
+TAKE_OVER = 20.0  # seconds on a machine with much else to do; it takes three where there is nothing
 
 
 def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_nothing(
@@ -32,6 +38,39 @@ def test_a_worker_that_wakes_up_after_its_successor_began_stops_and_changes_noth
     successor.send_signal(signal.SIGTERM)
     assert successor.outcome()["taken"] == 1200
     pipeline.check(1200)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_busy_worker_is_taken_over_from_at_once_and_looked_at_without_waiting(
+    pipeline: Pipeline, client: str
+) -> None:
+    stopped = threading.Event()
+
+    def write() -> None:
+        for seed in count():
+            pipeline.lab.put(pipeline.topic, days(100, seed=seed))
+            if stopped.is_set():
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        busy = pipeline.start(batch=10, every_events=10_000, client=client)
+        until("some commits", lambda: pipeline.taken() > 200)
+        began = time.monotonic()
+        pipeline.engine(client=client).preview()
+        looked = time.monotonic() - began
+        successor = pipeline.start(batch=10, client=client)
+        assert busy.ended() == 1 and "has taken over" in busy.wrong()
+        took = time.monotonic() - began - looked
+        assert (looked < TAKE_OVER, took < TAKE_OVER) == (True, True), f"{looked:.1f} and {took:.1f} seconds"
+    finally:
+        stopped.set()
+        writer.join()
+    successor.send_signal(signal.SIGTERM)
+    assert successor.outcome()["taken"] == pipeline.taken()
+    pipeline.finish(sum(pipeline.lab.end(pipeline.topic, number) for number in range(2)))
+    print(f"{client}: looked at in {looked:.1f} seconds, taken over from in {took:.1f}")
 
 
 def test_the_group_stores_positions_and_has_no_members(pipeline: Pipeline) -> None:

@@ -15,7 +15,7 @@ from kafka.structs import OffsetAndMetadata
 from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import BrokerAway, BrokerError, CannotResume
 from stream_bayes.streams.kafka.cluster import Cluster
-from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.connection import CLIENTS, Connection
 from stream_bayes.streams.kafka.transactions import VISIBLE_AFTER
 from tests.kafka.topics import Lab, Pipeline, counted, days, fenced
 from tests.kafka.waiting import TO_BEGIN, until, within
@@ -128,14 +128,15 @@ def test_positions_that_were_moved_back_are_refused(begun: Pipeline) -> None:
         begun.engine().run(100)
 
 
-def test_expired_positions_are_refused_or_counted_as_a_gap(begun: Pipeline) -> None:
+@pytest.mark.parametrize("client", CLIENTS)
+def test_expired_positions_are_refused_or_counted_as_a_gap(begun: Pipeline, client: str) -> None:
     first = begun.kept().positions
     place, at = next((place, at) for place, at in first.items())
     begun.lab.put(begun.topic, days(200, seed=8))
     begun.lab.admin.delete_records({TopicPartition(*place): at + 20})
     with pytest.raises(CannotResume, match=r"20 positions have expired\. Start with accept_gap"):
         begun.engine().run(100)
-    engine = begun.engine(accept_gap=True)
+    engine = begun.engine(accept_gap=True, client=client)
     assert engine.run(280).processed == 780
     assert counted(engine)["stream_bayes_offset_gap_total"] == 20
 

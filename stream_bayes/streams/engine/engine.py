@@ -166,7 +166,11 @@ class Engine:
             True to stop at the end that the source had when the run began, for logs that keep growing.
         """
         try:
-            self._start(rebuild)
+            if not self._start(rebuild):
+                logger.warning(
+                    "stopped before the start: nothing was changed, and an earlier worker keeps running"
+                )
+                return self.progress
             self._running = True
             level = logging.INFO if self.delivery == "exactly once" else logging.WARNING
             logger.log(
@@ -196,7 +200,7 @@ class Engine:
             self._finish()
             logger.info("ends after %d records", self.step.processed)
         finally:
-            self._running = False
+            self._running = self._stopping = False
             self._close()
         return self.progress
 
@@ -269,10 +273,13 @@ class Engine:
         finally:
             self._close()
 
-    def _start(self, rebuild: bool) -> None:
-        self._stopping = False
+    def _start(self, rebuild: bool) -> bool:
+        """Take over from an earlier worker and resume. Return False, without that, if `stop` was called before."""
+        self._began = (self.step.processed, self.step.learned, self._clock())
         if self.recovery is not None:  # before taking over: a start that is refused changes nothing
             self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
+        if self._stopping:
+            return False
         if self.store is not None:
             self.store.take_over()
             self._writer = SnapshotWriter(self.store)
@@ -297,6 +304,7 @@ class Engine:
                 self.schedule.mark_taken(self.step.processed, self._clock())
         if self.recovery is not None:
             self._replay(self.recovery.replay())
+        return True
 
     def _newest(self, rebuild: bool) -> Snapshot | None:
         """Return the snapshot to resume from."""
@@ -323,7 +331,8 @@ class Engine:
             )
         self.step.load(sections)
         self.positions = dict(snapshot.positions)
-        self.source.seek(self.positions)
+        if self.recovery is None:  # else it may have to skip positions that the source lost
+            self.source.seek(self.positions)
 
     def _replay(self, batches: Iterable[Sequence[Record]]) -> None:
         """Process again the records committed after the snapshot. Their results are not written again.

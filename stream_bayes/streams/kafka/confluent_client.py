@@ -36,6 +36,7 @@ LOST = {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODU
 GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 DELIVERY_SECONDS = 15.0  # as with kafka-python
 QUEUE_PAUSE = 0.05
+FETCH_WAIT_MS = 100  # after which a broker answers that a partition is at its end, for which others may wait
 NO_TIME = 0  # the kind of a timestamp that does not exist
 
 
@@ -79,6 +80,7 @@ class ConfluentReader:
                 "auto.offset.reset": "error",
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": FETCH_WAIT_MS,
                 "fetch.message.max.bytes": min(fetch_max_bytes, 2**20),
                 "fetch.max.bytes": max(fetch_max_bytes, 2**20),
                 "receive.message.max.bytes": max(fetch_max_bytes, 2**20) + 2**20,

@@ -95,12 +95,13 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
         while True:
             messages, reached = _poll(reader, partition)
             for message in messages:
-                yield decode_entry(topic, message.value, message.offset)
+                if message.offset < end:  # a busy worker writes faster than this reads
+                    yield decode_entry(topic, message.value, message.offset)
+            if reached >= end:
+                return
             if messages:
                 silent_since = time.monotonic()
                 continue
-            if reached >= end:
-                return
             if time.monotonic() - silent_since > cluster.connection.seconds:
                 raise BrokerAway(
                     f"the journal {topic!r} has records up to {end}, and Kafka at {cluster.connection} sent none after "
@@ -112,13 +113,14 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
 
 
 def _poll(reader: Reader, partition: Partition) -> tuple[list[Message], Position]:
-    """Poll once. Return the messages, and the reader's position if there are none."""
+    """Poll once. Return the messages, and the reader's position after them."""
+    messages: list[Message] = []
     try:
         messages = reader.poll(POLL_LIMIT, POLL_SECONDS)
-        return messages, 0 if messages else reader.position(partition)
+        return messages, reader.position(partition)
     except (BrokerAway, Interrupted):
         time.sleep(POLL_SECONDS)
-        return [], 0
+        return messages, messages[-1].offset + 1 if messages else 0
 
 
 def decode_entry(topic: str, value: bytes | None, offset: int) -> Entry:

@@ -320,6 +320,20 @@ def test_a_silent_source_is_asked_again_and_can_be_stopped() -> None:
     assert len(waits) == 3
 
 
+def test_a_run_that_is_stopped_before_its_start_leaves_all_to_the_earlier_worker(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path)
+    pipeline.engine().run(limit=100)
+    earlier = pipeline.store()
+    earlier.take_over()
+    stopped = pipeline.engine()
+    stopped.stop()  # by a signal, say
+    assert stopped.run().processed_in_run == 0
+    found = earlier.latest()
+    assert found is not None
+    assert earlier.save(found.snapshot) > found.generation  # it still owns the directory
+    assert stopped.run().processed == EVENTS  # and the next run is not stopped
+
+
 def test_rebuild_begins_anew_whatever_is_kept(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     pipeline.engine().run(limit=100)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from stream_bayes.core.events.event import Partition
 from stream_bayes.errors import CannotResume
+from stream_bayes.streams.kafka import journal_topic
+from stream_bayes.streams.kafka.client import Message
+from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.journal_topic import Entry, decode_entry
 
 # As format 1 has them. They are never changed, only joined by those of later formats.
@@ -42,3 +48,44 @@ def test_a_record_of_a_newer_version_is_refused() -> None:
 def test_what_is_no_record_of_a_journal_is_refused(value: bytes | None) -> None:
     with pytest.raises(CannotResume, match="is no journal of this package: record 7 is"):
         decode_entry("days", value, 7)
+
+
+class BusyJournal:
+    """A journal to which another worker writes faster than anybody reads; a cluster, and a reader of it."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.next = 0
+
+    def end_offsets(self, partitions: list[Partition]) -> dict[Partition, int]:
+        return dict.fromkeys(partitions, self.count)
+
+    def beginning_offsets(self, partitions: list[Partition]) -> dict[Partition, int]:
+        return dict.fromkeys(partitions, 0)
+
+    def assign(self, positions: dict[Partition, int]) -> None:
+        (self.next,) = positions.values()
+
+    def poll(self, limit: int, seconds: float) -> list[Message]:
+        assert self.next < 10 * self.count, "it is read without an end"
+        first, self.next = self.next, self.next + 7
+        value = WRITTEN["commits"][0]
+        return [
+            Message(Partition("journal"), offset, None, None, value) for offset in range(first, self.next)
+        ]
+
+    def position(self, partition: Partition) -> int:
+        return self.next
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_journal_that_keeps_growing_is_read_up_to_the_end_that_it_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    journal: Any = BusyJournal(30)
+    journal.connection = Connection(servers=("nobody:9092",))
+    monkeypatch.setattr(journal_topic, "make_reader", lambda *settings: journal)
+    entries = list(journal_topic.entries_from(journal, "journal", 4))
+    assert [entry.offset for entry in entries if entry is not None] == list(range(4, 30))
