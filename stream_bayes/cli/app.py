@@ -10,13 +10,16 @@ from stream_bayes._build import VERSION
 from stream_bayes.cli.compare import compare
 from stream_bayes.cli.drift import drifts
 from stream_bayes.cli.explain import explain
+from stream_bayes.cli.inspect import inspect
 from stream_bayes.cli.models import models
+from stream_bayes.cli.predict import predict
 from stream_bayes.cli.produce import produce
 from stream_bayes.cli.replay import replay
 from stream_bayes.cli.run import run
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.spam import spam
 from stream_bayes.cli.spam_counts import add_count_commands
+from stream_bayes.cli.train import train
 
 __all__ = ["app", "main"]
 
@@ -26,10 +29,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,  # locals may hold data and secrets
 )
+app.command()(inspect)
+app.command()(compare)
+app.command()(train)
+app.command()(predict)
 app.command()(replay)
 app.command()(run)
 app.command()(produce)
-app.command()(compare)
 app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import typer
@@ -15,10 +15,29 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stream_bayes import plots
 from stream_bayes.by_name import Imported, closest
-from stream_bayes.cli.compared_models import MODELS, PEERS, compared_models
-from stream_bayes.cli.data_file import Delimiter, Ignore, Nominal, Time, source_of
+from stream_bayes.cli.compared_models import MODELS, PEERS, SEED, compared_models
+from stream_bayes.cli.costs import Cost, Unsure, mistake_costs
+from stream_bayes.cli.data_file import (
+    DataOptions,
+    Decimal,
+    Delimiter,
+    DropIDs,
+    Encoding,
+    Ignore,
+    Missing,
+    NoHeader,
+    Nominal,
+    Table,
+    Time,
+    label_cuts,
+    listed,
+    open_table,
+    warn_of_misfits,
+)
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, print_json
+from stream_bayes.cli.output import JSON, checked_output, note, print_json
+from stream_bayes.cli.train import records_of
+from stream_bayes.core.events.event import Event
 from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
@@ -26,8 +45,12 @@ from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.evaluation.baselines import BASELINES
 from stream_bayes.streams.evaluation.comparison import Comparison
 from stream_bayes.streams.evaluation.comparison import compare as compare_learners
+from stream_bayes.streams.evaluation.details import Details
+from stream_bayes.streams.evaluation.report import report
+from stream_bayes.streams.sources.binned import BinnedLabels
 from stream_bayes.streams.sources.iterable import IterableSource
 
 __all__ = ["DATASETS", "compare"]
@@ -46,7 +69,8 @@ def compare(
     file: Annotated[
         Path,
         typer.Argument(
-            help=f"CSV or JSON lines file, or one of River's datasets: {', '.join(DATASETS)}.",
+            help="CSV, TSV, JSON lines, ARFF or Parquet file (plain, .gz or .zst), or one of River's datasets: "
+            f"{', '.join(DATASETS)}.",
             show_default=False,
         ),
     ],
@@ -58,7 +82,8 @@ def compare(
             + ", ".join(PEERS)
             + ". MODEL+DETECTOR adapts to drift; detectors: "
             + ", ".join(DETECTORS)
-            + ". Repeatable; OTHER=MODEL names a second one of a kind."
+            + f". Repeatable; OTHER=MODEL names a second one of a kind. Default: {', '.join(MODELS)}. The baselines "
+            "majority and no-change are always compared."
         ),
     ] = None,
     arg: Annotated[
@@ -69,10 +94,30 @@ def compare(
     nominal: Nominal = [],
     ignore: Ignore = [],
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    missing: Missing = [],
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    drop_ids: DropIDs = False,
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            help="Make classes of a numeric target: this many intervals with equally many rows.", min=2
+        ),
+    ] = None,
+    shuffle: Annotated[
+        bool,
+        typer.Option("--shuffle", help="Shuffle the rows first (in memory), for a sorted table."),
+    ] = False,
+    cost: Cost = [],
+    unsure: Unsure = None,
     drift: Annotated[str | None, typer.Option(hidden=True)] = None,
     every: Annotated[int, typer.Option(help="Events between two checkpoints.", min=1)] = 100,
     delay: Annotated[int, typer.Option(help="Events between a prediction and its label.", min=0)] = 0,
     limit: Annotated[int | None, typer.Option(help="Stop after this many events.", min=1)] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report: tables, curves, calibration, confusions, evidence.")
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw accuracy and log loss over time, as .svg or .png.")
     ] = None,
@@ -88,18 +133,46 @@ def compare(
     with exit_on_error():
         if drift is not None:  # an option of `replay`
             raise BadValue(f"--drift {drift}: name the detector with each model instead: --model tan+{drift}")
-        _check_files(checkpoints, picture, save)
-        source, schema = _stream(file, target, time, nominal, ignore, delimiter)
+        outputs = {"--checkpoints": checkpoints, "--picture": picture, "--save": save, "--html": html}
+        for option, path in outputs.items():
+            if path is not None:
+                checked_output(option, path)
+        if picture is not None:
+            plots.check_can_draw(picture)
+        costs = mistake_costs(cost, unsure)
+        options = DataOptions(
+            time=time,
+            nominal=nominal,
+            ignore=ignore,
+            delimiter=delimiter,
+            decimal=decimal,
+            missing=missing,
+            encoding=encoding,
+            no_header=no_header,
+            drop_ids=drop_ids,
+        )
+        source, schema, table = _stream(file, target, options, bins)
         with closing(source):
+            if table is not None:
+                note([*table.described(), *([] if bins else table.warnings())], quiet=json)
             learners = compared_models(model or MODELS, arg, schema)
             if save is not None and not any(map(_is_own, learners.values())):
                 raise BadValue(
                     f"--save {save}: no model of this package is compared; add one, such as --model aode"
                 )
+            learners |= {name: make() for name, make in BASELINES.items() if name not in learners}
+            details = Details(costs) if html is not None or costs is not None else None
+            stream = source if not shuffle else _shuffled(source)
             with _bar(_length(source, limit), quiet=json) as show:
                 try:
                     result = compare_learners(
-                        learners, source, every=every, delay=delay, limit=limit, progress=show
+                        learners,
+                        stream,
+                        every=every,
+                        delay=delay,
+                        limit=limit,
+                        progress=show,
+                        on_answer=None if details is None else details.add,
                     )
                 except (
                     ArithmeticError,
@@ -114,50 +187,70 @@ def compare(
                         else f"{type(error).__name__}: {error}"
                     )
                     raise BadValue(f"a model cannot learn from this stream: {notes}: {reason}") from error
+            if table is not None:
+                warn_of_misfits(table.source, lambda line: note([line], quiet=json))
+        if costs is not None and details is not None:
+            costs.check(details.labels())
+            result.costs = details.mean_costs()
         if checkpoints is not None:
             result.write(checkpoints)
         if picture is not None:
             plots.evaluation(result, picture, marks=_drift_marks(learners))
         if save is not None:
             _save(save, learners, result)
+        if html is not None and details is not None:
+            title = f"{file.name}: {target}" if target is not None else file.name
+            html.write_text(report(result, details, learners, title), encoding="utf-8")
         if json:
             print_json(result.to_dict())
         else:
             Console().print(result)
+        note(_warnings(result, shuffle), quiet=json)
 
 
 def _stream(
-    file: Path,
-    target: str | None,
-    time: str | None,
-    nominal: list[str],
-    ignore: list[str],
-    delimiter: str | None,
-) -> tuple[Source, Schema | None]:
+    file: Path, target: str | None, options: DataOptions, bins: int | None
+) -> tuple[Source, Schema | None, Table | None]:
     """Return a file, or one of River's datasets by name, as a source."""
     if not file.exists() and str(file) in DATASETS:
-        return IterableSource(DATASETS[str(file)](), str(file)), None
+        return IterableSource(DATASETS[str(file)](), str(file)), None, None
     if not file.exists():
         hint = closest(str(file), DATASETS)
         raise BadValue(f"there is no file {file}{hint} River's datasets are {', '.join(DATASETS)}")
     if target is None:
-        raise BadValue("--target is missing: name the column with the labels")
-    return source_of(file, target, time, nominal, ignore, delimiter)
+        columns = open_table(file, None, options)
+        columns.source.close()
+        raise BadValue(
+            f"--target is missing: name the column with the labels. {file} has {listed(list(columns.profiles), 20)}"
+        )
+    table = open_table(file, target, options)
+    if bins is None:
+        return table.source, table.schema, table
+    source = BinnedLabels(table.source, label_cuts(table, bins), table.form)
+    return source, table.schema, table
 
 
-def _check_files(checkpoints: Path | None, picture: Path | None, save: Path | None) -> None:
-    """Raise `BadValue` for a file that cannot be written, before hours are spent."""
-    for option, path in (("--checkpoints", checkpoints), ("--picture", picture), ("--save", save)):
-        if path is None:
-            continue
-        if not path.parent.is_dir():
-            raise BadValue(f"{option} {path}: there is no directory {path.parent}; create it first")
-        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise BadValue(
-                f"{option} {path}: cannot be written; name a file in a directory that you can write to"
-            )
-    if picture is not None:
-        plots.check_can_draw(picture)
+def _shuffled(source: Source) -> list[Any]:
+    """Return the events of a source in random order; bad records first, so that they are counted."""
+    records = list(records_of(source))
+    events = [record for record in records if isinstance(record, Event)]
+    Random(SEED).shuffle(events)
+    return [*(record for record in records if not isinstance(record, Event)), *events]
+
+
+def _warnings(result: Comparison, is_shuffled: bool) -> Iterator[str]:
+    """Yield what makes the figures worth less than they look."""
+    if "no-change" not in result or "majority" not in result:
+        return
+    last, most = (result[name].cumulative.accuracy or 0.0 for name in ("no-change", "majority"))
+    best = result[result.most_accurate].cumulative.accuracy or 0.0
+    if last > 0.9 and last > most + 0.05 and not is_shuffled:
+        yield (
+            f"warning: to repeat the last label is right in {last:.1%}: the rows are sorted by the target, or it "
+            "rarely changes. For a table without order: --shuffle"
+        )
+    if best <= most:
+        yield f"warning: no model is more accurate than the most frequent label ({most:.1%})"
 
 
 def _length(source: Source, limit: int | None) -> int | None:

@@ -1,8 +1,11 @@
-"""The data file named on the command line: its format, its columns, and clear errors for what is wrong with it."""
+"""The data file named on the command line: opening it, what was guessed of its columns, and what is wrong with it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,19 +17,44 @@ from stream_bayes.data import features
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, SchemaError
 from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.arff import ARFFSource
+from stream_bayes.streams.files.csv_cells import Misfits, is_number, plain_number
+from stream_bayes.streams.files.csv_format import CSVFormat, delimiter_of, first_cells, guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import FIRST_ROWS, delimiter_of, inferred_features, inferred_schema
+from stream_bayes.streams.files.csv_types import FIRST_ROWS, ColumnProfile, profile_of
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.pipelines.config import checked
-from stream_bayes.streams.pipelines.pipeline import make_source
+from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.sources.binned import BinnedLabels, cut_points
 from stream_bayes.streams.sources.constructors import format_of
+from stream_bayes.streams.sources.paced import Paced
 
-__all__ = ["Delimiter", "File", "Ignore", "Nominal", "Target", "Time", "source_of"]
+__all__ = [
+    *("Decimal", "Delimiter", "DropIDs", "Encoding", "File", "Ignore", "Missing", "NoHeader", "Nominal"),
+    *(
+        "DataOptions",
+        "Table",
+        "Target",
+        "Time",
+        "first_records",
+        "label_cuts",
+        "listed",
+        "open_table",
+        "misfits_of",
+        "warn_of_misfits",
+    ),
+]
 
 MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
+SHOWN_NAMES = 8  # of columns, in one line
+NAMED_LABELS = 6
+SOURCE = "replay"  # in snapshots and outputs
 
-File = Annotated[Path, typer.Argument(help="CSV or JSON lines file, plain or gzipped.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(help="CSV, TSV, JSON lines, ARFF or Parquet; plain, .gz or .zst.", show_default=False),
+]
 Target = Annotated[str, typer.Option(help="Column with the labels.", show_default=False)]
 Nominal = Annotated[
     list[str],
@@ -41,48 +69,318 @@ Delimiter = Annotated[
         help="Delimiter of a CSV file: one character, or 'tab'. Detected if not given.", show_default=False
     ),
 ]
+Decimal = Annotated[
+    str | None,
+    typer.Option(help="Decimal mark of a CSV file, '.' or ','. Detected if not given.", show_default=False),
+]
+Missing = Annotated[
+    list[str],
+    typer.Option(
+        "--missing",
+        help="Cell that stands for a missing value. Repeatable. Default: ?, and those of pandas (NA, NULL, ...).",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of a CSV file, such as latin-1. Detected if not given.", show_default=False),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line is data; the columns are called c1, c2, ...")
+]
+DropIDs = Annotated[
+    bool, typer.Option("--drop-ids", help="Leave out columns that look like identifiers of rows.")
+]
 Time = Annotated[
     str | None, typer.Option(help="Column with the event time: seconds since 1970, or ISO 8601.")
 ]
 
 
-def source_of(
-    file: Path, target: str, time: str | None, nominal: list[str], ignore: list[str], delimiter: str | None
-) -> tuple[Source, Schema | None]:
-    """Return a file as a source, with the schema inferred from its first rows; None for JSON lines."""
-    table: dict[str, Any] = {"kind": format_of(file), "path": str(file), "target": target, "ignore": ignore}
-    if time is not None:
-        table["time"] = time
-    if table["kind"] == "csv" and delimiter is not None:
-        table["delimiter"] = delimiter
-    config = checked({"name": "replay", "source": table, "model": {"kind": "nb"}})
-    schema = None
-    if table["kind"] == "csv":
-        fields = Fields(target=target, time=time, ignore=tuple(ignore))
-        between = delimiter_of(file, delimiter)
-        schema = with_nominal(inferred_schema(file, fields, delimiter=between), nominal)
-        warn_of_measurements(file, fields, between)
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """The options of a data file, as given on the command line."""
+
+    time: str | None = None
+    nominal: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    delimiter: str | None = None
+    decimal: str | None = None
+    missing: Sequence[str] = ()
+    encoding: str | None = None
+    no_header: bool = False
+    drop_ids: bool = False
+
+
+@dataclass
+class Table:
+    """An open data file.
+
+    Parameters
+    ----------
+    path
+        Path of the file.
+    target
+        The column with the labels; None if there is none.
+    source
+        The file as a source.
+    schema
+        The schema that was inferred or declared; None for JSON lines.
+    profiles
+        The profiles of all columns, by the first rows.
+    form
+        The format of a CSV file; None for others.
+    left_out
+        Columns that were left out without being ignored by the user, with the reasons.
+    """
+
+    path: Path
+    target: str | None
+    source: Source
+    schema: Schema | None
+    profiles: dict[str, ColumnProfile]
+    form: CSVFormat | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def features(self) -> dict[str, ColumnProfile]:
+        """The profiles of the features."""
+        fields: Fields = self.source.fields if hasattr(self.source, "fields") else Fields(target=self.target)
+        return {name: profile for name, profile in self.profiles.items() if fields.is_feature(name)}
+
+    def is_numeric(self, name: str) -> bool:
+        """Return True for a numeric feature."""
+        if self.schema is None:
+            return self.profiles[name].is_numeric
+        return isinstance(self.schema.features.get(name), features.Numeric)
+
+    @property
+    def ids(self) -> list[str]:
+        """The features that look like identifiers of rows."""
+        return [
+            name
+            for name, profile in self.features.items()
+            if profile.is_id and (profile.is_numeric or not self.is_numeric(name))
+        ]
+
+    def described(self) -> list[str]:
+        """Return what was guessed of the columns, a line each."""
+        shown = self.features
+        numbers = [name for name in shown if self.is_numeric(name)]
+        names = [name for name in shown if name not in numbers]
+        rows = max((each.values + each.missing.total() for each in self.profiles.values()), default=0)
+        lines = [f"by the first {rows:,} rows of {self.path}"]
+        if self.form is not None and str(self.form):
+            lines[0] += f" ({self.form})"
+        lines.append(f"  numbers ({len(numbers)}): {listed(numbers)}")
+        lines.append(f"  names ({len(names)}): {listed(names)}")
+        if self.target in self.profiles:
+            lines.append(f"  target {self.target}: {self._labels()}")
+        missing = {
+            name: each.missing.total() for name, each in self.profiles.items() if each.missing and each.values
+        }
+        if missing:
+            texts: dict[str, None] = {}
+            for name in missing:
+                texts |= dict.fromkeys(text.strip() or "blank" for text in self.profiles[name].missing)
+            counts = [f"{name} {count:,}" for name, count in missing.items()]
+            lines.append(f"  missing ({', '.join(texts)}): {listed(counts)}")
+        odd = {name: each for name, each in shown.items() if self.is_numeric(name) and each.misfits}
+        for name, each in odd.items():
+            lines.append(
+                f"  {name}: {each.misfits:,} of {each.values:,} values are not numbers and count as missing, such as "
+                f"{each.others[0]!r}"
+            )
+        if empty := [name for name, each in shown.items() if not each.values]:
+            lines.append(f"  without any value: {listed(empty)}")
+        if dates := [name for name, each in shown.items() if each.is_date]:
+            lines.append(f"  dates, read as names: {listed(dates)}; leave them out with --ignore, or --time")
+        codes = [name for name, each in shown.items() if self.is_numeric(name) and each.may_be_codes]
+        if codes:
+            lines.append(f"  numbers that may be codes: {listed(codes)}; if so: --nominal {codes[0]}")
+        for name, reason in self.left_out.items():
+            lines.append(f"  left out: {name or 'the column without a name'}, {reason}")
+        if ids := self.ids:
+            counts = [f"{name} ({self.profiles[name].distinct:,} values)" for name in ids]
+            lines.append(
+                f"warning: these look like identifiers of rows, which no new row shares: {listed(counts)}; they cost "
+                "memory and predict nothing: leave them out with --drop-ids"
+            )
+        return lines
+
+    def _labels(self) -> str:
+        profile = self.profiles[self.target or ""]
+        counts: Counter[str] = profile.counts or Counter()
+        text = f"{profile.distinct:,} labels"
+        if counts and len(counts) <= MANY_LABELS:
+            common = sorted(counts.items(), key=lambda item: -item[1])[:NAMED_LABELS]
+            text += " (" + ", ".join(f"{label} {count:,}" for label, count in common)
+            text += ", ...)" if len(counts) > NAMED_LABELS else ")"
+        if absent := profile.missing.total():
+            kinds = ", ".join(
+                f"{text.strip() or 'blank'} {count:,}" for text, count in profile.missing.items()
+            )
+            text += f"; {absent:,} rows without a label ({kinds})"
+        return text
+
+    def warnings(self) -> list[str]:
+        """Return what is wrong with the target, a line each."""
+        found: list[str] = []
+        profile = self.profiles.get(self.target or "")
+        if profile is None or not profile.values:
+            return found
+        if profile.is_numeric and profile.distinct > MANY_LABELS:
+            found.append(
+                f"warning: --target {self.target} has {profile.distinct:,} distinct numbers in the first "
+                f"{profile.values:,} rows; these models learn classes, so each number becomes one. For classes of "
+                "equally many rows: --bins 4"
+            )
+        if profile.distinct == 1:
+            (label,) = profile.counts or {"": 0}
+            found.append(
+                f"warning: --target {self.target} has one value, {label!r}, in the first {profile.values:,} rows, so "
+                "there is nothing to predict, unless the rows are sorted by it"
+            )
+        absent = profile.missing.total()
+        if absent and (counted := profile.missing.most_common(1)[0][0].strip()):
+            found.append(
+                f"warning: {absent:,} of {absent + profile.values:,} rows have no label, since {counted!r} counts as "
+                "missing; they are predicted and not learned. If it is a class: --missing ''"
+            )
+        return found
+
+
+def listed(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
+    """Return names as text, the first ones only if there are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 2), listed([])
+    ('a, b and 1 more', 'none')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more if names else "none"
+
+
+def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
+    """Return a data file as a table, with the schema inferred from its first rows.
+
+    Raises
+    ------
+    SchemaError, SourceError, BadValue
+        If the file cannot be read, lacks a column, or an option does not fit it.
+    """
+    kind = format_of(file)
+    if kind != "csv":
+        for name in ("delimiter", "decimal", "missing", "encoding", "no_header"):
+            if getattr(options, name):
+                raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is none")
+        if options.nominal and kind == "jsonl":
+            raise BadValue("--nominal is for tables; in JSON, strings are nominal and numbers are numeric")
+    ignore = list(options.ignore)
+    fields = Fields(target=target, time=options.time, ignore=tuple(ignore))
+    left_out: dict[str, str] = {}
+    form = None
+    if kind == "csv":
+        form = guessed_format(
+            file,
+            delimiter=None if options.delimiter is None else delimiter_of(file, options.delimiter),
+            decimal=options.decimal,
+            encoding=options.encoding,
+            missing=options.missing or None,
+        )
+        columns = None
+        if options.no_header:
+            columns = [f"c{number}" for number in range(1, len(first_cells(file, form)) + 1)]
+        with closing(
+            CSVSource(file, fields, columns=columns, form=form)
+        ) as opened:  # refuses what is not there
+            if "" in opened.columns and "" not in (target, *ignore):
+                left_out[""] = "an index that pandas or R wrote"
+        profiles = profile_of(file, columns=columns, form=form)
+        if not any(each.values or each.missing for each in profiles.values()):
+            with closing(CSVSource(file, columns=columns, form=form)) as opened:
+                first_records(file, opened)
     else:
-        check_target(file, target)
-    if table["kind"] != "csv" and nominal:
-        raise BadValue("--nominal is for CSV files; in JSON, strings are nominal and numbers are numeric")
-    return make_source(config, Path(), schema), schema
+        with closing(_typed_source(kind, file, fields)) as source:
+            profiles = _profiles_of(file, first_records(file, source), target, fields)
+    named = fields.roles.values()
+    if options.drop_ids:
+        for name, profile in profiles.items():
+            if profile.is_id and name not in named and name not in (*ignore, *left_out, *options.nominal):
+                left_out[name] = f"an identifier: {profile.distinct:,} values in {profile.values:,} rows"
+    fields = Fields(target=target, time=options.time, ignore=(*ignore, *left_out))
+    if form is not None:
+        specs = {name: each.spec for name, each in profiles.items() if fields.is_feature(name)}
+        schema: Schema | None = with_nominal(Schema(specs, target=target or "class"), options.nominal)
+        source: Any = CSVSource(file, fields, schema, columns, form=form, misfits="missing", name=SOURCE)
+    else:
+        source = _typed_source(kind, file, fields)
+        schema = getattr(source, "schema", None)
+        if schema is not None and options.nominal:
+            schema = with_nominal(schema, options.nominal)
+    return Table(file, target, source, schema, profiles, form, left_out)
 
 
-def check_target(file: Path, target: str) -> None:
-    """Raise `SchemaError` if none of the first records has the target. (In JSON, any record may lack any field.)"""
-    with closing(JSONLinesSource(file)) as source:
-        events = first_events(file, source)
-    names = sorted({str(name) for event in events for name in event.x})
-    if events and target not in names:
+def label_cuts(table: Table, bins: int) -> list[float]:
+    """Return the cut points of a numeric target, by its first rows.
+
+    Raises
+    ------
+    BadValue
+        If the target is not numeric.
+    """
+    profile = table.profiles[table.target or ""]
+    if not profile.is_numeric or profile.counts is None:
+        raise BadValue(f"--bins {bins}: the target {table.target!r} is not numeric")
+    form = table.form or CSVFormat()
+    values = []
+    for text, count in profile.counts.items():
+        if is_number(plain := text if table.form is None else _plain(text, form)):
+            values += [float(plain)] * count
+    return cut_points(values, bins)
+
+
+def _plain(text: str, form: CSVFormat) -> str:
+    try:
+        return plain_number(text, form.decimal, form.thousands)
+    except ValueError:
+        return ""
+
+
+def _typed_source(kind: str, file: Path, fields: Fields) -> Any:
+    if kind == "jsonl":
+        return JSONLinesSource(file, JSONDecoder(fields), name=SOURCE)
+    return ARFFSource(file, fields, SOURCE) if kind == "arff" else ParquetSource(file, fields, SOURCE)
+
+
+def _profiles_of(
+    file: Path, records: Iterable[Record], target: str | None, fields: Fields
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of records of typed values. Raise `SchemaError` if none of them has the target."""
+    profiles: dict[str, ColumnProfile] = {}
+    events = [record for record in records if isinstance(record, Event)]
+    for event in events:
+        values = dict(event.x)
+        if target is not None and event.y is not None:
+            values[target] = event.y
+        for name in values.keys() - profiles.keys():
+            profiles[name] = ColumnProfile(name)
+    names = [*dict.fromkeys(name for event in events for name in event.x)]
+    if target is not None and target in profiles:
+        names.append(target)
+    profiles = {name: ColumnProfile(str(name)) for name in names}
+    for event in events:
+        for name, profile in profiles.items():
+            profile.add_value(event.y if name == target else event.x.get(name))
+    if events and target is not None and target not in profiles:
         raise SchemaError(
             f"{file}: target: none of the first {len(events):,} records has a field {target!r}"
-            f"{closest(target, names)} Found: {', '.join(names)}"
+            f"{closest(target, names)} Found: {', '.join(sorted(map(str, names)))}"
         )
+    return profiles
 
 
-def first_events(file: Path, source: Source) -> list[Event]:
-    """Return the events among the first records. Raise `SchemaError` if all of these are bad: it is the wrong file."""
+def first_records(file: Path, source: Source) -> list[Record]:
+    """Return the first records. Raise `SchemaError` if all of these are bad: it is the wrong file."""
     records: list[Record] = []
     try:
         while len(records) < FIRST_ROWS:
@@ -94,23 +392,10 @@ def first_events(file: Path, source: Source) -> list[Event]:
         raise SchemaError(
             f"{file}: none of the first {len(bad):,} records can be read; the first one: {bad[0].detail}"
         )
-    return [record for record in records if isinstance(record, Event)]
+    return records
 
 
-def warn_of_measurements(file: Path, fields: Fields, delimiter: str) -> None:
-    """Warn if the labels look like measurements: a classifier makes each distinct number a class."""
-    with closing(CSVSource(file, fields, delimiter=delimiter)) as source:
-        labels = {event.y for event in first_events(file, source) if event.y is not None}
-    kind = inferred_features(["y"], ({"y": label} for label in labels))["y"]
-    if isinstance(kind, features.Numeric) and len(labels) > MANY_LABELS:
-        typer.echo(
-            f"warning: --target {fields.target} has {len(labels):,} distinct numbers in the first {FIRST_ROWS:,} "
-            "rows; these models learn classes, so each number becomes one",
-            err=True,
-        )
-
-
-def with_nominal(schema: Schema, names: list[str]) -> Schema:
+def with_nominal(schema: Schema, names: Sequence[str]) -> Schema:
     """Return the schema with some features declared nominal."""
     unknown = [name for name in names if name not in schema.features]
     if unknown:
@@ -119,3 +404,18 @@ def with_nominal(schema: Schema, names: list[str]) -> Schema:
         )
     declared = {name: features.Nominal() if name in names else spec for name, spec in schema.features.items()}
     return Schema(declared, classes=schema.classes, target=schema.target, unknown=schema.unknown)
+
+
+def misfits_of(source: object) -> Mapping[str, Misfits]:
+    """Return the counts of cells that were no numbers, by column; empty for a source without columns."""
+    if isinstance(source, (BinnedLabels, Paced)):
+        return misfits_of(source.source)
+    misfits: Mapping[str, Misfits] = getattr(source, "misfits", {})
+    return misfits
+
+
+def warn_of_misfits(source: object, write: Callable[[str], None]) -> None:
+    """Write a line for each numeric column with cells that were no numbers."""
+    for name, each in misfits_of(source).items():
+        cells = "cell was not a number and counts" if each.count == 1 else "cells were not numbers and count"
+        write(f"warning: column {name}: {each.count:,} {cells} as missing, the first one {each.first!r}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -12,7 +14,9 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["JSON", "print_json", "print_table"]
+from stream_bayes.errors import BadValue
+
+__all__ = ["JSON", "checked_output", "note", "print_json", "print_table"]
 
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -20,6 +24,23 @@ JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def print_json(value: object) -> None:
     """Write one JSON value and a newline to stdout."""
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def note(lines: Iterable[str], *, quiet: bool = False) -> None:
+    """Write lines to stderr; only warnings if `quiet`, for output that programs read."""
+    for line in lines:
+        if not quiet or line.startswith("warning:"):
+            typer.echo(line, err=True)
+
+
+def checked_output(option: str, path: Path) -> None:
+    """Raise `BadValue` for a file that cannot be written, before hours are spent."""
+    if not path.parent.is_dir():
+        raise BadValue(f"{option} {path}: there is no directory {path.parent}; create it first")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadValue(
+            f"{option} {path}: cannot be written; name a file in a directory that you can write to"
+        )
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]], right: Sequence[str] = ()) -> None:

@@ -13,7 +13,7 @@ from stream_bayes.cli.data_file import Delimiter, File, Time
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json
 from stream_bayes.errors import BadConfig, BadValue
-from stream_bayes.streams.files.csv_types import delimiter_of
+from stream_bayes.streams.files.csv_format import delimiter_of
 from stream_bayes.streams.pipelines.config import load_config
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.constructors import format_of

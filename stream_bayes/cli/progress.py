@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stream_bayes.cli.output import print_json, print_table
+from stream_bayes.cli.data_file import misfits_of, warn_of_misfits
+from stream_bayes.cli.output import note, print_json, print_table
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress as Reached
 
@@ -76,6 +77,7 @@ def summary(engine: Engine) -> dict[str, Any]:
             reason: {"position": position, "detail": detail}
             for reason, (position, detail) in step.last_dead.items()
         },
+        "misfits": {name: each.count for name, each in misfits_of(engine.source).items()},
         "waiting": 0 if step.pending is None else step.pending.waiting,
         "seconds": reached.seconds,
         "records_a_second": reached.processed_in_run / reached.seconds if reached.seconds else 0.0,
@@ -93,6 +95,7 @@ def lacks_labels(engine: Engine) -> bool:
 def print_summary(engine: Engine, json: bool) -> None:
     """Print the result of a run."""
     result = summary(engine)
+    warn_of_misfits(engine.source, lambda line: note([line], quiet=json))
     if json:
         print_json(result)
         return

@@ -9,15 +9,28 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.cli.arguments import learner_arguments
-from stream_bayes.cli.data_file import Delimiter, File, Ignore, Nominal, Target, Time, source_of
+from stream_bayes.cli.data_file import (
+    DataOptions,
+    Decimal,
+    Delimiter,
+    DropIDs,
+    Encoding,
+    File,
+    Ignore,
+    Missing,
+    NoHeader,
+    Nominal,
+    Target,
+    Time,
+    open_table,
+)
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON
+from stream_bayes.cli.output import JSON, note
 from stream_bayes.cli.run import run_engine, size_of
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
-from stream_bayes.streams.sources.constructors import format_of
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = ["replay"]
@@ -45,6 +58,11 @@ def replay(
     nominal: Nominal = [],
     ignore: Ignore = [],
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    missing: Missing = [],
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    drop_ids: DropIDs = False,
     speed: Annotated[
         float | None, typer.Option(help="Replay at this multiple of the original speed; needs --time.")
     ] = None,
@@ -63,7 +81,11 @@ def replay(
             raise BadValue("--speed needs --time, the column with the event time")
         table: dict[str, Any] = {
             "name": file.name.split(".")[0] or "replay",
-            "source": {"kind": format_of(file), "path": str(file), "target": target},
+            "source": {
+                "kind": "csv",
+                "path": str(file),
+                "target": target,
+            },  # its roles; the file is opened below
             "model": {"kind": model, "arguments": learner_arguments(arg)},
         }
         if drift is not None:
@@ -77,7 +99,19 @@ def replay(
         if snapshots is not None:
             table["snapshots"] = {"directory": str(snapshots)}
         config = checked(table)
-        source, schema = source_of(file, target, time, nominal, ignore, delimiter)
-        with closing(source):
-            paced = source if speed is None else Paced(source, speed)
-            run_engine(build(config, source=paced, schema=schema), size_of(file), limit, json)
+        options = DataOptions(
+            time=time,
+            nominal=nominal,
+            ignore=ignore,
+            delimiter=delimiter,
+            decimal=decimal,
+            missing=missing,
+            encoding=encoding,
+            no_header=no_header,
+            drop_ids=drop_ids,
+        )
+        opened = open_table(file, target, options)
+        note([*opened.described(), *opened.warnings()], quiet=json)
+        with closing(opened.source):
+            paced = opened.source if speed is None else Paced(opened.source, speed)
+            run_engine(build(config, source=paced, schema=opened.schema), size_of(file), limit, json)

@@ -10,12 +10,15 @@ from typing import Annotated
 
 import typer
 
+from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error
-from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
+from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.settings import setting_text
+from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
 from stream_bayes.streams.records.fields import Fields, seconds_from
@@ -77,6 +80,12 @@ def run(
                 require_first_run(engine)
             if warm is not None:
                 warm_start(engine, warm)
+            if (
+                config.record is None
+                and isinstance(engine.source, CSVSource)
+                and engine.source.schema is not None
+            ):
+                note(guess_of(engine.source), quiet=json or log_json)
             size = None if config.source.kind == "kafka" else size_of(file.parent / config.source.path)
             with ExitStack() as around:
                 if log_json:
@@ -93,6 +102,19 @@ def run(
                         rebuild=rebuild,
                         until_end=until_end,
                     )
+
+
+def guess_of(source: CSVSource) -> list[str]:
+    """Return what was guessed of the columns of a file, a line each."""
+    assert source.schema is not None
+    numbers = [name for name, spec in source.schema.features.items() if isinstance(spec, Numeric)]
+    names = [name for name in source.schema.features if name not in numbers]
+    form = str(source.format)
+    return [
+        f"by the first rows of {source.path}{f' ({form})' * bool(form)}; declare it in [schema.features]",
+        f"  numbers ({len(numbers)}): {listed(numbers)}",
+        f"  names ({len(names)}): {listed(names)}",
+    ]
 
 
 # Settings that may change between two runs: the state does not depend on them.
@@ -177,7 +199,7 @@ def require_first_run(engine: Engine) -> None:
 
 def size_of(file: Path) -> int | None:
     """Return the last position of a file; None for a compressed one."""
-    return None if file.suffix == ".gz" else file.stat().st_size
+    return None if file.suffix in (".gz", ".zst", ".parquet", ".pq") else file.stat().st_size
 
 
 def run_engine(

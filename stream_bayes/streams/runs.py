@@ -250,8 +250,9 @@ def _sink(
         return CallableSink(destination, name)
     if not isinstance(destination, (str, os.PathLike)):
         raise BadValue(f"{name}: expected a path, a function or a sink, got {shown(destination)}")
-    if format_of(destination) == "jsonl":
+    kind = format_of(destination)
+    if kind == "jsonl":
         return JSONLinesSink(destination, name)
-    if of is None:
-        raise BadValue(f"{name}: expected a .jsonl file, got {destination}")
+    if of is None or kind != "csv":
+        raise BadValue(f"{name}: expected a {'.csv or ' * (of is not None)}.jsonl file, got {destination}")
     return CSVSink(destination, of, name)

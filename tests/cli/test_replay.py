@@ -74,7 +74,7 @@ def test_numbers_can_be_names(weather: Path) -> None:
 def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
     at = weather.stat().st_size
     with weather.open("ab") as file:
-        file.write(b"1,2\n3,3.0,gr\xe9y,0.5,yes\n")
+        file.write(b"1,2\n3,3.0,gr\xe9y,0.5,yes\n" + "4,4.0,süd,0.5,yes\n".encode() * 3)
     result = run("replay", weather, "--target", "rain")
     assert f"ragged): 1; latest at position {at:,}: expected 5 cells, got 2" in result.stdout
     assert "not_utf8): 1" in result.stdout and "iconv -f latin1" in result.stdout
@@ -201,7 +201,7 @@ def test_a_run_in_which_no_record_has_a_label_asks_for_the_name_of_its_field(tmp
     result = run("replay", tmp_path / "days.csv", "--target", "rain")
     assert result.exit_code == 0, result.stderr
     assert "5 records, 0 learned" in result.stdout and "None" not in result.stdout
-    assert result.stderr.startswith("warning: no record had a label; check that `target` names the field")
+    assert "warning: no record had a label; check that `target` names the field" in result.stderr
 
 
 def test_text_before_a_step_that_takes_numbers_is_named(pipeline: Path) -> None:
@@ -221,14 +221,15 @@ def test_a_file_whose_columns_share_a_name_is_refused_in_a_line(tmp_path: Path) 
         assert "['sky']" in result.stderr
 
 
-def test_a_column_without_a_name_is_refused_until_it_is_left_out(tmp_path: Path) -> None:
+def test_a_column_without_a_name_is_left_out_with_a_line(tmp_path: Path) -> None:
     path = tmp_path / "days.csv"
     path.write_text(",sky,rain\n0,grey,yes\n1,blue,no\n")
     for command in ("replay", "compare"):
         result = run(command, path, "--target", "rain", "--model", "nb")
-        assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1)
-        assert f"{path}: column 1 of 3 has no name" in result.stderr and "--ignore ''" in result.stderr
-        assert run(command, path, "--target", "rain", "--model", "nb", "--ignore", "").exit_code == 0
+        assert result.exit_code == 0
+        assert "left out: the column without a name, an index that pandas or R wrote" in result.stderr
+        quiet = run(command, path, "--target", "rain", "--model", "nb", "--ignore", "")
+        assert quiet.exit_code == 0 and "left out" not in quiet.stderr
 
 
 def test_a_pipeline_file_with_keys_that_there_are_not_names_each_and_the_nearest(pipeline: Path) -> None:
@@ -283,7 +284,7 @@ def test_too_many_features_for_the_memory_are_refused_in_a_line(
 
     monkeypatch.setattr("stream_bayes.cli.replay.build", full)
     result = run("replay", weather, "--target", "rain", "--model", "aode")
-    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (3, 1)
+    assert (result.exit_code, result.stderr.count("error:")) == (3, 1)
     assert "not enough memory for this model and these features: Unable to allocate 298. GiB" in result.stderr
     assert "such as nb" in result.stderr
 

@@ -21,7 +21,6 @@ from stream_bayes import NaiveBayes
 from stream_bayes.cli.run import MAY_CHANGE
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
-from stream_bayes.streams.pipelines import pipeline as pipelines
 from tests.cli.conftest import ROWS
 from tests.cli.test_snapshots import run
 
@@ -139,29 +138,16 @@ def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline:
     assert refused.exit_code == 3 and "[schema.features]" in refused.stderr
     weather.write_text("".join(whole[:51]))
     assert run("run", pipeline, "--until-end").exit_code == 0
-    weather.write_text("".join([*whole[:51], "50,5.0,grey,calm,yes\n", *whole[52:]]))
+    calm = [re.sub(r",[\d.]+,(yes|no)", r",calm,\1", row) for row in whole[51:]]
+    weather.write_text("".join([*whole[:51], *calm]))
     told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
-    assert (told["learned"], sum(told["dead_letters"].values())) == (ROWS - 1, 1)  # calm is no number
+    assert (told["learned"], told["dead_letters"]) == (ROWS, {})
+    assert told["misfits"] == {"wind": ROWS - 50}  # calm is no number
     assert run("run", pipeline, "--until-end", "--rebuild", "--json").exit_code == 0
     found = SnapshotStore(pipeline.parent / "state").latest()
     assert found is not None
-    guessed = dict(found.snapshot.sections["settings"]["guessed_schema"]["features"])
+    guessed = dict(found.snapshot.sections["settings"]["guessed"]["schema"]["features"])
     assert guessed["wind"]["kind"] == "nominal"
-
-
-def test_a_state_of_columns_that_nobody_guessed_is_gone_on_with_as_it_was(
-    pipeline: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As states are that were kept before columns were looked at: all of them text."""
-    text = re.sub(r"\n *\[schema.features\]\n.*\n.*\n", "\n", pipeline.read_text())
-    pipeline.write_text(text)
-    with monkeypatch.context() as before:
-        before.setattr(pipelines, "_guessed", lambda *_: None)
-        assert run("run", pipeline, "--limit", 100).exit_code == 0
-    found = SnapshotStore(pipeline.parent / "state").latest()
-    assert found is not None and "guessed_schema" not in found.snapshot.sections["settings"]
-    told = json.loads(run("run", pipeline, "--json").stdout)
-    assert (told["records_in_this_run"], told["learned"]) == (ROWS - 100, ROWS)
 
 
 def test_a_signed_state_is_read_with_its_key_by_every_command(

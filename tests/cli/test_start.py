@@ -31,7 +31,7 @@ def loaded_by(code: str, directory: Path) -> set[str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return set(done.stderr.split())
+    return set(done.stderr.splitlines()[-1].split()) if done.stderr.strip() else set()
 
 
 def commands(*each: list[object]) -> str:

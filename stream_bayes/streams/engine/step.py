@@ -17,7 +17,7 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import plain, tagged_payload
-from stream_bayes.errors import BadValue, StreamBayesError, TooManyDeadLetters
+from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, ModelVersion, Output
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.json_sink import json_bytes
@@ -184,6 +184,8 @@ class Step:
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
                 self.learned += stop - start - labels.count(None)
+            if isinstance(refused, BudgetExceeded):
+                raise refused  # as a dead letter for every new value it would be overlooked
             if refused is not None:
                 self.processed += 1
                 self._refuse(events[stop], REFUSED, str(refused))
@@ -240,6 +242,8 @@ class Step:
                 self.model.unlearn(was.encoded, was.label, was.weight, was.clock)
                 self.learned -= 1
             self._record_drifts(cause)
+        except BudgetExceeded:
+            raise  # as a dead letter for every new value it would be overlooked
         except StreamBayesError as error:
             self._refuse(cause, REFUSED, str(error))
 

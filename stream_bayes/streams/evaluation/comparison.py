@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 from stream_bayes.core.measures.bootstrap import MEANS, Blocks, Estimate, Resampling
 from stream_bayes.core.measures.losses import Losses
@@ -49,8 +50,6 @@ COLUMNS = (
     ("F1", "macro_f1", 1.0, 3),
     ("ECE %", "calibration_error", PERCENT, 2),
 )
-# Columns that a narrow terminal keeps, in order of importance.
-FIRST = ("learner", "right %", "log-loss", "us/event", "95 % interval", "ECE %", "size", "kappa-M")
 GAP, EDGES = 3, 4  # around a cell, and around the table
 
 
@@ -73,11 +72,15 @@ class Comparison(Mapping[str, Checkpoint]):
         Number of skipped records, by reason.
     waiting
         Number of samples that were predicted but not scored, because their labels did not come.
+    stopped
+        Learners that exceeded their memory budgets before the end, with the reasons.
 
     Attributes
     ----------
-    checkpoints, losses, metrics, skipped, waiting
+    checkpoints, losses, metrics, skipped, waiting, stopped
         As above.
+    costs
+        Mean cost of the decisions of each learner, if mistakes were given costs.
     """
 
     def __init__(
@@ -88,12 +91,15 @@ class Comparison(Mapping[str, Checkpoint]):
         rng: np.random.Generator,
         skipped: Mapping[str, int],
         waiting: int,
+        stopped: Mapping[str, str] | None = None,
     ) -> None:
         self.checkpoints = list(checkpoints)
         self.losses = dict(losses)
         self.metrics = {name: list(own) for name, own in metrics.items()}
         self.skipped = dict(skipped)
         self.waiting = waiting
+        self.stopped = dict(stopped or {})
+        self.costs: dict[str, float] = {}
         self._final = {checkpoint.learner: checkpoint for checkpoint in self.checkpoints}
         self._sums = {name: each.blocks.sums for name, each in losses.items() if each.blocks is not None}
         self._rng = rng.spawn(1)[0]  # its own, so that the caller's later draws do not change the intervals
@@ -140,6 +146,8 @@ class Comparison(Mapping[str, Checkpoint]):
     def _sums_of(self, name: str, measure: str) -> NDArray[np.float64]:
         if name not in self._final:
             raise BadValue(f"the learners are {list(self._final)!r}, not {name!r}")
+        if name in self.stopped:  # its blocks are not those of the others
+            return np.full_like(max(self._sums.values(), key=len), math.nan)
         if measure in MEANS and getattr(self[name].cumulative, measure) is None:  # it predicts labels only
             return np.full_like(self._sums[name], math.nan)
         return self._sums[name]
@@ -148,8 +156,9 @@ class Comparison(Mapping[str, Checkpoint]):
 
     @property
     def most_accurate(self) -> str:
-        """The learner with the highest accuracy, the first of equals."""
-        return max(self, key=lambda name: self.losses[name].cumulative.accuracy)
+        """The learner with the highest accuracy, the first of equals; one that was stopped only if all were."""
+        whole = [name for name in self if name not in self.stopped] or list(self)
+        return max(whole, key=lambda name: self.losses[name].cumulative.accuracy)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results at the end of the stream as JSON values; `None` if a value is not defined."""
@@ -168,6 +177,8 @@ class Comparison(Mapping[str, Checkpoint]):
             "learners": learners,
             "skipped": self.skipped,
             "waiting": self.waiting,
+            "stopped": self.stopped,
+            "costs": self.costs,
         }
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -175,7 +186,8 @@ class Comparison(Mapping[str, Checkpoint]):
         write_checkpoints(self.checkpoints, path)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self._standings(options.max_width - EDGES)
+        yield from self._standings(options.max_width - EDGES)
+        yield Text(f"  {self.caption()}")
         if len(self) > 1:
             yield self._differences()
 
@@ -187,34 +199,43 @@ class Comparison(Mapping[str, Checkpoint]):
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self)} over {max(c.events for c in self.values()):,} events>"
 
-    def _standings(self, room: int) -> Table:
-        """Return the table of results, with the most important columns that fit."""
+    def _standings(self, room: int) -> Iterator[Table]:
+        """Yield the table of results, in as many parts as the width needs; each begins with the learners."""
+        columns = self.columns()
+        widths = {heading: max(len(heading), *map(len, cells)) + GAP for heading, cells in columns.items()}
+        first, *rest = columns
+        parts, left = [[first]], room - widths[first]
+        for heading in rest:
+            if widths[heading] > left and len(parts[-1]) > 1:
+                parts.append([first])
+                left = room - widths[first]
+            parts[-1].append(heading)
+            left -= widths[heading]
+        for part in parts:
+            table = Table(box=SIMPLE)
+            for heading in part:
+                is_name = heading == first
+                table.add_column(
+                    heading, justify="left" if is_name else "right", no_wrap=not is_name, overflow="fold"
+                )
+            for row in zip(*(columns[heading] for heading in part), strict=True):
+                table.add_row(*row)
+            yield table
+
+    def caption(self) -> str:
+        """Return the number of events, and what was skipped, in words."""
         events = max(checkpoint.events for checkpoint in self.values())
         caption = f"{events:,} events, each predicted before it was learned"
         caption += f"; {self.waiting:,} predicted and without label" * bool(self.waiting)
         if self.skipped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.skipped.items()))
-            caption += f"; {sum(self.skipped.values()):,} passed over: {reasons}"
-        columns = self._columns()
-        widths = {heading: max(len(heading), *map(len, cells)) + GAP for heading, cells in columns.items()}
-        kept: set[str] = set()
-        for heading in sorted(
-            columns, key=lambda heading: FIRST.index(heading) if heading in FIRST else len(FIRST)
-        ):
-            if sum(widths[other] for other in kept) + widths[heading] <= room:
-                kept.add(heading)
-        if left_out := [heading for heading in columns if heading not in kept]:
-            caption += f"\nno room for {', '.join(left_out)}"
-        table = Table(box=SIMPLE, caption=caption, caption_justify="left")
-        for heading in columns:
-            if heading in kept:
-                table.add_column(heading, justify="left" if heading == "learner" else "right", no_wrap=True)
-        for row in zip(*(cells for heading, cells in columns.items() if heading in kept), strict=True):
-            table.add_row(*row)
-        return table
+            caption += f"; {sum(self.skipped.values()):,} skipped: {reasons}"
+        for name, reason in self.stopped.items():
+            caption += f"\n{name} stopped after {self[name].events:,} events: {reason}"
+        return caption
 
-    def _columns(self) -> dict[str, list[str]]:
-        """Return every column of the table."""
+    def columns(self) -> dict[str, list[str]]:
+        """Return the columns of the table of results as text, by heading."""
         standing = list(self.values())
         right = [self.interval(name) for name in self]
         columns = {
@@ -223,7 +244,14 @@ class Comparison(Mapping[str, Checkpoint]):
             "95 % interval": [_ends(estimate, PERCENT, 2) for estimate in right],
         }
         for heading, measure, factor, digits in COLUMNS:
-            columns[heading] = [_text(getattr(each.cumulative, measure), factor, digits) for each in standing]
+            columns[heading] = [
+                "-"
+                if each.learner in self.stopped
+                else _text(getattr(each.cumulative, measure), factor, digits)
+                for each in standing
+            ]
+        if self.costs:
+            columns["cost"] = [_text(self.costs.get(name), 1.0, 4) for name in self]
         for metric in standing[0].metrics:
             columns[metric] = [_text(each.metrics[metric], 1.0, 4) for each in standing]
         columns["us/event"] = [_text(each.seconds / max(each.events, 1), 1e6, 1) for each in standing]
@@ -379,7 +407,9 @@ def compare(
         for steps in portions(delayed(arrivals, delay), every):
             for each in contestants:
                 each.process(steps)
-            scored = contestants[0].events
+            scored = max(each.events for each in contestants)
+            if all(each.stopped is not None for each in contestants):
+                break
             if scored - noted >= every:
                 note()
                 noted = scored
@@ -395,7 +425,8 @@ def compare(
         {each.name: each.metrics for each in contestants},
         np.random.default_rng(0) if rng is None else rng,
         arrivals.skipped,
-        contestants[0].waiting,
+        max(each.waiting for each in contestants),
+        {each.name: each.stopped for each in contestants if each.stopped is not None},
     )
 
 

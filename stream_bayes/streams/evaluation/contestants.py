@@ -24,7 +24,7 @@ from river import base, compose
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, BudgetExceeded
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, Figures
@@ -90,6 +90,7 @@ class Contestant(ABC):
         self._on_answer = on_answer
         self._weighed = 0.0  # its seconds when its memory was last measured
         self._held: dict[int, Answer] = {}  # answers to samples that wait for their labels
+        self.stopped: str | None = None  # why it learns no more
 
     # -- what a subclass writes ---------------------------------------------------------------------------------------
 
@@ -100,8 +101,10 @@ class Contestant(ABC):
     # -- processing steps ---------------------------------------------------------------------------------------------
 
     def process(self, steps: Sequence[Step]) -> None:
-        """Process steps in their order."""
+        """Process steps in their order. A learner that exceeds its memory budget is stopped."""
         for step in steps:
+            if self.stopped is not None:
+                return
             try:
                 if step.kind is PREDICT:
                     self._held[step.number] = self._predict(step.x)
@@ -112,6 +115,9 @@ class Contestant(ABC):
                     del self._held[step.number]
                 else:
                     self._predict_and_learn(step)
+            except BudgetExceeded as error:
+                self.stopped = str(error)
+                self._held.clear()
             except Exception as error:
                 error.add_note(f"{self.name!r} raised this at sample {step.number} of the stream, from 0")
                 raise

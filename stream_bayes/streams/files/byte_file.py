@@ -12,34 +12,126 @@ not mistaken for it.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import io
 import os
 import re
 import zlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol, cast
 
 from stream_bayes.errors import SourceError
 from stream_bayes.streams.files.file_system import FileSystem
 
 __all__ = ["ByteFile", "after", "found_again", "numbered", "rotations_before"]
 
-GZIP = b"\x1f\x8b"  # the first bytes of such a file
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes of such files
+CONVERTED_AT_ONCE = 2**15
 SKIPPED_AT_ONCE = 2**20  # bytes, on the way to a position in a compressed file
 DIGEST_BITS = 40
 BEGINNING = 4096  # bytes; of a longer first line only these identify the file
-ROTATED = re.compile(r"[.-]\d[\d.T:_-]*(\.gz)?")  # the suffix of a rotated file
+ROTATED = re.compile(r"[.-]\d[\d.T:_-]*(\.gz|\.zst)?")  # the suffix of a rotated file
+
+
+class Content(Protocol):
+    """A file that is read from the front, and can go back to it."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def seek(self, offset: int, /) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class _Reopened:
+    """Content that is made of another's, anew whenever it is read from the front."""
+
+    def __init__(self, inner: Content, open_: Callable[[Content], Content]) -> None:
+        self._inner, self._open = inner, open_
+        self._content = open_(inner)
+
+    def read(self, size: int, /) -> bytes:
+        return self._content.read(size)
+
+    def seek(self, offset: int, /) -> int:
+        if offset:
+            raise ValueError("only the front can be sought")
+        self._inner.seek(0)
+        self._content = self._open(self._inner)
+        return 0
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _Converted:
+    """Text of another encoding as UTF-8."""
+
+    def __init__(self, inner: Content, encoding: str) -> None:
+        self._inner = inner
+        self._decode = codecs.getincrementaldecoder(encoding)().decode
+        self._ready = b""
+        self._ended = False
+
+    def read(self, size: int, /) -> bytes:
+        while len(self._ready) < size and not self._ended:
+            data = self._inner.read(max(size, CONVERTED_AT_ONCE))
+            self._ended = not data
+            self._ready += self._decode(data, final=self._ended).encode("utf-8", "surrogatepass")
+        found, self._ready = self._ready[:size], self._ready[size:]
+        return found
+
+    def seek(self, offset: int, /) -> int:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Do nothing: the inner file is closed by its owner."""
+
+
+class _Lent(io.RawIOBase):
+    """A file that others read, and that stays open when they are done with it."""
+
+    def __init__(self, inner: Content) -> None:
+        self._inner = inner
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._inner.read(size)
+
+
+def _decompressed_zstd(path: Path, raw: Content) -> Content:
+    """Return the decompressed content of a zstd file, by the standard library or by pyarrow."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # from Python 3.14 on
+    except ImportError:
+        pass
+    else:
+        return cast("Content", zstd.ZstdFile(_Lent(raw)))
+    try:
+        import pyarrow
+    except ImportError:
+        raise SourceError(
+            f"{path} is compressed by zstd: install pyarrow to read it (pip install 'stream-bayes[parquet]'), or "
+            "decompress it: zstd -d"
+        ) from None
+    return cast("Content", pyarrow.CompressedInputStream(pyarrow.PythonFile(_Lent(raw), mode="r"), "zstd"))
 
 
 class ByteFile:
-    """A regular file, open for reading. A file compressed by gzip is read decompressed, whatever its name.
+    """A regular file, open for reading: decompressed if gzip or zstd has compressed it, and as UTF-8.
 
     Parameters
     ----------
     path
         Path of the file.
+    encoding
+        Encoding of the text in it. Another than UTF-8 is converted, and offsets are those of the converted text.
 
     Raises
     ------
@@ -47,17 +139,25 @@ class ByteFile:
         If it cannot be opened; in any method, if it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, encoding: str = "utf-8") -> None:
         self.path = path
+        self.encoding = codecs.lookup(encoding).name
         self.offset = 0  # of the next byte to read, decompressed
         try:
             self._descriptor = FileSystem().open(path, os.O_RDONLY)
         except OSError as error:
             raise SourceError(f"{path} cannot be opened: {error.strerror or error}") from error
-        raw: IO[bytes] = io.FileIO(self._descriptor)
-        self.compressed = self.beginning(len(GZIP)) == GZIP
-        self._raw = raw
-        self._content = gzip.GzipFile(fileobj=raw) if self.compressed else raw
+        self._raw: Content = io.FileIO(self._descriptor)
+        self._content: Content = self._raw
+        self.compressed = False  # or converted: a position is reached by reading all that comes before it
+        beginning = self.beginning(len(ZSTD))
+        if beginning.startswith(GZIP):
+            self._content = gzip.GzipFile(fileobj=cast("IO[bytes]", self._raw))
+        elif beginning == ZSTD:
+            self._content = _Reopened(self._raw, partial(_decompressed_zstd, path))
+        if self.encoding not in ("utf-8", "ascii"):
+            self._content = _Reopened(self._content, partial(_Converted, encoding=self.encoding))
+        self.compressed = self._content is not self._raw
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
 
@@ -65,6 +165,10 @@ class ByteFile:
         """Return the next bytes, at most `size`; none at the end."""
         try:
             data = self._content.read(size)
+        except UnicodeError as error:
+            raise SourceError(
+                f"{self.path} is not in {self.encoding}, past byte {self.offset}: {error}; give another encoding"
+            ) from error
         except (OSError, EOFError, zlib.error) as error:
             raise SourceError(f"{self.path} cannot be read past byte {self.offset}: {error}") from error
         self.offset += len(data)

@@ -1,9 +1,10 @@
-"""Conversion of the cells of one column from text to values, many cells at a time."""
+"""Converters from the text in the cells of one column to values, many cells at a time."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 from stream_bayes.core.events.event import Kind
@@ -16,30 +17,35 @@ __all__ = [
     "Cells",
     "DeclaredCells",
     "KindCells",
+    "Misfits",
     "MomentCells",
     "NumberCells",
     "TextCells",
     "WeightCells",
+    "is_number",
     "number",
+    "plain_number",
 ]
+
+BLANKS = frozenset(" " * count for count in range(1, 33)) | {"\t"}
 
 
 class Cells(ABC):
-    """One column. A subclass writes `one`, and `present` where many cells can be had for less.
+    """The converter of one column. A subclass writes `one`, and `present` if many cells together cost less.
 
     Parameters
     ----------
     name
-        The column's.
+        Name of the column.
     missing
-        Cells that hold no value.
+        Cells that stand for a missing value; cells of blanks alone do too if the empty cell does.
     """
 
-    absent: Any = None  # what stands for a cell without a value
+    absent: Any = None  # the value of a missing cell
 
     def __init__(self, name: str, missing: frozenset[str]) -> None:
         self.name = name
-        self._missing = missing
+        self._missing = missing | BLANKS if "" in missing else missing
 
     def values(self, cells: list[str]) -> list[Any]:
         """Return the values of the cells.
@@ -47,7 +53,7 @@ class Cells(ABC):
         Raises
         ------
         Undecodable
-            If one of them is not what the column holds.
+            If one of them does not fit the column.
         """
         missing, absent = self._missing, self.absent
         if missing.isdisjoint(cells):
@@ -56,7 +62,7 @@ class Cells(ABC):
         return [absent if cell in missing else next(present) for cell in cells]
 
     def present(self, cells: list[str]) -> list[Any]:
-        """Return the values of cells, none of which is missing."""
+        """Return the values of cells; none of them is missing."""
         return [self.one(cell) for cell in cells]
 
     @abstractmethod
@@ -65,7 +71,7 @@ class Cells(ABC):
 
 
 class TextCells(Cells):
-    """Text that stays text."""
+    """The converter of text that stays text."""
 
     def values(self, cells: list[str]) -> list[Any]:
         missing = self._missing
@@ -76,7 +82,7 @@ class TextCells(Cells):
 
 
 class DeclaredCells(Cells):
-    """Text that may stand for a declared value that is none, as `3` for 3 and `true` for True; or else stays text."""
+    """The converter of text to declared values that are not text, as `3` to 3 and `true` to True. Other text stays."""
 
     def __init__(self, name: str, missing: frozenset[str], declared: Vocabulary) -> None:
         super().__init__(name, missing)
@@ -91,10 +97,55 @@ class DeclaredCells(Cells):
         return self._value_of.get(cell, cell)
 
 
+@dataclass
+class Misfits:
+    """Cells of a numeric column that hold no number and count as missing.
+
+    Parameters
+    ----------
+    count
+        Number of these cells.
+    first
+        The first one.
+    """
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, cell: str) -> None:
+        self.first = self.first or cell
+        self.count += 1
+
+
 class NumberCells(Cells):
-    """Finite numbers."""
+    """The converter of finite numbers.
+
+    Parameters
+    ----------
+    name, missing
+        As of `Cells`.
+    decimal, thousands
+        Decimal mark, and mark between groups of three digits.
+    misfits
+        Counts cells that hold no number and makes them missing; None to raise for them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        missing: frozenset[str],
+        decimal: str = ".",
+        thousands: str = "",
+        misfits: Misfits | None = None,
+    ) -> None:
+        super().__init__(name, missing)
+        self._decimal, self._thousands = decimal, thousands
+        self._is_plain = decimal == "." and not thousands
+        self._misfits = misfits
 
     def present(self, cells: list[str]) -> list[Any]:
+        if not self._is_plain:
+            return super().present(cells)
         try:
             numbers = list(map(float, cells))
         except ValueError:
@@ -106,21 +157,27 @@ class NumberCells(Cells):
 
     def one(self, cell: str) -> Any:
         try:
-            return number(cell)
+            return number(cell if self._is_plain else plain_number(cell, self._decimal, self._thousands))
         except ValueError:
+            pass
+        if cell.strip() in self._missing:
+            return None
+        if self._misfits is None:
             raise undecodable(
                 Reason.WRONG_TYPE, f"column {shortened(self.name)}: expected a number, got {described(cell)}"
-            ) from None
+            )
+        self._misfits.add(cell)
+        return None
 
 
 class WeightCells(NumberCells):
-    """Weights: 1 where there is none."""
+    """The converter of weights; a missing one is 1."""
 
     absent = 1.0
 
 
 class MomentCells(Cells):
-    """Moments: numbers, unless the unit is `iso`, or dates and times."""
+    """The converter of times: numbers, unless the unit is `iso`, or dates and times."""
 
     def __init__(self, fields: Fields, missing: frozenset[str]) -> None:
         super().__init__(fields.time or "", missing)
@@ -136,7 +193,7 @@ class MomentCells(Cells):
 
 
 class KindCells(Cells):
-    """Fields of each record."""
+    """The converter of kinds of events."""
 
     def __init__(self, fields: Fields, missing: frozenset[str]) -> None:
         super().__init__(fields.kind or "", missing)
@@ -154,13 +211,44 @@ def number(text: str) -> float:
     --------
     >>> number("-1.5e3")
     -1500.0
-    >>> number("1_000")  # Python's own way of writing, and of no other program
+    >>> number("1_000")  # a literal of Python, but of no other program
     Traceback (most recent call last):
     ValueError: not a number
     """
     if "_" not in text and text.isascii() and math.isfinite(value := float(text)):
         return value
     raise ValueError("not a number")
+
+
+def is_number(text: str) -> bool:
+    """Return True if a text is a finite number."""
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
+
+
+def plain_number(text: str, decimal: str, thousands: str) -> str:
+    """Return a number as Python writes it, or raise `ValueError`.
+
+    Examples
+    --------
+    >>> plain_number("1.234,5", ",", "."), plain_number("1,234.5", ".", ",")
+    ('1234.5', '1234.5')
+    """
+    text = text.strip()
+    if thousands and thousands in text:
+        whole, mark, rest = text.partition(decimal)
+        first, *groups = whole.lstrip("+-").split(thousands)
+        if not 1 <= len(first) <= 3 or any(len(group) != 3 for group in groups) or thousands in rest:
+            raise ValueError("not a number")
+        text = whole.replace(thousands, "") + mark + rest
+    if decimal != ".":
+        if "." in text:
+            raise ValueError("not a number")
+        text = text.replace(decimal, ".")
+    return text
 
 
 def _written(value: Value) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The columns of a CSV file: what each one is for, and how rows of cells become events."""
+"""The columns of a CSV file with their roles, and converting rows of cells to events."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from stream_bayes.core.events.event import ONE, SAMPLE, TOMBSTONE, Event, Kind, 
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric, Vocabulary
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import SchemaError
+from stream_bayes.errors import SchemaError, Undecodable
 from stream_bayes.streams.files._csv_rows import rows_of_columns
 from stream_bayes.streams.files.csv_cells import (
     Cells,
     DeclaredCells,
     KindCells,
+    Misfits,
     MomentCells,
     NumberCells,
     TextCells,
     WeightCells,
+    is_number,
 )
 from stream_bayes.streams.records.bad_records import Reason, shortened, undecodable
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["Columns"]
 
-DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # what often stands between cells
+DELIMITERS = {"\t": "a tab", ";": "';'", "|": "'|'", ",": "','"}  # common ones
 
 
 class Columns:
-    """Roles of the columns of a file.
+    """The columns of a file.
 
-    Values are made a column at a time, for many rows: that costs a third of making them a row at a time.
+    Values are converted a column at a time, for many rows, which takes a third of the time of row by row.
 
     Parameters
     ----------
@@ -42,15 +44,19 @@ class Columns:
     fields
         Roles of the fields.
     schema
-        What the features are: a numeric one's cells are numbers, and a nominal one's are text, or those of its declared
-        values that are written so. Without one, all are text.
+        The features: cells of a numeric one are numbers, those of a nominal one are text, or the declared values that
+        are written so. Without one, all are text.
     missing
-        Cells that hold no value.
+        Cells that stand for a missing value.
+    decimal, thousands
+        Marks in numbers.
+    misfits
+        Counts of cells of a numeric column that hold no number and are read as missing; None to raise for them.
 
     Raises
     ------
     SchemaError
-        If two columns have one name, or a field or feature that was declared has no column, or the schema refuses one.
+        If two columns have one name, or a declared field or feature has no column, or the schema refuses one.
 
     Examples
     --------
@@ -67,6 +73,9 @@ class Columns:
         fields: Fields,
         schema: Schema | None = None,
         missing: Iterable[str] = ("",),
+        decimal: str = ".",
+        thousands: str = "",
+        misfits: dict[str, Misfits] | None = None,
     ) -> None:
         self.names = tuple(names)
         self.fields = fields.with_schema(schema)
@@ -91,7 +100,18 @@ class Columns:
             role: (self._place[name], _role_cells(role, self.fields, absent, schema))
             for role, name in roles.items()
         }
-        self._features = [(self._place[name], _feature_cells(name, schema, absent)) for name in features]
+        self._misfits = misfits
+        self._new_misfits: dict[str, Misfits] = {}
+        if misfits is not None and schema is not None:
+            numeric = [name for name in features if isinstance(schema.features[name], Numeric)]
+            self._new_misfits = {name: Misfits() for name in numeric}
+        self._features = [
+            (
+                self._place[name],
+                _feature_cells(name, schema, absent, decimal, thousands, self._new_misfits.get(name)),
+            )
+            for name in features
+        ]
         self._feature_names = features
         self._required = [self._place[name] for name in fields.required]
         self._missing = absent
@@ -108,13 +128,29 @@ class Columns:
         positions, lengths
             Of each row.
         partition
-            Where the rows stand.
+            The partition of the rows.
 
         Raises
         ------
         Undecodable
-            If a cell is not what its column holds.
+            If a cell does not fit its column.
         """
+        try:
+            events = self._events(cells, positions, lengths, partition)
+        except Undecodable:
+            for misfits in self._new_misfits.values():
+                misfits.count = 0  # these rows are read again, one by one
+            raise
+        for name, misfits in self._new_misfits.items():
+            if misfits.count and self._misfits is not None:
+                total = self._misfits.setdefault(name, Misfits(0, misfits.first))
+                total.count += misfits.count
+                misfits.count = 0
+        return events
+
+    def _events(
+        self, cells: list[str], positions: Sequence[int], lengths: Sequence[int], partition: Partition
+    ) -> list[Event]:
         width, count = len(self.names), len(positions)
         for index in self._required:
             if not self._missing.isdisjoint(cells[index::width]):
@@ -140,13 +176,21 @@ class Columns:
             if name not in self._place:
                 raise SchemaError(
                     f"{what}: there is no column {shortened(name)}{closest(name, self.names)} There are "
-                    f"{shown([*self.names])}" + self._other_delimiter()
+                    f"{shown([*self.names])}" + self._hint()
                 )
 
-    def _other_delimiter(self) -> str:
-        """Return a hint if another delimiter would split the heading."""
-        found = [said for mark, said in DELIMITERS.items() if len(self.names) == 1 and mark in self.names[0]]
-        return f"; is the delimiter perhaps {found[0]}?" if found else ""
+    def _hint(self) -> str:
+        """Return a hint if another delimiter would split the heading, or the heading is data."""
+        found = [word for mark, word in DELIMITERS.items() if len(self.names) == 1 and mark in self.names[0]]
+        if found:
+            return f"; is the delimiter perhaps {found[0]}?"
+        numbers = sum(map(is_number, self.names))
+        if numbers * 2 >= len(self.names):
+            return (
+                f". The first line looks like data ({numbers} of {len(self.names)} cells are numbers): for a file "
+                "without a heading give the columns' names, or use --no-header, which calls them c1, c2, ..."
+            )
+        return ""
 
     def _declared(self, features: Sequence[str], schema: Schema) -> list[str]:
         """Return the features that the schema declares."""
@@ -173,11 +217,18 @@ def _role_cells(role: str, fields: Fields, missing: frozenset[str], schema: Sche
     return TextCells(name, missing)
 
 
-def _feature_cells(name: str, schema: Schema | None, missing: frozenset[str]) -> Cells:
+def _feature_cells(
+    name: str,
+    schema: Schema | None,
+    missing: frozenset[str],
+    decimal: str,
+    thousands: str,
+    misfits: Misfits | None,
+) -> Cells:
     """Return the converter of a feature's column."""
     spec = None if schema is None else schema.features[name]
     if isinstance(spec, Numeric):
-        return NumberCells(name, missing)
+        return NumberCells(name, missing, decimal, thousands, misfits)
     return _nominal_cells(name, missing, None if spec is None else spec.values)
 
 

@@ -13,7 +13,9 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, SourceError, Undecodable
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.csv_cells import Misfits
 from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_rows import QuickCells, Row, rows_of
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
 from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
@@ -24,10 +26,10 @@ __all__ = ["CSVSource"]
 
 
 class CSVSource(FileSource):
-    r"""A CSV file, as the `csv` module of Python reads it; plain or compressed by gzip. Blank lines are passed over.
+    r"""A CSV file, as the `csv` module of Python reads it; plain or compressed. Blank lines are skipped.
 
-    Without a schema every feature is text, so nominal; `inferred_schema` looks at a file's first rows for one. With a
-    sink that can be cut back, each event counts exactly once.
+    Without a schema every feature is text, so nominal; `inferred_schema` infers one from the first rows. With a sink
+    that can be cut back, each event counts exactly once. Nothing is guessed here; `streams.from_csv` guesses.
 
     Parameters
     ----------
@@ -36,13 +38,23 @@ class CSVSource(FileSource):
     fields
         Roles of the columns.
     schema
-        What the features are. The columns of numeric ones must hold numbers.
+        The features. The columns of numeric ones hold numbers.
     columns
-        The columns' names, for a file whose first line does not hold them.
+        Names of the columns, for a file without a heading.
     delimiter
         Delimiter of the cells.
     missing
-        Cells that hold no value, as `"?"` or `"NA"`.
+        Cells that stand for a missing value, such as `"?"` or `"NA"`.
+    form
+        The format of the file, in place of `delimiter` and `missing`.
+    misfits
+        `"dead-letter"` if a row is bad in which a numeric column holds no number; `"missing"` if that cell is missing,
+        and counted in `misfits`.
+
+    Attributes
+    ----------
+    misfits
+        Counts of cells that were no numbers, by column; each with the first one.
 
     Raises
     ------
@@ -73,6 +85,8 @@ class CSVSource(FileSource):
         columns: Sequence[str] | None = None,
         delimiter: str = ",",
         missing: Iterable[str] = ("",),
+        form: CSVFormat | None = None,
+        misfits: str = "dead-letter",
         name: str | None = None,
         follow: bool = False,
         max_record_bytes: int = MAX_RECORD_BYTES,
@@ -81,11 +95,16 @@ class CSVSource(FileSource):
     ) -> None:
         self.fields = Fields() if fields is None else fields
         self.schema = schema
-        self.delimiter = _checked_delimiter(delimiter)
-        self.missing = tuple(missing)
+        self.format = CSVFormat(delimiter=delimiter, missing=tuple(missing)) if form is None else form
+        self.delimiter = _checked_delimiter(self.format.delimiter)
+        self.missing = self.format.missing
+        if misfits not in ("missing", "dead-letter"):
+            raise SchemaError(f"misfits: expected 'missing' or 'dead-letter', got {shown(misfits)}")
+        self._misfits_are_missing = misfits == "missing"
+        self.misfits: dict[str, Misfits] = {}
         self._named = None if columns is None else tuple(columns)
         self._lines_of_heading = 1 if columns is None else 0
-        super().__init__(path, name, follow, max_record_bytes, block_bytes, sleep)
+        super().__init__(path, name, follow, max_record_bytes, block_bytes, sleep, self.format.encoding)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -113,7 +132,15 @@ class CSVSource(FileSource):
         return rows[0].end
 
     def _name_columns(self, names: Sequence[str]) -> None:
-        self._columns = Columns(names, self.fields, self.schema, self.missing)
+        self._columns = Columns(
+            names,
+            self.fields,
+            self.schema,
+            self.missing,
+            self.format.decimal,
+            self.format.thousands,
+            self.misfits if self._misfits_are_missing else None,
+        )
         self._quick = QuickCells(self.delimiter, len(names), self.max_record_bytes)
 
     def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
@@ -125,7 +152,7 @@ class CSVSource(FileSource):
                 lengths[0] += lines.start - lines.span
                 positions[0] = lines.span
             try:
-                # A list of one kind of record is a list of records, though a type checker cannot know that.
+                # A list is invariant to the type checker, so a list of events is none of records.
                 return self._columns.events(cells, positions, lengths, partition), len(lines.data)  # type: ignore[return-value]  # see above
             except Undecodable:
                 pass  # row by row, then
@@ -137,7 +164,7 @@ class CSVSource(FileSource):
     def _made(
         self, rows: list[Row], data: bytes, positions: list[int], ends: list[int], partition: Partition
     ) -> list[Record]:
-        """Return the records of rows."""
+        """Return the records of rows, each wrong row as a bad record."""
         width = len(self._columns.names)
         fault: Undecodable | None = None
         try:
@@ -156,7 +183,7 @@ class CSVSource(FileSource):
                 fault = undecodable(Reason.RAGGED, f"expected {width} cells, got {len(row.cells)}")
             raw = data[row.begin : row.end].removesuffix(b"\n")
             return [bad_record(fault, raw, positions[0], partition, ends[0] - positions[0])]
-        # Where one row is wrong, halving finds it soonest, and most rows still go through together.
+        # Halving finds a wrong row soonest, and most rows are still converted together.
         half = len(rows) // 2
         return [
             *self._made(rows[:half], data, positions[:half], ends[:half], partition),
@@ -172,6 +199,6 @@ def _checked_delimiter(given: object) -> str:
         csv.reader([], delimiter=given)
     except (TypeError, ValueError):
         raise SchemaError(
-            f"delimiter: expected one character, and no quote or newline, got {shown(given)}"
+            f'delimiter: expected one character, or "tab", and no quote or newline, got {shown(given)}'
         ) from None
     return given

@@ -1,59 +1,238 @@
-"""Detection of the numeric columns of a CSV file from its first rows."""
+"""Profiles of the columns of a table, and inference of its features from the first rows."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path, PurePath
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from stream_bayes.core.events.event import Event
-from stream_bayes.core.values.values import shown
+from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.features import Nominal, Numeric, Spec
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import Exhausted, SchemaError
-from stream_bayes.streams.files.csv_cells import number
+from stream_bayes.streams.files.csv_cells import BLANKS, number, plain_number
+from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["FIRST_ROWS", "delimiter_of", "first_rows", "has_rows", "inferred_features", "inferred_schema"]
+__all__ = [
+    *("FIRST_ROWS", "ColumnProfile", "first_rows", "has_rows"),
+    *("inferred_features", "inferred_schema", "profile_of", "profiled_columns"),
+]
 
 FIRST_ROWS = 1000
+LEAST_ROWS, MAX_CELLS = 100, 1_000_000  # of a file with many columns fewer rows are profiled
+NUMERIC_SHARE = 0.9  # of the cells with a value; the others count as missing
+MAX_DISTINCT = 20_000  # values counted per column
+LEADING_ZERO = re.compile(r"0\d+")
+DATE = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
+    r"|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})( .*)?"
+    r"|[A-Z][a-z]{2} \d{1,2},? \d{4}|\d{1,2}[- ][A-Z][a-z]{2}[- ]\d{2,4}"
+)
+ID_NAME = re.compile(
+    r"(.*[_\- .])?(id|idx|index|uuid|guid|key|rownames?|number|no|nr)|unnamed.*", re.IGNORECASE
+)
+FEW_NUMBERS = 12  # distinct whole numbers: at most so many may be codes
+ID_SHARE = (
+    1 / 3
+)  # distinct values per value: from here on, a name tells more about the row than about its class
+ID_EVENTS = 20
 
 
-def delimiter_of(path: str | os.PathLike[str], given: str | None = None) -> str:
-    r"""Return the delimiter of a file: a tab may also be written `tab` or `\t`.
+@dataclass
+class ColumnProfile:
+    """What the cells of one column hold.
 
     Parameters
     ----------
-    path
-        The file; in one whose name ends in .tsv it is a tab, and in others a comma, unless another is given.
-    given
-        The configured delimiter.
-
-    Examples
-    --------
-    >>> delimiter_of("days.tsv.gz"), delimiter_of("days.csv"), delimiter_of("days.csv", "tab")
-    ('\t', ',', '\t')
+    name
+        Name of the column.
+    values
+        Number of cells with a value.
+    missing
+        Number of missing cells, by their text.
+    numbers, whole
+        Number of cells with a number, and with a whole number.
+    codes
+        Number of cells with digits after a leading zero, such as zip codes.
+    dates
+        Number of cells with a date.
+    characters
+        Number of characters of the values.
+    lowest, highest
+        Range of the numbers.
+    others
+        The first cells that are not numbers.
+    counts
+        Number of cells by text; None once there are more than 20,000 texts.
     """
-    if given in ("tab", r"\t"):
-        return "\t"
-    if given is not None:
-        return given
-    return "\t" if ".tsv" in [suffix.lower() for suffix in PurePath(path).suffixes] else ","
+
+    name: str
+    values: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    numbers: int = 0
+    whole: int = 0
+    codes: int = 0
+    dates: int = 0
+    characters: int = 0
+    lowest: float = float("inf")
+    highest: float = float("-inf")
+    others: list[str] = field(default_factory=list)
+    counts: Counter[str] | None = field(default_factory=Counter)
+
+    def add(self, cell: str, form: CSVFormat) -> None:
+        """Add a cell."""
+        if cell in form.missing or (cell in BLANKS and "" in form.missing):
+            self.missing[cell] += 1
+            return
+        self._count(cell)
+        try:
+            value = number(
+                cell
+                if form.decimal == "." and not form.thousands
+                else plain_number(cell, form.decimal, form.thousands)
+            )
+        except ValueError:
+            self._count_other(cell)
+            return
+        self._count_number(value)
+        self.codes += LEADING_ZERO.fullmatch(cell) is not None
+
+    def add_value(self, value: object) -> None:
+        """Add a value that has a type: a number is a number, and everything else a name."""
+        if is_missing(value):
+            self.missing[""] += 1
+            return
+        text = str(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            self._count(text)
+            self._count_number(float(value))
+            return
+        self._count(text)
+        self._count_other(text)
+
+    def _count(self, text: str) -> None:
+        self.values += 1
+        self.characters += len(text)
+        if self.counts is not None:
+            self.counts[text] += 1
+            if len(self.counts) > MAX_DISTINCT:
+                self.counts = None
+
+    def _count_number(self, value: float) -> None:
+        self.numbers += 1
+        self.whole += value.is_integer()
+        self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
+
+    def _count_other(self, text: str) -> None:
+        self.dates += DATE.fullmatch(text.strip()) is not None
+        if len(self.others) < 3 and text not in self.others:
+            self.others.append(text)
+
+    @property
+    def is_numeric(self) -> bool:
+        """True if the column is one of numbers: at least 90 % of its values, and no codes with leading zeros."""
+        return 0 < self.numbers >= NUMERIC_SHARE * self.values and not self.codes
+
+    @property
+    def is_date(self) -> bool:
+        """True if nearly all values are dates."""
+        return 0 < self.dates >= NUMERIC_SHARE * self.values
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct values, counted up to 20,001."""
+        return MAX_DISTINCT + 1 if self.counts is None else len(self.counts)
+
+    @property
+    def misfits(self) -> int:
+        """The number of cells of a numeric column that hold no number."""
+        return self.values - self.numbers if self.is_numeric else 0
+
+    @property
+    def is_id(self) -> bool:
+        """True if the values look like identifiers of rows: names that hardly repeat, or consecutive whole numbers."""
+        if self.values < ID_EVENTS:
+            return False
+        if not self.is_numeric:
+            return self.counts is None or self.distinct >= max(ID_EVENTS, ID_SHARE * self.values)
+        if self.whole < self.values or (self.counts is not None and self.distinct < self.values):
+            return False
+        consecutive = self.highest - self.lowest < self.values
+        return consecutive or ID_NAME.fullmatch(self.name.strip()) is not None
+
+    @property
+    def may_be_codes(self) -> bool:
+        """True for a numeric column of few distinct whole numbers: they may be names."""
+        few = self.distinct <= FEW_NUMBERS and self.values >= 5 * self.distinct
+        return self.is_numeric and self.whole == self.numbers and few
+
+    @property
+    def spec(self) -> Spec:
+        """The kind of feature."""
+        return Numeric() if self.is_numeric else Nominal()
+
+
+def profiled_columns(
+    names: Iterable[str], rows: Iterable[Mapping[str, str | None]], form: CSVFormat
+) -> dict[str, ColumnProfile]:
+    """Return the profile of each column of some rows of text, by name."""
+    profiles = {name: ColumnProfile(name) for name in names}
+    for row in rows:
+        for name, profile in profiles.items():
+            profile.add(row.get(name) or "", form)
+    return profiles
+
+
+def profile_of(
+    path: str | os.PathLike[str],
+    names: Sequence[str] | None = None,
+    rows: int = FIRST_ROWS,
+    columns: Sequence[str] | None = None,
+    form: CSVFormat | None = None,
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of columns of a CSV file, by its first rows; fewer rows of a file with many columns.
+
+    Parameters
+    ----------
+    path, columns, form
+        As of a `CSVSource`.
+    names
+        The columns to profile; all if not given.
+    rows
+        Number of rows to examine.
+
+    Raises
+    ------
+    SourceError, SchemaError
+        As of a `CSVSource`.
+    """
+    form = CSVFormat() if form is None else form
+    # Nothing is missing to this source: the profile counts the texts that stand for a missing value.
+    with closing(CSVSource(path, columns=columns, form=replace(form, missing=()))) as source:
+        names = source.columns if names is None else names
+        rows = min(rows, max(LEAST_ROWS, MAX_CELLS // max(len(source.columns), 1)))
+        return profiled_columns(names, (event.x for event in first_rows(source, rows)), form)
 
 
 def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | None]]) -> dict[str, Spec]:
-    """Infer the features from the text of some rows: numeric if every value is a finite number, otherwise nominal.
+    """Infer the features from the text of some rows: numeric if at least 90 % of the values are numbers, else nominal.
 
-    A feature without any value is nominal. The result depends on the rows alone.
+    A feature without any value is nominal, and so is one of digits with leading zeros. The result depends on the rows
+    alone.
 
     Parameters
     ----------
     names
         The features.
     rows
-        The text of each feature; None where a value is missing.
+        The text of each feature; None if a value is missing.
 
     Examples
     --------
@@ -61,19 +240,8 @@ def inferred_features(names: Iterable[str], rows: Iterable[Mapping[str, str | No
     >>> inferred_features(["sky", "wind"], rows)
     {'sky': Nominal(), 'wind': Numeric()}
     """
-    numeric = dict.fromkeys(names, False)  # whether a number has been seen
-    nominal: set[str] = set()
-    for row in rows:
-        for name in numeric.keys() - nominal:
-            text = row.get(name)
-            if text is None:
-                continue
-            try:
-                number(text)
-                numeric[name] = True
-            except ValueError:
-                nominal.add(name)
-    return {name: Numeric() if seen and name not in nominal else Nominal() for name, seen in numeric.items()}
+    profiles = profiled_columns(names, rows, CSVFormat())
+    return {name: profile.spec for name, profile in profiles.items()}
 
 
 def inferred_schema(
@@ -83,11 +251,12 @@ def inferred_schema(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
     missing: Iterable[str] = ("",),
+    form: CSVFormat | None = None,
 ) -> Schema:
     r"""Infer a schema from the first rows of a file.
 
-    Values and classes are left open, for later rows may hold others; but a column that holds numbers in these rows must
-    hold numbers in all of them. Numbers that are names, as of products, look like any others: declare them nominal.
+    Values and classes are left open, for later rows may hold others. Numbers that are names, as of products, look like
+    any others: declare them nominal.
 
     Parameters
     ----------
@@ -95,6 +264,8 @@ def inferred_schema(
         As of a `CSVSource`.
     rows
         Number of rows to examine, including those that cannot be read.
+    form
+        The format of the file, in place of `delimiter` and `missing`.
 
     Raises
     ------
@@ -111,16 +282,16 @@ def inferred_schema(
     ...     inferred_schema(path, Fields(target="rain"))
     Schema({'sky': Nominal(), 'wind': Numeric()}, target='rain')
     """
-    source = CSVSource(path, fields, columns=columns, delimiter=delimiter, missing=missing)
-    try:
+    form = CSVFormat(delimiter=delimiter, missing=tuple(missing)) if form is None else form
+    # Nothing is missing here: the profile counts the texts that stand for a missing value.
+    with closing(CSVSource(path, fields, columns=columns, form=form)) as source:
         _check_names(path, source.columns, source.fields)
-        features = inferred_features(
-            filter(source.fields.is_feature, source.columns), (event.x for event in first_rows(source, rows))
-        )
-    finally:
-        source.close()
-    if source.fields.target is not None:
-        return Schema(features, target=source.fields.target)
+        names = list(filter(source.fields.is_feature, source.columns))
+        target = source.fields.target
+    profiles = profile_of(path, names, rows, columns, form)
+    features = {name: profile.spec for name, profile in profiles.items()}
+    if target is not None:
+        return Schema(features, target=target)
     if "class" in features:
         raise SchemaError(
             f"{path}: the column 'class' has the target's usual name; name the target, or rename the column in "
@@ -153,10 +324,10 @@ def has_rows(
     path: str | os.PathLike[str],
     fields: Fields | None = None,
     columns: Sequence[str] | None = None,
-    delimiter: str = ",",
+    form: CSVFormat | None = None,
 ) -> bool:
     """Return True if a file holds at least one row that can be read."""
     if Path(path).exists() and not Path(path).stat().st_size:
         return False
-    with closing(CSVSource(path, fields, columns=columns, delimiter=delimiter)) as source:
+    with closing(CSVSource(path, fields, columns=columns, form=form)) as source:
         return any(True for _ in first_rows(source, 1))

@@ -1,4 +1,4 @@
-"""Reading records from a file, in blocks of whole lines; and going on when the file grows or is rotated."""
+"""Reading records from a file in blocks of whole lines, also while it grows or is rotated."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, checked_bytes
 
 __all__ = ["BLOCK_BYTES", "FileSource", "Lines"]
 
-BLOCK_BYTES = 2**15  # read at once: what becomes of more does not stay in the processor's cache
-BOM = b"\xef\xbb\xbf"  # some editors put it before a text
-PAUSE_SECONDS = 0.1  # between two looks at a file that does not grow
+BLOCK_BYTES = 2**15  # read at once: the cells of more do not fit the processor's cache
+BOM = b"\xef\xbb\xbf"  # some editors write it before the text
+PAUSE_SECONDS = 0.1  # between two reads of a file that does not grow
 
 
 class Lines(NamedTuple):
@@ -33,11 +33,11 @@ class Lines(NamedTuple):
     start
         The position of the first byte.
     span
-        The position of the next record. What stands between it and `start`, blank lines or a heading, is none.
+        The position of the next record. Bytes between `start` and it are blank lines or the heading.
     ahead
-        How many bytes of the next line are there already.
+        Number of bytes of the next line that have been read.
     last
-        True if nothing comes after them.
+        True at the end of the file.
     """
 
     data: bytes
@@ -48,10 +48,10 @@ class Lines(NamedTuple):
 
 
 class FileSource(ABC):
-    """A file of records. A subclass writes `_records`, and `_heading` where something stands before the first one.
+    """A file of records. A subclass writes `_records`, and `_heading` for a file with a heading.
 
-    Positions are bytes of what the file holds, compressed or not, so that any record can be gone back to; in a
-    compressed file by reading all that comes before it. What is no record belongs to the one after it.
+    Positions are bytes of the decompressed content, so that any record can be sought; in a compressed file by reading
+    all that comes before it. Bytes between records belong to the record after them.
 
     Parameters
     ----------
@@ -62,11 +62,13 @@ class FileSource(ABC):
     follow
         True to wait for more at the end. An incomplete last line is then read once it is complete.
     max_record_bytes
-        More bytes in one record are a bad record. It is skipped, and never in memory as a whole.
+        A longer record is a bad record. It is skipped, and never in memory as a whole.
     block_bytes
         Number of bytes to read at once.
     sleep
         Function that waits when there is nothing to read.
+    encoding
+        Encoding of the text. Of another than UTF-8, positions are bytes of the text as UTF-8.
 
     Raises
     ------
@@ -79,7 +81,7 @@ class FileSource(ABC):
     connected = True
 
     _lines_of_heading = 0  # at least
-    _ready: list[Record]  # read, and not yet given away
+    _ready: list[Record]  # read, not yet returned
     _given_partition: Partition
     _given_position: Position
 
@@ -91,14 +93,16 @@ class FileSource(ABC):
         max_record_bytes: int = MAX_RECORD_BYTES,
         block_bytes: int = BLOCK_BYTES,
         sleep: Callable[[float], None] = time.sleep,
+        encoding: str = "utf-8",
     ) -> None:
+        self.encoding = encoding
         self.path = Path(path)
         self.name = checked_name(self.path.name if name is None else name)
         self.follow = follow
         self.max_record_bytes = checked_bytes("max_record_bytes", max_record_bytes)
         self.block_bytes = checked_bytes("block_bytes", block_bytes)
         self._sleep = sleep
-        self._begin(ByteFile(self.path))
+        self._begin(ByteFile(self.path, encoding))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
@@ -146,7 +150,7 @@ class FileSource(ABC):
         for partition in positions:
             if partition.source != self.name:
                 raise SourceError(
-                    f"the snapshot speaks of the source {partition.source!r}, and this one is {self.name!r}: "
+                    f"the snapshot is of the source {partition.source!r}, and this one is {self.name!r}: "
                     "give it its old name, or start anew without the snapshot"
                 )
         # Of rotated files the newest is the one that was being read.
@@ -159,7 +163,7 @@ class FileSource(ABC):
         if partition.partition:
             file = found_again(self.path, partition.partition, 1 + self._lines_of_heading)
         else:
-            file = ByteFile(self.path)
+            file = ByteFile(self.path, self.encoding)
         self.close()
         self._begin(file, rotations_before(partition.partition))
         if position:
@@ -187,12 +191,12 @@ class FileSource(ABC):
         )
         self._next: ByteFile | None = None
         self._headed = False
-        self._waits = False  # for more: what is in memory is no whole record yet
+        self._waits = False  # for the rest of a record
         self._ready = []
         try:
             if self.follow and file.compressed:
                 raise SourceError(
-                    f"{file.path} is compressed, and such a file cannot be followed; read it as it is"
+                    f"{file.path} is compressed or not in UTF-8, and such a file cannot be followed; read it as it is"
                 )
             while not self._headed and (self._grow() or not self.follow):
                 self._read_heading(last=not self.follow and self._file_ended)
@@ -219,8 +223,8 @@ class FileSource(ABC):
         self._data, self._start, self._span = b"", position, position
 
     def _grow(self) -> bool:
-        """Read another block; whether there was any."""
-        # A record of many blocks is read in ever greater ones, so that the bytes are not copied too often.
+        """Read another block; return True if there was one."""
+        # For a record of many blocks their size doubles, so that its bytes are not copied too often.
         block = self._file.read(max(self.block_bytes, len(self._data)))
         self._data += block
         self._file_ended = not block
@@ -232,7 +236,7 @@ class FileSource(ABC):
         self._start += count
 
     def _advance(self) -> list[Record]:
-        """Read on to the next records; none, after a pause, where nothing has come yet."""
+        """Read on to the next records; none, after a pause, if there are none yet."""
         while True:
             grown = self._grow()
             self._waits = False
@@ -249,7 +253,7 @@ class FileSource(ABC):
                 return []
 
     def _ended(self) -> bool:
-        """Return True if nothing will be added to the file any more."""
+        """Return True if the file will not grow."""
         if not self._file.compressed and self._file.size < self._file.offset:
             raise SourceError(
                 f"{self.path} was cut to {self._file.size} bytes while it was read, to byte {self._file.offset}. "
@@ -259,7 +263,7 @@ class FileSource(ABC):
             return True
         if self._next is None:
             self._next = after(self.path, self._file)
-            # What was written between the last look at this file and the first at the next is still to be read.
+            # Bytes written between the last read of this file and the first of the next are still to be read.
             return self._next is not None and not self._grow()
         return True
 
@@ -321,7 +325,7 @@ class FileSource(ABC):
         return self._partition is not None
 
     def _skip(self, last: bool) -> list[Record]:
-        """Pass over a record that is too long; return it, as a bad one, once its end is found."""
+        """Skip a record that is too long; return it, as a bad one, once its end is found."""
         assert self._skipped is not None and self._partition is not None
         beginning, length = self._skipped
         newline = self._data.find(b"\n")

@@ -40,7 +40,7 @@ from stream_bayes.data.features import Nominal, Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadConfig
 from stream_bayes.mail.filter.arguments import FILTER
-from stream_bayes.streams.files.csv_types import delimiter_of
+from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
 from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config_errors import lines_of
 from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
@@ -63,6 +63,7 @@ __all__ = [
 
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
+FORMAT = ("delimiter", "decimal", "thousands", "encoding", "missing", "misfits")  # of a CSV file
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
 
@@ -99,18 +100,32 @@ class SchemaConfig(Table):
 
 
 class CSVConfig(FieldsConfig):
-    """A CSV file, plain or gzipped."""
+    """A CSV file, plain or compressed. What is not given of its format is guessed from its first lines."""
 
     kind: Literal["csv"]
     path: Path = Field(strict=False)
     delimiter: str | None = Field(None, pattern=r"^(.|tab|\\t)$")
+    decimal: Literal[".", ","] | None = None
+    thousands: str | None = Field(None, pattern=r"^[., '_]?$")
+    encoding: str | None = None
+    missing: list[str] | None = None
+    misfits: Literal["missing", "dead-letter"] | None = Field(
+        None, description="what becomes of a cell of a numeric column that holds no number"
+    )
     follow: bool = False
     max_record_bytes: int = Field(1_048_576, ge=16)
 
-    @property
-    def between(self) -> str:
-        """The delimiter of cells."""
-        return delimiter_of(self.path, self.delimiter)
+    def form(self, directory: Path) -> CSVFormat:
+        """Return the format of the file, guessed if it is not given."""
+        return guessed_format(
+            directory / self.path,
+            delimiter=self.delimiter,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            # A followed file may be empty yet, and its positions are bytes.
+            encoding="utf-8" if self.follow and self.encoding is None else self.encoding,
+            missing=self.missing,
+        )
 
 
 class JSONLinesConfig(FieldsConfig):
@@ -254,7 +269,7 @@ class PipelineConfig(Table):
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
         if self.drift is not None:
             kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
-        fields = set(FieldsConfig.model_fields) | {"kind", "decoder"}
+        fields = set(FieldsConfig.model_fields) | {"kind", "decoder", *FORMAT}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.files.csv_format import CSVFormat
 from stream_bayes.streams.files.csv_sink import CSVSink
 from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
@@ -53,7 +55,7 @@ __all__ = ["build", "make_source", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
-GUESSED = "guessed_schema"  # the setting that holds the schema inferred from the first rows
+GUESSED = "guessed"  # key of the settings of a snapshot: the format and the schema that the first rows showed
 
 
 def build(
@@ -90,10 +92,19 @@ def build(
     schema = config.schema_of_stream() or schema
     store = _store(config.snapshots, directory)
     settings = config.settings()
-    if schema is None and source is None and config.source.kind == "csv":
-        schema = _guessed(config.source, directory, None if anew else store)
-        if schema is not None:
-            settings[GUESSED] = schema.to_json()
+    form = None
+    if source is None and config.source.kind == "csv":
+        own = (
+            config.source
+            if config.source.misfits
+            else config.source.model_copy(update={"misfits": "missing" if schema is None else "dead-letter"})
+        )
+        config = config.model_copy(update={"source": own})
+        schema, form = _guessed(own, directory, None if anew else store, schema)
+        settings[GUESSED] = {
+            "format": asdict(form) | {"missing": list(form.missing)},
+            "schema": None if config.record is not None or schema is None else schema.to_json(),
+        }
     model = _model(config, schema)
     step = Step(
         served(model), config.name, pending=_pending(config.labels), max_dead_share=config.max_dead_share
@@ -104,7 +115,7 @@ def build(
         _read_mails(kafka.source, model)
     return Engine(
         step,
-        source or (kafka and kafka.source) or make_source(config, directory, schema),
+        source or (kafka and kafka.source) or make_source(config, directory, schema, form),
         predictions=(kafka and kafka.predictions)
         or _sink(config.predictions, directory, "predictions", Output),
         dead_letters=(kafka and kafka.dead_letters)
@@ -118,22 +129,29 @@ def build(
     )
 
 
-def _guessed(own: CSVConfig, directory: Path, store: SnapshotStore | None) -> Schema | None:
-    """Return the schema inferred from the first rows, or the one in the newest snapshot."""
+def _guessed(
+    own: CSVConfig, directory: Path, store: SnapshotStore | None, declared: Schema | None
+) -> tuple[Schema | None, CSVFormat]:
+    """Return the schema and the format that the first rows show, or those of the snapshot to resume from."""
     found = None if store is None else store.latest()
-    if found is not None:
-        kept = found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
-        return None if kept is None else Schema.from_json(kept)
-    path = directory / own.path
-    if own.follow and not has_rows(path, own.fields(), delimiter=own.between):
+    kept = None if found is None else found.snapshot.sections.get(SETTINGS, {}).get(GUESSED)
+    if kept is not None:
+        schema = None if kept["schema"] is None else Schema.from_json(kept["schema"])
+        return declared or schema, CSVFormat(**kept["format"])
+    path, form = directory / own.path, own.form(directory)
+    if declared is not None:
+        return declared, form
+    if own.follow and not has_rows(path, own.fields(), form=form):
         raise SchemaError(
             f"{path} has no row yet that shows which columns hold numbers: declare them in [schema.features], "
             'as in wind = "numeric", or start once there are some'
         )
-    schema = inferred_schema(path, own.fields(), delimiter=own.between)
+    schema = inferred_schema(path, own.fields(), form=form)
     numbers = [name for name, spec in schema.features.items() if isinstance(spec, Numeric)]
     logger.info("columns that hold numbers, by the first rows of %s: %s", path, ", ".join(numbers) or "none")
-    return schema
+    if str(form):
+        logger.info("format of %s, by its first lines: %s", path, form)
+    return schema, form
 
 
 def _model(config: PipelineConfig, schema: Schema | None) -> Any:
@@ -173,7 +191,9 @@ def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> K
     return kafka_parts(config, schema, accept_gap)
 
 
-def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) -> FileSource:
+def make_source(
+    config: PipelineConfig, directory: Path, schema: Schema | None, form: CSVFormat | None = None
+) -> FileSource:
     """Build the source of a pipeline that reads a file.
 
     Raises
@@ -194,7 +214,8 @@ def make_source(config: PipelineConfig, directory: Path, schema: Schema | None) 
             path,
             own.fields(),
             schema,
-            delimiter=own.between,
+            form=own.form(directory) if form is None else form,
+            misfits=own.misfits or "dead-letter",
             name=config.name,
             follow=own.follow,
             max_record_bytes=own.max_record_bytes,

@@ -12,10 +12,12 @@ from stream_bayes.core.events.event import Kind
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
 from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.files.arff import ARFFSource
+from stream_bayes.streams.files.csv_format import guessed_format
 from stream_bayes.streams.files.csv_source import CSVSource
-from stream_bayes.streams.files.csv_types import delimiter_of, has_rows, inferred_schema
+from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
-from stream_bayes.streams.files.source import FileSource
+from stream_bayes.streams.files.parquet import ParquetSource
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
@@ -57,8 +59,14 @@ class Roles(TypedDict, total=False):
 
 
 ROLES = tuple(Roles.__annotations__)
-CSV, JSON_LINES = (".csv", ".tsv", ".txt", ".data"), (".jsonl", ".ndjson", ".json")
-DATA_SUFFIXES = (*CSV, *JSON_LINES, ".gz")
+SUFFIXES = {
+    "csv": (".csv", ".tsv", ".txt", ".data"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "arff": (".arff",),
+    "parquet": (".parquet", ".pq"),
+}
+COMPRESSED = (".gz", ".zst")
+DATA_SUFFIXES = (*(suffix for suffixes in SUFFIXES.values() for suffix in suffixes), *COMPRESSED)
 
 
 def from_csv(
@@ -69,12 +77,16 @@ def from_csv(
     infer_types: bool = True,
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
-    missing: Iterable[str] = ("",),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing: Iterable[str] | None = None,
+    encoding: str | None = None,
+    misfits: str | None = None,
     follow: bool = False,
     name: str | None = None,
     **roles: Unpack[Roles],
 ) -> CSVSource:
-    r"""Return a CSV file as a source, plain or compressed by gzip.
+    r"""Return a CSV file as a source, plain or compressed by gzip or zstd.
 
     Parameters
     ----------
@@ -88,10 +100,14 @@ def from_csv(
         False to read every column as text where there is no schema.
     columns
         Names of the columns, for a file without a heading.
-    delimiter
-        Separator of cells; a tab for names that end in .tsv, otherwise a comma.
+    delimiter, decimal, thousands, encoding
+        Delimiter of the cells, marks in numbers, encoding of the text. What is not given is guessed from the first
+        lines; `source.format` says what was guessed.
     missing
-        Cells that stand for a missing value, such as `"?"` or `"NA"`.
+        Cells that stand for a missing value; by default `"?"` and those of pandas: `""`, `"NA"`, `"NaN"`, `"null"`, ...
+    misfits
+        `"missing"` if a cell of a numeric column that holds no number is missing, and counted in `source.misfits`;
+        `"dead-letter"` if its row is a bad record. By default the latter for a declared schema only.
     follow
         True to wait for more rows at the end, also after the file is rotated.
     name
@@ -121,28 +137,32 @@ def from_csv(
     [({'sky': 'grey', 'wind': 3.5}, 'yes'), ({'sky': 'blue', 'wind': 1.0}, 'no')]
     """
     fields = Fields(target=target, **roles)
-    between, missing = delimiter_of(path, delimiter), tuple(missing)
+    if follow:  # it may be empty yet, and its positions are bytes
+        encoding = encoding or "utf-8"
+    form = guessed_format(
+        path, delimiter=delimiter, decimal=decimal, thousands=thousands, encoding=encoding, missing=missing
+    )
+    if misfits is None:
+        misfits = "missing" if schema is None else "dead-letter"
     if schema is None and infer_types:
-        if follow and not has_rows(path, fields, columns, between):
+        if follow and not has_rows(path, fields, columns, form):
             raise SchemaError(
                 f"{path} holds no row yet that shows which of its columns hold numbers: give a schema, or "
                 "infer_types=False, or start once there are some"
             )
-        schema = inferred_schema(path, fields, columns=columns, delimiter=between, missing=missing)
+        schema = inferred_schema(path, fields, columns=columns, form=form)
     return CSVSource(
-        path, fields, schema, columns=columns, delimiter=between, missing=missing, name=name, follow=follow
+        path, fields, schema, columns=columns, form=form, misfits=misfits, name=name, follow=follow
     )
 
 
-def from_file(
-    path: str | os.PathLike[str], *, target: str | None = None, **roles: Unpack[Roles]
-) -> FileSource:
-    r"""Return a file as a source; its suffix decides between `from_csv` and `from_jsonl`.
+def from_file(path: str | os.PathLike[str], *, target: str | None = None, **roles: Unpack[Roles]) -> Source:
+    r"""Return a file as a source, by its suffix: CSV, JSON lines, ARFF or Parquet; plain or compressed.
 
     Parameters
     ----------
     path
-        A name that ends in .csv, .tsv, .jsonl, ..., optionally with .gz.
+        A name that ends in .csv, .tsv, .jsonl, .arff, .parquet, ..., optionally with .gz or .zst.
     target, **roles
         As of `from_csv`.
 
@@ -167,8 +187,13 @@ def from_file(
     >>> event.x, event.y
     ({'sky': 'grey'}, 'yes')
     """
-    make = from_csv if format_of(path) == "csv" else from_jsonl
-    return make(path, target=target, **roles)
+    kind = format_of(path)
+    if kind == "csv":
+        return from_csv(path, target=target, **roles)
+    if kind == "jsonl":
+        return from_jsonl(path, target=target, **roles)
+    fields = Fields(target=target, **roles)
+    return ARFFSource(path, fields) if kind == "arff" else ParquetSource(path, fields)
 
 
 def from_jsonl(
@@ -339,20 +364,20 @@ def open_stream(
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format of a file by its suffix, `"csv"` or `"jsonl"`; a trailing .gz is ignored.
+    """Return the format of a file, `"csv"`, `"jsonl"`, `"arff"` or `"parquet"`, by its suffix before .gz or .zst.
 
     Examples
     --------
-    >>> format_of("orders.tsv.gz"), format_of("orders.ndjson")
-    ('csv', 'jsonl')
+    >>> format_of("orders.tsv.gz"), format_of("orders.ndjson"), format_of("iris.arff.zst")
+    ('csv', 'jsonl', 'arff')
     """
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in COMPRESSED]
     last = suffixes[-1] if suffixes else ""
-    if last in CSV:
-        return "csv"
-    if last in JSON_LINES:
-        return "jsonl"
+    for name, own in SUFFIXES.items():
+        if last in own:
+            return name
+    known = ", ".join(suffix for own in SUFFIXES.values() for suffix in own)
     raise BadValue(
-        f"{path}: expected a name that ends in {', '.join((*CSV, *JSON_LINES))}, optionally with .gz; for other "
-        "names use streams.from_csv or streams.from_jsonl"
+        f"{path}: expected a name that ends in {known}, optionally with {' or '.join(COMPRESSED)}; for other names "
+        "use streams.from_csv or streams.from_jsonl"
     )

@@ -101,7 +101,7 @@ def test_labels_of_a_source_find_their_samples_by_key_in_whatever_order_they_com
     ]
     assert found["one"].events == 4 and found.waiting == 1
     assert found.skipped == {"not_json": 1, "no_key": 1, "correction_too_late": 1}
-    assert "1 predicted and without label; 3 passed over" in str(found)
+    assert "1 predicted and without label; 3 skipped" in str(found)
 
 
 def test_a_delay_holds_back_labels_that_came_with_their_samples_and_no_others() -> None:

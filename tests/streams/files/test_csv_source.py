@@ -335,7 +335,7 @@ def test_a_file_of_other_length_or_content_is_not_gone_on_with(tmp_path):
     with pytest.raises(SourceError, match="no record begins at byte 6"):
         continued(lambda: CSVSource(path), third)
     with pytest.raises(
-        SourceError, match=r"the snapshot speaks of the source 'days.csv', and this one is 'other'"
+        SourceError, match=r"the snapshot is of the source 'days.csv', and this one is 'other'"
     ):
         continued(lambda: CSVSource(path, name="other"), third)
 

@@ -235,7 +235,9 @@ def test_files_beside_a_log_with_other_names_are_not_its_own(tmp_path):
 def test_a_compressed_file_cannot_be_followed(tmp_path):
     path = tmp_path / "o"
     path.write_bytes(gzip.compress(b"{}\n"))
-    with pytest.raises(SourceError, match="is compressed, and such a file cannot be followed"):
+    with pytest.raises(
+        SourceError, match="is compressed or not in UTF-8, and such a file cannot be followed"
+    ):
         JSONLinesSource(path, follow=True)
 
 

@@ -1,0 +1,133 @@
+"""`stream-bayes inspect`: the columns of a data file, what is odd about them, and a schema to paste."""
+
+from __future__ import annotations
+
+import json as json_text
+from collections import Counter
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from stream_bayes.cli.data_file import (
+    DataOptions,
+    Decimal,
+    Delimiter,
+    DropIDs,
+    Encoding,
+    File,
+    Ignore,
+    Missing,
+    NoHeader,
+    Nominal,
+    Table,
+    Time,
+    open_table,
+)
+from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.streams.files.csv_types import ColumnProfile
+
+__all__ = ["inspect"]
+
+EXAMPLES = 3
+EXAMPLE_WIDTH = 24
+
+
+def inspect(
+    file: File,
+    target: Annotated[str | None, typer.Option(help="Column with the labels.", show_default=False)] = None,
+    time: Time = None,
+    nominal: Nominal = [],
+    ignore: Ignore = [],
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    missing: Missing = [],
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    drop_ids: DropIDs = False,
+    json: JSON = False,
+) -> None:
+    """Show the columns of a data file: kinds, missing values, identifiers, classes, suggestions, a schema to paste."""
+    with exit_on_error():
+        options = DataOptions(
+            time=time,
+            nominal=nominal,
+            ignore=ignore,
+            delimiter=delimiter,
+            decimal=decimal,
+            missing=missing,
+            encoding=encoding,
+            no_header=no_header,
+            drop_ids=drop_ids,
+        )
+        table = open_table(file, target, options)
+        with closing(table.source):
+            rows = [_row(table, name, profile) for name, profile in table.profiles.items()]
+            notes = [*table.described()[3:], *table.warnings()]
+        if json:
+            print_json(
+                {"columns": rows, "notes": [note.strip() for note in notes], "schema": schema_text(table)}
+            )
+            return
+        print_table(table.described()[0], rows, right=("values", "missing", "distinct"))
+        for note in notes:
+            typer.echo(note.strip() if note.startswith("  ") else note)
+        typer.echo(f"\n# for a pipeline file:\n{schema_text(table)}")
+        if target is None:
+            typer.echo("\nnext: stream-bayes inspect FILE --target COLUMN")
+        else:
+            typer.echo(f"\nnext: stream-bayes compare {file} --target {target}")
+
+
+def _row(table: Table, name: str, profile: ColumnProfile) -> dict[str, Any]:
+    counts: Counter[str] = profile.counts or Counter()
+    examples = ", ".join(
+        text if len(text) <= EXAMPLE_WIDTH else text[: EXAMPLE_WIDTH - 3] + "..."
+        for text in list(counts)[:EXAMPLES]
+    )
+    if table.features.get(name) is not None and table.is_numeric(name):
+        examples = f"{profile.lowest:g} to {profile.highest:g}"
+    return {
+        "column": name,
+        "kind": kind_of_column(table, name, profile),
+        "values": profile.values,
+        "missing": profile.missing.total(),
+        "distinct": profile.distinct,
+        "examples": examples,
+    }
+
+
+def kind_of_column(table: Table, name: str, profile: ColumnProfile) -> str:
+    """Return the kind of a column in words, with what is odd about it."""
+    if name == table.target:
+        return "target"
+    if name not in table.features:
+        return "left out"
+    kind = "number" if table.is_numeric(name) else "name"
+    if not profile.values:
+        return "empty"
+    if name in table.ids:
+        return f"{kind}, identifier?"
+    if profile.is_date:
+        return f"{kind}, date"
+    if kind == "number" and profile.may_be_codes:
+        return f"{kind}, code?"
+    return kind
+
+
+def schema_text(table: Table) -> str:
+    """Return the tables of a pipeline file that declare the columns."""
+    lines = ["[schema.features]"]
+    lines += [
+        f"{_key(name)} = {json_text.dumps('numeric' if table.is_numeric(name) else 'nominal')}"
+        for name in table.features
+    ]
+    return "\n".join(lines)
+
+
+def _key(name: object) -> str:
+    """Return a name as a key of TOML."""
+    text = str(name)
+    is_bare = text.isascii() and text.replace("_", "a").replace("-", "a").isalnum()
+    return text if is_bare else json_text.dumps(text, ensure_ascii=False)

@@ -1,0 +1,260 @@
+r"""ARFF files, the format of WEKA, as a source of events.
+
+@relation days
+@attribute sky {grey, 'light blue'}
+@attribute wind numeric
+@data
+grey, 3.5           a dense row
+{1 4.0}             a sparse row: index and value of what is not 0, or not the first name
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from stream_bayes.by_name import closest
+from stream_bayes.core.events.event import Partition
+from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import SchemaError, SourceError, Undecodable
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.csv_cells import Misfits
+from stream_bayes.streams.files.csv_columns import Columns
+from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
+from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
+from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES
+from stream_bayes.streams.records.fields import Fields
+
+__all__ = ["ARFFSource"]
+
+QUOTED = re.compile(
+    r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}%\s][^,]*?)|())\s*(?:,|$)""", re.DOTALL
+)
+NAME = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"{]+))\s+(.*)""", re.DOTALL)
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+SPARSE = re.compile(
+    r"""\s*(\d+)\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,\s]+))\s*(?:,|$)""", re.DOTALL
+)
+NUMERIC = ("numeric", "real", "integer")
+MISSING = "?"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A declared column.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    values
+        The values of a nominal one; None for others.
+    is_numeric
+        True for numbers.
+    """
+
+    name: str
+    values: tuple[str, ...] | None
+    is_numeric: bool
+
+    @property
+    def default(self) -> str:
+        """The value that a sparse row leaves out."""
+        return "0" if self.values is None else self.values[0]
+
+    @property
+    def spec(self) -> Spec:
+        """The kind of feature."""
+        return Numeric() if self.is_numeric else Nominal(self.values)
+
+
+class ARFFSource(FileSource):
+    r"""An ARFF file; plain or compressed. Its heading declares the features, and so the schema.
+
+    With a sink that can be cut back, each event counts exactly once.
+
+    Parameters
+    ----------
+    path, name, max_record_bytes, block_bytes, sleep, encoding
+        As of a `FileSource`.
+    fields
+        Roles of the attributes.
+
+    Raises
+    ------
+    SourceError
+        If the file cannot be read, or its heading is no ARFF.
+    SchemaError
+        If a field has no attribute.
+
+    Attributes
+    ----------
+    schema
+        The schema that the heading declares.
+    misfits
+        Counts of cells of numeric attributes that were no numbers and are missing, by name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = "@relation days\n@attribute sky {grey,blue}\n@attribute rain {yes,no}\n@data\ngrey,yes\n{0 blue, 1 no}\n"
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "days.arff")
+    ...     _ = path.write_text(text)
+    ...     source = ARFFSource(path, Fields(target="rain"))
+    ...     events = source.poll(10)
+    ...     source.close()
+    >>> [(event.x, event.y) for event in events], source.schema.classes
+    ([({'sky': 'grey'}, 'yes'), ({'sky': 'blue'}, 'no')], ('yes', 'no'))
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        fields: Fields | None = None,
+        name: str | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        block_bytes: int = BLOCK_BYTES,
+        sleep: Callable[[float], None] = time.sleep,
+        encoding: str = "utf-8",
+    ) -> None:
+        self.fields = Fields() if fields is None else fields
+        self.misfits: dict[str, Misfits] = {}
+        self._attributes: list[Attribute] = []
+        super().__init__(path, name, False, max_record_bytes, block_bytes, sleep, encoding)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(attribute.name for attribute in self._attributes)
+
+    def _heading(self, lines: Lines) -> int | None:
+        end = 0
+        attributes: list[Attribute] = []
+        for number, raw in enumerate(lines.data.split(b"\n"), 1):
+            end += len(raw) + 1
+            try:
+                line = raw.decode().strip()
+            except UnicodeDecodeError:
+                raise SourceError(f"{self.path}, line {number}: expected UTF-8; give an encoding") from None
+            word = line.split(None, 1)[0].lower() if line else ""
+            if word == "@attribute":
+                attributes.append(self._attribute(line, number))
+            elif word == "@data":
+                self._declare(attributes)
+                return min(end, len(lines.data))
+            elif line and not line.startswith("%") and word != "@relation":
+                raise SourceError(
+                    f"{self.path}, line {number}: expected @relation, @attribute, @data or a comment with %, got "
+                    f"{line[:40]!r}; is this an ARFF file?"
+                )
+        if lines.last:
+            raise SourceError(f"{self.path}: expected a line with @data, and the file ends without one")
+        return None
+
+    def _attribute(self, line: str, number: int) -> Attribute:
+        found = NAME.fullmatch(line[len("@attribute") :])
+        if found is None:
+            raise SourceError(f"{self.path}, line {number}: expected @attribute NAME TYPE, got {line[:60]!r}")
+        name, kind = _text(found.group(1, 2, 3)), found.group(4).strip()
+        if kind.startswith("{"):
+            values = tuple(dict.fromkeys(_cells(kind[1:].rpartition("}")[0])))
+            return Attribute(name, values, False)
+        word = kind.split(None, 1)[0].lower()
+        if word not in (*NUMERIC, "string", "date"):
+            raise SourceError(
+                f"{self.path}, line {number}: attribute {name!r}: expected numeric, real, integer, string, date or "
+                f"{{values}}, got {word!r}"
+            )
+        return Attribute(name, None, word in NUMERIC)
+
+    def _declare(self, attributes: list[Attribute]) -> None:
+        self._attributes = attributes
+        specs = {attribute.name: attribute.spec for attribute in attributes}
+        target = self.fields.target
+        if target is not None and target not in specs:
+            raise SchemaError(
+                f"{self.path}: target: there is no attribute {target!r}{closest(target, specs)} There are "
+                f"{', '.join(specs)}"
+            )
+        classes = next((each.values for each in attributes if each.name == target), None)
+        features = {name: spec for name, spec in specs.items() if self.fields.is_feature(name)}
+        self.schema = Schema(features, classes=classes, target=target or "class")
+        try:
+            names = [attribute.name for attribute in attributes]
+            self._columns = Columns(names, self.fields, self.schema, (MISSING,), misfits=self.misfits)
+        except SchemaError as error:
+            raise SchemaError(f"{self.path}: {error}") from None
+
+    def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
+        records: list[Record] = []
+        span, end = lines.span, lines.start
+        stop = end + len(lines.data)
+        for raw in lines.data.split(b"\n"):
+            end += len(raw) + 1
+            line = raw.strip()
+            if line and not line.startswith(b"%"):
+                records.append(self._record(raw, span, partition, min(end, stop) - span))
+                span = records[-1].after
+        return records, len(lines.data)
+
+    def _record(self, raw: bytes, position: int, partition: Partition, length: int) -> Record:
+        try:
+            cells = self._row(raw.decode().strip())
+            return self._columns.events(cells, [position], [length], partition)[0]
+        except UnicodeDecodeError:
+            error = undecodable(Reason.NOT_UTF8, "expected UTF-8, got other bytes; give an encoding")
+        except Undecodable as refused:
+            error = refused
+        return bad_record(error, raw, position, partition, length)
+
+    def _row(self, line: str) -> list[str]:
+        width = len(self._attributes)
+        if line.startswith("{"):
+            cells = [attribute.default for attribute in self._attributes]
+            content, place = line[1:].rpartition("}")[0].strip(), 0
+            while place < len(content):
+                found = SPARSE.match(content, place)
+                if found is None or int(found[1]) >= width:
+                    raise undecodable(
+                        Reason.RAGGED, f"expected a sparse row of INDEX VALUE, with indices below {width}"
+                    )
+                cells[int(found[1])] = _text(found.group(2, 3, 4))
+                place = found.end()
+            return cells
+        cells = _cells(line)
+        if len(cells) != width:
+            raise undecodable(Reason.RAGGED, f"expected {width} cells, got {len(cells)}")
+        return cells
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a row, or the values of a declaration.
+
+    Examples
+    --------
+    >>> _cells("grey, 'light, blue', 'it is', ?")
+    ['grey', 'light, blue', 'it is', '?']
+    """
+    if "'" not in line and '"' not in line:
+        return [cell.strip() for cell in line.split(",")]
+    cells, place = [], 0
+    while place < len(line):
+        found = QUOTED.match(line, place)
+        if found is None:
+            raise undecodable(Reason.UNCLOSED_QUOTE, "expected cells between commas, with quotes closed")
+        cells.append(_text(found.group(1, 2, 3)))
+        if found.end() == place:
+            break
+        place = found.end()
+    return cells
+
+
+def _text(groups: Sequence[str | None]) -> str:
+    quoted = groups[0] if groups[0] is not None else groups[1]
+    return (groups[2] or "").strip() if quoted is None else ESCAPED.sub(r"\1", quoted)

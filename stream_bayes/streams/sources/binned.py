@@ -1,0 +1,99 @@
+"""Numeric labels as classes: intervals that hold equally many of the first labels."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from stream_bayes.core.events.event import Event, Partition, Position
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.contracts.source import Record, Source
+from stream_bayes.streams.files.csv_cells import number, plain_number
+from stream_bayes.streams.files.csv_format import CSVFormat
+
+__all__ = ["BinnedLabels", "cut_points"]
+
+
+def cut_points(values: Sequence[float], bins: int) -> list[float]:
+    """Return cut points between intervals with equally many values; fewer if values repeat.
+
+    Raises
+    ------
+    BadValue
+        If the values are all equal.
+
+    Examples
+    --------
+    >>> cut_points([1, 2, 3, 4, 5, 6], 3)
+    [3.0, 5.0]
+    """
+    ordered = sorted(values)
+    cuts = sorted({float(ordered[len(ordered) * part // bins]) for part in range(1, bins)} - {ordered[0]})
+    if not cuts:
+        raise BadValue(f"--bins {bins}: the labels are all {ordered[0]:g}")
+    return cuts
+
+
+class BinnedLabels:
+    """A source whose labels are numbers, with the interval of each as its class.
+
+    Parameters
+    ----------
+    source
+        The source. A label that is no number becomes missing.
+    cuts
+        The cut points, ascending.
+    form
+        The format of the numbers in a CSV file.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams.sources.iterable import IterableSource
+    >>> source = BinnedLabels(IterableSource([({}, 1.0), ({}, 5.5), ({}, "7")]), [2.0, 6.0])
+    >>> [event.y for event in source.poll(3)]
+    ['below 2', '2 to 6', 'from 6']
+    """
+
+    def __init__(self, source: Source, cuts: Sequence[float], form: CSVFormat | None = None) -> None:
+        self.source = source
+        self.cuts = list(cuts)
+        self.name, self.medium, self.may_skip = source.name, source.medium, source.may_skip
+        self._form = CSVFormat() if form is None else form
+        self.labels = list(_names(self.cuts))
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return self.source.positions
+
+    def poll(self, limit: int) -> list[Record]:
+        return [self._binned(record) for record in self.source.poll(limit)]
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        self.source.seek(positions)
+
+    def close(self) -> None:
+        self.source.close()
+
+    def _binned(self, record: Record) -> Record:
+        if not isinstance(record, Event) or record.y is None:
+            return record
+        try:
+            text = record.y
+            value = (
+                number(plain_number(text, self._form.decimal, self._form.thousands))
+                if isinstance(text, str)
+                else float(text)
+            )
+        except (TypeError, ValueError):
+            return replace(record, y=None)
+        return replace(record, y=self.labels[bisect_right(self.cuts, value)])
+
+
+def _names(cuts: Sequence[float]) -> Iterator[str]:
+    yield f"below {cuts[0]:g}"
+    for low, high in pairwise(cuts):
+        yield f"{low:g} to {high:g}"
+    yield f"from {cuts[-1]:g}"
