@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.costs import Costs
+from stream_bayes.learners.decision_rules import Costs
 
 __all__ = ["Cost", "MistakeCosts", "Unsure", "mistake_costs"]
 

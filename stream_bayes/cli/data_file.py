@@ -300,8 +300,8 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
             with closing(CSVSource(file, columns=columns, form=form)) as opened:
                 first_records(file, opened)
     else:
-        with closing(_typed_source(kind, file, fields)) as source:
-            profiles = _profiles_of(file, first_records(file, source), target, fields)
+        with closing(_typed_source(kind, file, fields)) as typed:
+            profiles = _profiles_of(first_records(file, typed), file, target)
     named = fields.roles.values()
     if options.drop_ids:
         for name, profile in profiles.items():
@@ -352,20 +352,11 @@ def _typed_source(kind: str, file: Path, fields: Fields) -> Any:
     return ARFFSource(file, fields, SOURCE) if kind == "arff" else ParquetSource(file, fields, SOURCE)
 
 
-def _profiles_of(
-    file: Path, records: Iterable[Record], target: str | None, fields: Fields
-) -> dict[str, ColumnProfile]:
+def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:
     """Return the profiles of records of typed values. Raise `SchemaError` if none of them has the target."""
-    profiles: dict[str, ColumnProfile] = {}
     events = [record for record in records if isinstance(record, Event)]
-    for event in events:
-        values = dict(event.x)
-        if target is not None and event.y is not None:
-            values[target] = event.y
-        for name in values.keys() - profiles.keys():
-            profiles[name] = ColumnProfile(name)
     names = [*dict.fromkeys(name for event in events for name in event.x)]
-    if target is not None and target in profiles:
+    if target is not None and any(event.y is not None for event in events):
         names.append(target)
     profiles = {name: ColumnProfile(str(name)) for name in names}
     for event in events:

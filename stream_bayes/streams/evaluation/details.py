@@ -1,4 +1,4 @@
-"""What a report shows beyond the measures: confusions, scores by label, costs of decisions."""
+"""Details of a comparison for its report: confusions, scores by label, costs of decisions."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ ID_EVENTS = 20
 
 @dataclass
 class ColumnProfile:
-    """What the cells of one column hold.
+    """Counts of the contents of one column.
 
     Parameters
     ----------
