@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from stream_bayes.errors import TooManyDeadLetters
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
@@ -16,6 +17,7 @@ from stream_bayes.streams.kafka.connection import CLIENTS
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from tests.kafka.topics import Lab, Pipeline
+from tests.kafka.waiting import until
 
 HOUR, DAY = 3600.0, 86_400.0
 START = 1_700_000_000.0
@@ -83,12 +85,17 @@ def from_file(directory: Path, rows: list[Row]) -> tuple[Engine, list[dict[str, 
     return engine, [json.loads(line) for line in (directory / "answers.jsonl").read_text().splitlines()]
 
 
-def state_of(directory: Path) -> bytes:
-    """Return what a snapshot holds of the model, its scores and its held samples, without partitions and positions."""
+def kept_in(directory: Path) -> Snapshot:
     found = SnapshotStore(directory / "state").latest()
     assert found is not None
-    sections = {name: found.snapshot.sections[name] for name in ("step", "model", "losses", "pending")}
-    return Snapshot(learner="NaiveBayes", sections=sections).to_bytes()
+    return found.snapshot
+
+
+def state_with(snapshot: Snapshot, *names: str) -> bytes:
+    """Return these sections of a snapshot, without its positions."""
+    return Snapshot(
+        learner="NaiveBayes", sections={name: snapshot.sections[name] for name in names}
+    ).to_bytes()
 
 
 def without_places(answers: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -118,7 +125,10 @@ def test_topics_read_from_their_beginnings_give_what_one_sorted_file_gives(
     second = build(checked(told), tmp_path)
     assert second.run(until_end=True).processed == 2 * COUNT
     assert second.step.learned == COUNT
-    assert state_of(tmp_path / "topics") == state_of(tmp_path / "file")
+    sections = ("step", "model", "losses", "pending")
+    assert state_with(kept_in(tmp_path / "topics"), *sections) == state_with(
+        kept_in(tmp_path / "file"), *sections
+    )
     written = [json.loads(record.value) for record in lab.get(answers)]
     assert without_places(written) == without_places(expected)
     assert sum(prediction is None for _, _, prediction, _ in without_places(written)) < 10
@@ -139,13 +149,52 @@ def test_a_backlog_with_kills_is_processed_in_the_order_of_time(lab: Lab, tmp_pa
         pipeline.close()
     keys = [said["key"] for said in pipeline.said()]
     assert len(keys) == len(set(keys)) == COUNT
-    state = json.loads(json.dumps(pipeline.kept().sections["step"]))
-    assert state["learned"] == COUNT
+    assert pipeline.kept().sections["step"]["learned"] == COUNT
     from_file(tmp_path / "file", rows)
-    model = Snapshot(learner="NaiveBayes", sections={"model": pipeline.kept().sections["model"]}).to_bytes()
-    found = SnapshotStore(tmp_path / "file" / "state").latest()
-    assert found is not None
-    assert (
-        model
-        == Snapshot(learner="NaiveBayes", sections={"model": found.snapshot.sections["model"]}).to_bytes()
+    assert state_with(pipeline.kept(), "model", "losses") == state_with(
+        kept_in(tmp_path / "file"), "model", "losses"
+    )
+
+
+def test_a_rebuild_gives_what_live_gave_and_takes_over_only_when_it_has_caught_up(
+    lab: Lab, tmp_path: Path
+) -> None:
+    rows = weather()
+    pipeline = Pipeline(
+        lab, tmp_path / "state", 4, labels=lab.topic(2), wait_for=14 * DAY, time="at", batch=100
+    )
+    samples, labels = ([row for row in rows if row.kind == kind] for kind in ("sample", "label"))
+    try:
+        put(lab, pipeline.topic, samples)
+        put(lab, pipeline.told["labels"], labels)
+        pipeline.finish(2 * COUNT, keep=1, every_events=200)  # the journal is pruned
+        running = pipeline.start(keep=1, every_events=200)
+        journal = lab.end(pipeline.journal)
+        until("the worker to take over", lambda: lab.end(pipeline.journal) > journal)
+        written, snapshots = lab.end(pipeline.journal), pipeline.kept().clock
+        failing: Any = pipeline.engine()
+        process = failing.step.process
+
+        def fail(records: Any) -> None:
+            if failing.step.processed > 1000:
+                raise TooManyDeadLetters("too many")
+            process(records)
+
+        failing.step.process = fail
+        with pytest.raises(TooManyDeadLetters):
+            failing.run(rebuild=True)
+        assert (lab.end(pipeline.journal), pipeline.kept().clock) == (written, snapshots)
+        put(lab, pipeline.topic, [samples[-1]._replace(key="later", time=rows[-1].time + HOUR)])
+        until("the worker to go on", lambda: pipeline.taken() == 2 * COUNT + 1)
+        rebuilt = pipeline.engine(keep=1)
+        assert rebuilt.run(0, rebuild=True).replayed == 2 * COUNT + 1
+        put(lab, pipeline.topic, [samples[-1]._replace(key="last")])
+        assert running.ended() == 1 and "has taken over" in running.wrong()
+    finally:
+        pipeline.close()
+    assert pipeline.kept().sections["step"]["learned"] == COUNT
+    assert len(pipeline.answered()) == COUNT + 1
+    from_file(tmp_path / "file", rows)
+    assert state_with(pipeline.kept(), "model", "losses") == state_with(
+        kept_in(tmp_path / "file"), "model", "losses"
     )

@@ -309,7 +309,7 @@ class Pipeline:
     def said(self, topic: str = "predictions") -> list[dict[str, Any]]:
         return [json.loads(record.value) for record in self.lab.get(self.told[topic])]
 
-    def check(self, count: int) -> None:
+    def check(self, count: int, batches: Sequence[Sequence[tuple[str, int, int, int]]] | None = None) -> None:
         """Every record has one answer, in order; and the state is that of a run that nothing disturbed."""
         answers = [(said["source"], *place) for said, place in zip(self.said(), self.answered(), strict=True)]
         repeated = {place: times for place, times in Counter(answers).items() if times > 1}
@@ -319,7 +319,7 @@ class Pipeline:
         for number in {partition for _, partition, _ in answers}:
             places = [position for _, partition, position in answers if partition == number]
             assert places == sorted(places)
-        assert self.state() == self.expected()
+        assert self.state() == self.expected(batches)
         positions = {tuple(part): at for part, at in self.kept().positions.items() if at}
         assert self.lab.committed(self.name) == positions
 

@@ -1,6 +1,7 @@
 """The start of a run after an end of any kind: check, resume, replay.
 
     check -> resume -> replay     at a start
+    check -> catch_up -> ...      at a rebuild
     maintain                      between batches
     prune                         after a snapshot
     interrupt                     when the run is to end
@@ -91,6 +92,13 @@ class Recovery(Protocol):
         ------
         CannotResume
             As `check`.
+        """
+        ...
+
+    def catch_up(self) -> Iterator[Sequence[Record]]:
+        """Yield the records committed so far, from the first position on, for a rebuild; `resume` continues after them.
+
+        Change nothing: an earlier worker goes on until `resume`. An empty batch means that nothing has arrived yet.
         """
         ...
 

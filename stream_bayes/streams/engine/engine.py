@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Partition, Position, Slice
 from stream_bayes.errors import BadState, BadValue, Exhausted, NoSnapshot, OtherSettings
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
-from stream_bayes.streams.contracts.sink import Sink
+from stream_bayes.streams.contracts.sink import DriftEntry, Sink
 from stream_bayes.streams.contracts.slices import slices_of
 from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
 from stream_bayes.streams.engine.progress import Progress
@@ -278,6 +278,10 @@ class Engine:
         self._began = (self.step.processed, self.step.learned, self._clock())
         if self.recovery is not None:  # before taking over: a start that is refused changes nothing
             self.recovery.check(self._resume_point(self._newest(rebuild)), rebuild)
+        drifts: list[DriftEntry] = []
+        if rebuild and self.recovery is not None:
+            self.positions = dict(self.source.positions)
+            drifts = self._catch_up(self.recovery.catch_up())
         if self._stopping:
             return False
         if self.store is not None:
@@ -293,6 +297,7 @@ class Engine:
         self._began = (self.step.processed, self.step.learned, self._clock())
         for sink in self._sinks:
             sink.open(0 if rebuild else None if found is None else lengths.get(sink.name))
+        self._rewrite_drifts(drifts, ())
         if self.recovery is not None:
             self.positions = dict(self.recovery.resume(self._resume_point(found), rebuild))
             self.source.seek(self.positions)
@@ -342,15 +347,32 @@ class Engine:
         for records in batches:
             slices = slices_of(records, self.positions, self.source.may_skip)
             self.step.process(records)
-            if self.drifts is not None and self.drifts.medium == "local" and self.step.drifts:
-                self.drifts.begin()
-                self.drifts.write(self.step.drifts)
-                self.drifts.commit(slices)
+            self._rewrite_drifts(self.step.drifts, slices)
             self.step.clear_results()
             self.replayed += len(records)
             if self._stopping:
                 break
         self.source.seek(self.positions)
+
+    def _catch_up(self, batches: Iterable[Sequence[Record]]) -> list[DriftEntry]:
+        """Process what was committed, for a rebuild, and write nothing: a rebuild that fails leaves all as it was."""
+        drifts: list[DriftEntry] = []
+        for records in batches:
+            slices_of(records, self.positions, self.source.may_skip)
+            self.step.process(records)
+            drifts += self.step.drifts
+            self.step.clear_results()
+            self.replayed += len(records)
+            if self._stopping:
+                break
+        return drifts
+
+    def _rewrite_drifts(self, drifts: Sequence[DriftEntry], slices: Sequence[Slice]) -> None:
+        """Write replayed drift entries to a file: it was cut back to the snapshot."""
+        if self.drifts is not None and self.drifts.medium == "local" and drifts:
+            self.drifts.begin()
+            self.drifts.write(drifts)
+            self.drifts.commit(slices)
 
     def _finish(self) -> None:
         """Write a last snapshot, after waiting for one that is being written."""

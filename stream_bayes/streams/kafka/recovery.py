@@ -46,6 +46,9 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 60.0
 POLL_SECONDS = 0.2
 REPLAY_BATCH = 1000  # records
+# A rebuild reads what was committed meanwhile until a pass is this short; the rest is read with the old worker fenced.
+CATCH_UP_SECONDS = 3.0
+MAX_PASSES = 10
 REFRESH_SECONDS = 86_400.0  # Kafka deletes the offsets of a group seven days after its last commit
 
 
@@ -114,6 +117,9 @@ class OffsetRecovery:
 
     def resume(self, point: ResumePoint | None, rebuild: bool) -> Mapping[Partition, Position]:
         return self._resume(point, rebuild).starts
+
+    def catch_up(self) -> Iterator[Sequence[Record]]:
+        return iter(())
 
     def replay(self) -> Iterator[Sequence[Record]]:
         return iter(())
@@ -209,6 +215,7 @@ class JournalRecovery(OffsetRecovery):
         self.delivery = delivery
         self._replaying = ReplayPlan({}, [], {}, ClusterState(pipeline, {}, {}, {}, {}))
         self._replayed: int | None = None  # the journal's length during a replay
+        self._caught_up: ResumePoint | None = None  # by a rebuild
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None:
         if point is not None:
@@ -229,6 +236,19 @@ class JournalRecovery(OffsetRecovery):
         # A snapshot taken before the replay must not claim what is still to be replayed.
         self._replayed = plan.entries[0].offset if plan.entries else length
         return plan.starts
+
+    def catch_up(self) -> Iterator[Sequence[Record]]:
+        self._caught_up = None
+        for _ in range(MAX_PASSES):
+            began = self._clock()
+            state = self._cluster_state()
+            plan = self._plan(state, None, True)
+            yield from self._replay_merged(plan)
+            yield from self._replay_entries(plan)
+            self._replayed = None
+            self._caught_up = ResumePoint({**plan.starts, **plan.committed}, plan.length, state.identity)
+            if self._clock() - began < CATCH_UP_SECONDS:
+                return
 
     def replay(self) -> Iterator[Sequence[Record]]:
         plan = self._replaying
@@ -309,18 +329,25 @@ class JournalRecovery(OffsetRecovery):
         beginning = cluster.beginning_offsets([journal])[journal] if exists else None
         end = cluster.end_offsets([journal])[journal] if exists else 0
         if point is None:
-            return self._plan_without_snapshot(state, rebuild, exists)
+            return self._plan_without_snapshot(state, rebuild, exists, end)
         check_identity(state, point.identity, "the snapshot")
         gaps = expired_positions(state, point, self.accept_gap)
         check_journal(state, point, beginning, end)
         entries, _ = self._read_entries(point.length or 0)
         check_not_below(state, point)
         starts = resume_positions(state, point, gaps)
-        return ReplayPlan(starts, entries, {**point.positions, **committed_in(entries)}, state)
+        return ReplayPlan(starts, entries, {**point.positions, **committed_in(entries)}, state, end)
 
-    def _plan_without_snapshot(self, state: ClusterState, rebuild: bool, exists: bool) -> ReplayPlan:
-        starts = self.source.starts()
-        entries, changed = self._read_entries(0) if exists else ([], False)
+    def _plan_without_snapshot(
+        self, state: ClusterState, rebuild: bool, exists: bool, end: Position
+    ) -> ReplayPlan:
+        reached = self._caught_up
+        starts, first = self.source.starts(), 0
+        if reached is not None:
+            check_identity(state, reached.identity, "the rebuild")
+            gaps = expired_positions(state, reached, accept=False)
+            starts, first = resume_positions(state, reached, gaps), reached.length or 0
+        entries, changed = self._read_entries(first) if exists else ([], False)
         committed = dict(state.committed)
         with_identity = [entry for entry in entries if entry.topics is not None]
         if with_identity:
@@ -334,12 +361,14 @@ class JournalRecovery(OffsetRecovery):
                 entries, committed = [], {}  # of a log that is gone
         if any(entry.slices or entry.positions for entry in entries):
             committed = committed_in(entries)
-        elif changed:
-            committed = {}  # the group's positions are of the previous log
+        elif changed or reached is not None:
+            committed = {}  # the group's positions are of the previous log, or those that were reached
         if not rebuild:
             check_first(state, committed or state.committed)
             committed, entries = {}, []
-        return ReplayPlan(starts, entries, committed, state)
+        return ReplayPlan(
+            starts, entries, {**(reached.positions if reached else {}), **committed}, state, end
+        )
 
     def _read_entries(self, start: Position) -> tuple[list[Entry], bool]:
         """Return the entries of the newest log from an offset on, and True if earlier ones are of another log."""
@@ -370,6 +399,8 @@ class ReplayPlan:
         The committed positions. What no entry holds is replayed first, merged by time.
     state
         The cluster's state: a replay does not wait for what the log has lost.
+    length
+        The journal's length.
     """
 
     def __init__(
@@ -378,9 +409,11 @@ class ReplayPlan:
         entries: Sequence[Entry],
         committed: Mapping[Partition, Position],
         state: ClusterState,
+        length: Position = 0,
     ) -> None:
         ends = state.ends
         self.state = state
+        self.length = length
         self.starts = starts
         self.entries = [entry for entry in entries if entry.slices]
         self.committed = {part: min(at, ends[part]) for part, at in committed.items() if part in ends}

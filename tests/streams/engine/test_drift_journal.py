@@ -83,6 +83,9 @@ class SentRecovery:
         self.first = 0 if point is None else point.positions[STREAM]
         return {STREAM: self.first}
 
+    def catch_up(self) -> Iterator[Sequence[Record]]:
+        return iter(())
+
     def replay(self) -> Iterator[Sequence[Record]]:
         for start in range(self.first, self.sent.taken, 30):
             yield self.records[start : min(start + 30, self.sent.taken)]
