@@ -46,6 +46,8 @@ __all__ = [
     "SourceError",
     "StreamBayesError",
     "TooManyDeadLetters",
+    "TooManyLabels",
+    "TooManyValues",
     "Undecodable",
     "UnknownFeature",
     "UnknownRow",
@@ -250,3 +252,11 @@ class NeverEligible(UserWarning):
 
 class NeverMet(UserWarning):
     """A feature named in a learner's arguments has not occurred in many events: the name may be misspelt."""
+
+
+class TooManyLabels(UserWarning):
+    """A stream has more labels than the tables by label have rows; accuracy and losses are not affected."""
+
+
+class TooManyValues(UserWarning):
+    """A nominal feature is like an id: many of its events bring a new value, and its tables grow with each."""

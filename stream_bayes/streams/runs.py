@@ -148,7 +148,7 @@ def run(
     >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
     >>> result = streams.run(days, NaiveBayes(), predictions=outputs.extend)
     >>> result.processed, result.losses.cumulative.accuracy, outputs[-1].prediction
-    (100, 0.98, 'sun')
+    (100, 0.98989898989899, 'sun')
     """
     roles: Roles = {"key": key, "time": time, "ignore": ignore}
     if isinstance(stream, (str, os.PathLike)):

@@ -19,14 +19,34 @@ def answered(event: Event) -> Any:
     return min(label for label, p in probabilities.items() if p == best) if best > 0 else None
 
 
+def labels_answered(events: Sequence[Event]) -> list[Any]:
+    """Return the predicted label of each event; None for a decision that is no label.
+
+    An answer is a label if it was one before, is the true one, or the probabilities list it, or list nothing.
+    """
+    known: set[Any] = set()
+    answers = []
+    for event in events:
+        label, probabilities, predicted, _ = event
+        possible = {name for name, p in probabilities.items() if p > 0}
+        answer = answered(event)
+        if predicted is not ... and possible and answer not in {label, *known, *probabilities}:
+            answer = None
+        answers.append(answer)
+        known |= {label, *possible, *({answer} - {None})}
+    return answers
+
+
 def baselines(events: Sequence[Event]) -> tuple[list[Any], list[Any]]:
     """Return the predictions of the majority so far and of the previous label."""
     majority, last = [], []
     counts: dict[Any, float] = {}
     before: Any = None
-    for label, probabilities, predicted, weight in events:
-        met = [label, *([] if predicted is ... or predicted is None else [predicted])]
-        for name in [*met, *(name for name, p in probabilities.items() if p > 0)]:
+    for (label, probabilities, predicted, weight), answer in zip(
+        events, labels_answered(events), strict=True
+    ):
+        first = [label, *([] if predicted is ... or answer is None else [answer])]
+        for name in [*first, *(name for name, p in probabilities.items() if p > 0)]:
             counts.setdefault(name, 0.0)
         top = max(counts.values())
         majority.append(next(name for name, c in counts.items() if c == top) if top > 0 else None)
@@ -47,11 +67,18 @@ def area(pairs: Sequence[tuple[float, bool, float]]) -> float | None:
     return won / total if total else None
 
 
+def is_answered(event: Event) -> bool:
+    """An event without an answer is in no measure, but counts for the baselines."""
+    return answered(event) is not None or any(p > 0 for p in event[1].values())
+
+
 def measures(events: Sequence[Event], weights: Sequence[float], least: float) -> dict[str, Any]:
     """The measures over events with these weights in place of their own."""
     majority, last = baselines(events)
+    weights = [w if is_answered(e) else 0.0 for e, w in zip(events, weights, strict=True)]
     total = math.fsum(weights)
-    names = {e[0] for e in events} | {answered(e) for e in events} - {None}
+    answers = labels_answered(events)
+    names = {e[0] for e in events} | set(answers) - {None}
     for _, probabilities, _, _ in events:
         names |= {name for name, p in probabilities.items() if p > 0}
 
@@ -60,19 +87,17 @@ def measures(events: Sequence[Event], weights: Sequence[float], least: float) ->
 
     losses = [-math.log(max(e[1].get(e[0], 0.0), least)) for e in events]
     brier = [math.fsum((e[1].get(n, 0.0) - (n == e[0])) ** 2 for n in names) for e in events]
-    right = [float(answered(e) == e[0]) for e in events]
+    right = [float(a == e[0]) for e, a in zip(events, answers, strict=True)]
     accuracy = mean(right)
 
     def kappa(simple: float) -> float:
         return (accuracy - simple) / (1 - simple) if simple < 1 - 1e-12 else math.nan
 
-    chance = math.fsum(
-        mean([e[0] == n for e in events]) * mean([answered(e) == n for e in events]) for n in names
-    )
+    chance = math.fsum(mean([e[0] == n for e in events]) * mean([a == n for a in answers]) for n in names)
     f1, auc = {}, {}
     for name in names:
         true = [e[0] == name for e in events]
-        guessed = [answered(e) == name for e in events]
+        guessed = [a == name for a in answers]
         both = [a and b for a, b in zip(true, guessed, strict=True)]
         if total and mean(true) + mean(guessed) > 0:
             f1[name] = 2 * mean(both) / (mean(true) + mean(guessed))
@@ -80,8 +105,8 @@ def measures(events: Sequence[Event], weights: Sequence[float], least: float) ->
         if found is not None:
             auc[name] = found
     bins: dict[int, list[float]] = {}
-    for e, r, w in zip(events, right, weights, strict=True):
-        confidence = e[1].get(answered(e), 0.0)
+    for e, a, r, w in zip(events, answers, right, weights, strict=True):
+        confidence = 0.0 if a is None else e[1].get(a, 0.0)
         held = bins.setdefault(min(int(confidence * 10), 9), [0.0, 0.0, 0.0])
         held[0], held[1], held[2] = held[0] + w, held[1] + w * confidence, held[2] + w * r
     effective = total**2 / math.fsum(w * w for w in weights) if total else 0.0
@@ -113,7 +138,8 @@ def windowed(events: Sequence[Event], window: int, least: float) -> dict[str, An
     ]
     found = measures(events, weights, least)
     kept = events[-window:]
-    seen = {e[0] for e in kept if e[3] > 0} | {answered(e) for e in kept if e[3] > 0}
+    answers = labels_answered(events)[-window:]
+    seen = {name for e, a in zip(kept, answers, strict=True) if e[3] > 0 for name in (e[0], a)}
     found["f1"] = {name: value for name, value in found["f1"].items() if name in seen}
     return found
 

@@ -14,9 +14,19 @@ from typing import Any
 import pytest
 from river import base, metrics
 
-from stream_bayes import AODE, NaiveBayes, Nominal, Schema, StreamBayesError, networks, streams
+from stream_bayes import (
+    AODE,
+    DecidingClassifier,
+    NaiveBayes,
+    Nominal,
+    Schema,
+    StreamBayesError,
+    Thresholds,
+    networks,
+    streams,
+)
 from stream_bayes.core.events.event import Event, Kind
-from stream_bayes.errors import BadValue, OtherSettings, SchemaError
+from stream_bayes.errors import BadValue, OtherSettings, SchemaError, TooManyLabels
 
 DAYS: list[tuple[dict[str, Any], str]] = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
 
@@ -71,7 +81,8 @@ def test_a_csv_file_is_evaluated_in_one_line(orders: Path) -> None:
     assert (last.x, last.label, last.prediction) == ({"customer": "new", "items": 5.0}, "yes", "yes")
     assert last.event is not None and last.event.partition.source == "orders.csv"
     right = sum(answer.is_correct for answer in result.answers)
-    assert right / len(result.answers) == result.accuracy
+    assert result.unanswered == 1  # the first, before anything was learned
+    assert right / (len(result.answers) - 1) == result.accuracy
     assert str(result).split()[0] == "learner" and "AODE" in repr(result)
 
 
@@ -107,7 +118,9 @@ def test_answers_are_not_kept_unless_wanted() -> None:
 def test_labels_that_come_late_are_scored_by_the_answer_given_before() -> None:
     at_once = streams.evaluate(DAYS, NaiveBayes())
     late = streams.evaluate(DAYS, NaiveBayes(), delay=20)
-    assert late.accuracy < at_once.accuracy and [a.number for a in late.answers] == list(range(100))
+    assert (at_once.unanswered, late.unanswered) == (1, 20) and [a.number for a in late.answers] == list(
+        range(100)
+    )
     assert late.answers[19].probabilities == {}
 
 
@@ -131,8 +144,9 @@ def test_a_failed_assertion_shows_the_figures_and_the_wrong_answers() -> None:
         result.assert_accuracy(at_least=0.999)
     lines = str(error.value).splitlines()
     assert lines[0].startswith(
-        "expected an accuracy of at least 0.999, got 0.994 over 501 events (95 % interval 0.9"
+        "expected an accuracy of at least 0.999, got 0.996 over 501 events (95 % interval 0.9"
     )
+    assert "samples without an answer, which are not scored: 1" in lines
     assert "1 x 'rain' predicted as 'sun'" in lines
     assert lines[-1] == "sample 500: {'sky': 'blue'} is 'rain', got 'sun'"
     with pytest.raises(AssertionError, match=r"expected a log-loss of at most 0\.001, got"):
@@ -259,3 +273,17 @@ def test_evaluating_loads_no_client_of_kafka() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_labels_that_never_come_twice_are_never_right() -> None:
+    stream = [({"sky": "grey"}, f"order {number}") for number in range(1500)]
+    with pytest.warns(TooManyLabels, match="more than 1,000 labels"):
+        result = streams.evaluate(stream, NaiveBayes())
+    assert result.accuracy == 0.0
+
+
+def test_a_decision_that_is_no_label_has_no_f1() -> None:
+    unsure = DecidingClassifier(NaiveBayes(), Thresholds(0.9999))
+    result = streams.evaluate(DAYS, unsure)
+    assert set(result.cumulative.f1) == {"rain", "sun"}
+    assert any(answer.prediction == "unsure" for answer in result.answers)

@@ -48,7 +48,7 @@ def test_a_failure_shows_the_accuracy_and_the_wrong_answers(pytester: pytest.Pyt
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*AssertionError: expected an accuracy of at least 0.999, got 0.99 over 200 events*",
+            "*AssertionError: expected an accuracy of at least 0.999, got 0.995 over 200 events*",
             "*1 x 'no' predicted as 'yes'*",
             "*sample 1: {'customer': 'known'} is 'no', got 'yes'*",
         ]

@@ -12,25 +12,29 @@ from __future__ import annotations
 
 import cython
 
+UNDECIDED = cython.declare(cython.Py_ssize_t, -3)  # the code in `label_codes`
+
 
 def add_events(
     sums: cython.double[::1],
     by_label: cython.double[:, ::1],
     label: cython.Py_ssize_t[::1],
     predicted: cython.Py_ssize_t[::1],
+    right: cython.uchar[::1],
     majority: cython.uchar[::1],
     no_change: cython.uchar[::1],
     loss: cython.double[::1],
     brier: cython.double[::1],
     weight: cython.double[::1],
 ):
-    """Add events to the sums of a `Tally` and to its sums by label; a prediction below 0 means no prediction."""
+    """Add events to the sums of a `Tally` and to its sums by label; a prediction below 0 is no label."""
     k: cython.Py_ssize_t
     w: cython.double
     for k in range(label.shape[0]):
         w = weight[k]
         sums[0] += w
         sums[1] += w * w
+        sums[2] += w * right[k]
         sums[3] += w * majority[k]
         sums[4] += w * no_change[k]
         sums[5] += w * loss[k]
@@ -39,9 +43,10 @@ def add_events(
         by_label[0, label[k]] += w
         if predicted[k] >= 0:
             by_label[1, predicted[k]] += w
-        if predicted[k] == label[k]:
-            sums[2] += w
+        if right[k]:
             by_label[2, label[k]] += w
+        if predicted[k] == UNDECIDED:
+            sums[8] += w
 
 
 def add_confidences(

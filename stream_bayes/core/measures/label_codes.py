@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -11,20 +12,22 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import OTHER, Value, canonical_label, name_order
 
-__all__ = ["MOST_PROBABLE", "NO_LABEL", "LabelCodes"]
+__all__ = ["MOST_PROBABLE", "NO_LABEL", "UNDECIDED", "LabelCodes"]
 
 Array = NDArray[Any]
 Codes = list[int]
 
 NO_LABEL = -1  # the code of an event without prediction
 MOST_PROBABLE = -2  # stands for the most probable label until the probabilities are read
+UNDECIDED = -3  # the code of an answer that is no label, such as "unsure"
 
 
 class LabelCodes:
     """The codes of labels: 0 for the first label, 1 for the next.
 
     A label gets a code when it is a true label, a prediction, or has a probability above 0, in this order within an
-    event. A value that cannot be a label raises `BadLabel`, and no label of its event gets a code.
+    event. An answer to which the probabilities give no place, such as "unsure", is no label and gets none. A value that
+    cannot be a label raises `BadLabel`, and no label of its event gets a code.
 
     Parameters
     ----------
@@ -49,19 +52,21 @@ class LabelCodes:
         self.rest = NO_LABEL  # the code that further labels share, once there are any
 
     def insert(self, label: Any, predicted: Any, probabilities: Mapping[Any, Any]) -> tuple[int, int]:
-        """Return the codes of an event's label and prediction, which is a label, None, or `...` for the
-        most probable.
+        """Return the codes of an event's label and prediction, which is a label, a decision, None, or `...` for the
+        most probable label.
         """
-        own = self.own
         label = canonical_label(label)
-        predicted = _canonical_answer(predicted)
-        possible = [
-            canonical_label(key) for key, p in probabilities.items() if key not in own and _is_possible(p)
-        ]
-        codes = self._code(label), self._answer(predicted)
+        answer = predicted if predicted is None or predicted is ... else canonical_label(predicted)
+        possible = [canonical_label(key) for key, p in probabilities.items() if _is_possible(p)]
+        is_label = answer in self.own or answer == label or not possible or answer in probabilities
+        code = self._code(label)
+        if answer is None or answer is ...:
+            answered = NO_LABEL if answer is None else MOST_PROBABLE
+        else:
+            answered = self._code(answer) if is_label else UNDECIDED
         for key in possible:
             self._code(key)
-        return codes
+        return code, answered
 
     def insert_many(
         self, labels: Sequence[Any], answers: Sequence[Any] | None, classes: Sequence[Any], table: Array
@@ -69,31 +74,54 @@ class LabelCodes:
         """Insert the labels of many events. The table has a row of probabilities for each event, a column for each
         class.
         """
-        own = self.own
-        new = [
-            column
+        given = [...] * len(labels) if answers is None else answers
+        possible = [
+            int(np.argmax(table[:, column] > 0.0))
             for column, label in enumerate(classes)
-            if label not in own and (table[:, column] > 0.0).any()
+            if not self._is_known(label) and (table[:, column] > 0.0).any()
         ]
-        if not new:
-            try:
-                codes = [own[label] for label in labels]
-                return codes, [MOST_PROBABLE] * len(codes) if answers is None else [own[a] for a in answers]
-            except (KeyError, TypeError):  # a new label, or None
-                pass
-        labels = [canonical_label(label) for label in labels]
-        answers = [...] * len(labels) if answers is None else [_canonical_answer(label) for label in answers]
-        possible: dict[int, list[Value]] = {}  # the labels that are possible for the first time, by event
-        for column in new:
-            event = int(np.argmax(table[:, column] > 0.0))
-            possible.setdefault(event, []).append(canonical_label(classes[column]))
-        actual, answered = [], []
-        for event, (label, answer) in enumerate(zip(labels, answers, strict=True)):
-            actual.append(self._code(label))
-            answered.append(self._answer(answer))
-            for key in possible.get(event, ()):
-                self._code(key)
-        return actual, answered
+        new = {event for event, label in enumerate(labels) if not self._is_known(label)} | set(possible)
+        if answers is not None:
+            new |= {
+                event
+                for event, answer in enumerate(answers)
+                if answer is not None and not self._is_known(answer)
+            }
+        for event in new:  # raise before any label gets a code
+            canonical_label(labels[event])
+            if given[event] is not None and given[event] is not ...:
+                canonical_label(given[event])
+        inserted = {
+            event: self.insert(
+                labels[event], given[event], dict(zip(classes, table[event].tolist(), strict=True))
+            )
+            for event in sorted(new)
+        }
+        own = self.own
+        codes = [
+            inserted[event][0] if event in inserted else own[label] for event, label in enumerate(labels)
+        ]
+        if answers is None:
+            return codes, [MOST_PROBABLE] * len(codes)
+        answered = [
+            inserted[event][1] if event in inserted else NO_LABEL if answer is None else own[answer]
+            for event, answer in enumerate(answers)
+        ]
+        return codes, answered
+
+    def has_room_for(self, *labels: Sequence[Any]) -> bool:
+        """Return True if none of these labels would have to share a code."""
+        if self.rest != NO_LABEL:
+            return all(map(self._is_known, chain(*labels)))
+        if len(self.own) + sum(map(len, labels)) <= self.most:
+            return True
+        return len(self.own.keys() | {canonical_label(label) for label in chain(*labels)}) <= self.most
+
+    def _is_known(self, label: Any) -> bool:
+        try:
+            return label in self.own
+        except TypeError:
+            return False
 
     def of_class(self, label: Any) -> int:
         """Return the code of a label; `NO_LABEL` if it never had a probability above 0."""
@@ -103,11 +131,6 @@ class LabelCodes:
         """Return all codes in the order of their labels, the shared one last."""
         own = sorted(self.own.values(), key=lambda code: name_order(self.names[code]))
         return own if self.rest == NO_LABEL else [*own, self.rest]
-
-    def _answer(self, label: Any) -> int:
-        if label is None:
-            return NO_LABEL
-        return MOST_PROBABLE if label is ... else self._code(label)
 
     def _code(self, label: Value) -> int:
         code = self.own.get(label)
@@ -121,10 +144,6 @@ class LabelCodes:
             self.names.append(OTHER)
             self.rest = self.most
         return self.rest
-
-
-def _canonical_answer(label: Any) -> Any:
-    return label if label is None or label is ... else canonical_label(label)
 
 
 def _is_possible(probability: object) -> bool:

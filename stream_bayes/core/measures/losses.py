@@ -15,19 +15,20 @@ order of events. So reading a measure does not change any later state.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.measures.bootstrap import Blocks
-from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, LabelCodes
+from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, UNDECIDED, LabelCodes
 from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.measures.scored_window import ScoredWindow
 from stream_bayes.core.measures.state import (
+    label_weights,
     labels_state,
     load_labels,
     load_recent,
@@ -38,6 +39,7 @@ from stream_bayes.core.measures.state import (
 )
 from stream_bayes.core.measures.tally import FadingTally, Scored, Tally
 from stream_bayes.core.values.checks import expect, refusing_bad_state
+from stream_bayes.core.values.values import canonical_label, name_order, tagged_many, untagged_many
 from stream_bayes.errors import BadValue, BadWeight
 
 __all__ = ["Losses"]
@@ -51,6 +53,27 @@ CELLS = 16_384  # probabilities scored together: more do not fit the processor's
 SLACK = 1e-9  # rounding by which normalised probabilities may exceed 1
 
 
+class Unlisted(NamedTuple):
+    """The figures of an event with labels past the limit, which share a code.
+
+    Parameters
+    ----------
+    label
+        The true label.
+    predicted, right, chance, confidence
+        As in `Scored`.
+    brier
+        The part of the Brier score that the labels past the limit add.
+    """
+
+    label: Any
+    predicted: int
+    right: bool
+    chance: float
+    confidence: float
+    brier: float
+
+
 class Losses:
     """Losses of a stream's predictions: cumulative, over a window, and fading.
 
@@ -58,10 +81,11 @@ class Losses:
     Memory: 50 kB a label, and a buffer of 1024 events. The state depends on the sequence of events alone, not on when
     measures are read or how events are batched.
 
-    A label missing from a prediction has probability 0. So has every label in an empty prediction, the prediction of a
-    learner that has learned nothing yet. A true label with probability 0 counts as `least_probability` in the
-    log-loss; an empty prediction counts as a mistake with confidence 0 and a Brier score of 1. A probability that is
-    negative or not a number counts as 0, one above 1 as 1; `invalid_probabilities` counts these.
+    An event without an answer, as of a learner that has learned nothing yet, is in no measure; `unanswered` counts
+    these. River skips them, too. A label missing from a prediction has probability 0, and a true label with
+    probability 0 counts as `least_probability` in the log-loss. A probability that is negative or not a number counts
+    as 0, one above 1 as 1; `invalid_probabilities` counts these. An answer that the probabilities do not list, such as
+    "unsure", is no label: it is not right, and in no table by label; `Measures.undecided` is its share.
 
     Parameters
     ----------
@@ -73,7 +97,9 @@ class Losses:
         The lower limit of the true label's probability in the log-loss, which would be infinite at 0. No event costs
         more than -log of it, 34.5 by default.
     max_labels
-        The most labels to distinguish; further labels count as one, `<other>`, whose probability is the sum of theirs.
+        The most labels with rows of their own in the tables by label (F1, ROC AUC); further labels share one row,
+        `<other>`; see `has_further_labels`. Accuracy, log-loss and Brier score are of the labels themselves,
+        whatever their number. The majority and Cohen's chance are never one of the further labels.
     blocks
         Blocks to sum the events in as well, for confidence intervals. They are not part of the state.
 
@@ -81,6 +107,8 @@ class Losses:
     ----------
     invalid_probabilities
         The number of invalid probabilities that counted as 0 or 1.
+    unanswered
+        The number of events without an answer, which were not scored.
 
     Examples
     --------
@@ -90,10 +118,10 @@ class Losses:
     >>> losses.update("sun", {"rain": 0.75, "sun": 0.25})
     >>> losses.update("sun", {"rain": 0.5, "sun": 0.5}, predicted="sun")
     >>> measures = losses.cumulative
-    >>> measures.accuracy, measures.majority_accuracy, measures.kappa_m
-    (0.5, 0.25, 0.333...)
+    >>> measures.accuracy, measures.majority_accuracy, losses.unanswered
+    (0.666..., 0.333..., 1)
     >>> losses.windowed.accuracy, losses.fading.weight
-    (0.5, 3.99...)
+    (0.666..., 2.99...)
     """
 
     def __init__(
@@ -115,9 +143,11 @@ class Losses:
         self.max_labels = _at_least_one("max_labels", max_labels)
         self._blocks = blocks
         self._codes = LabelCodes(self.max_labels)
-        self._buffer: list[tuple[int, int, Mapping[Any, Any], float]] = []
+        self._buffer: list[tuple[int, int, Mapping[Any, Any], float, Unlisted | None]] = []
         self._invalid = 0
-        self._last = NO_LABEL  # the code of the previous label
+        self._unanswered = 0
+        self._last: Any = None  # the previous label
+        self._label_weight = np.zeros(0)  # of each label, answered or not
         self._cumulative = Tally()
         self._fading = FadingTally(self.half_life)
         self._recent = ScoredWindow(self.window)
@@ -150,9 +180,12 @@ class Losses:
             new = not probabilities.keys() <= own.keys()
         except (KeyError, TypeError):
             new = True
+        unlisted = None
         if new:
             code, answer = self._codes.insert(label, predicted, probabilities)
-        self._buffer.append((code, answer, probabilities, weight))
+            if self._codes.rest != NO_LABEL:
+                unlisted = self._past_the_limit(label, answer, predicted, probabilities)
+        self._buffer.append((code, answer, probabilities, weight, unlisted))
         if len(self._buffer) == BATCH:
             self._score_buffer()
 
@@ -190,6 +223,16 @@ class Losses:
         if weights is not None and len(weights) != len(labels):
             raise BadWeight(f"expected a weight for each of {len(labels)} labels, got {len(weights)}")
         weight = np.ones(len(labels)) if weights is None else np.array([_sound_weight(w) for w in weights])
+        if not len(labels):
+            return
+        possible = [label for label, column in zip(classes, table.T, strict=True) if (column > 0.0).any()]
+        given = () if predicted is None else [answer for answer in predicted if answer not in (None, ...)]
+        if not self._codes.has_room_for(labels, given, possible):
+            for event, label in enumerate(labels):
+                answer = ... if predicted is None else predicted[event]
+                row = _summed(classes, table[event].tolist())
+                self.update(label, row, answer, float(weight[event]))
+            return
         codes, answers = self._codes.insert_many(labels, predicted, classes, table)
         self._score_buffer()
         numbers = self._valid(table.T.reshape(-1)).reshape(table.T.shape)
@@ -198,7 +241,7 @@ class Losses:
             code = self._codes.of_class(label)
             if code != NO_LABEL:
                 scores[code] += column
-        self._score(codes, answers, scores, weight)
+        self._score(codes, answers, scores, weight, {})
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -240,6 +283,17 @@ class Losses:
         self._score_buffer()
         return self._invalid
 
+    @property
+    def has_further_labels(self) -> bool:
+        """True if labels past `max_labels` share a row of the tables by label."""
+        return self._codes.rest != NO_LABEL
+
+    @property
+    def unanswered(self) -> int:
+        """The number of events without an answer, which were not scored."""
+        self._score_buffer()
+        return self._unanswered
+
     # -- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -247,11 +301,16 @@ class Losses:
         self._score_buffer()
         meta = {name: getattr(self, name) for name in SETTINGS} | labels_state(self._codes)
         meta |= {
-            "last": self._last,
+            "last": [] if self._last is None else tagged_many([self._last]),
             "place": self._fading.place,
             "invalid_probabilities": self._invalid,
+            "unanswered": self._unanswered,
         }
-        arrays = tally_arrays("cumulative", self._cumulative) | tally_arrays("fading", self._fading.tally)
+        arrays = (
+            {"label_weight": self._label_weight.copy()}
+            | tally_arrays("cumulative", self._cumulative)
+            | tally_arrays("fading", self._fading.tally)
+        )
         return meta | {"arrays": arrays | recent_arrays(self._recent)}
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -266,7 +325,11 @@ class Losses:
             arrays, fading = state["arrays"], loaded._fading
             load_labels(loaded._codes, state)
             labels = len(loaded._codes.names)
-            loaded._last = whole(state, "last", NO_LABEL, labels)
+            last = untagged_many(state["last"])
+            expect(len(last) <= 1, "last is more than one label")
+            loaded._last = last[0] if last else None
+            loaded._unanswered = whole(state, "unanswered", 0, 2**62)
+            loaded._label_weight = label_weights(arrays, labels)
             fading.place = whole(state, "place", 0, fading.cycle)
             loaded._invalid = whole(state, "invalid_probabilities", 0, 2**62)
             load_tally("cumulative", loaded._cumulative, labels, arrays)
@@ -281,9 +344,40 @@ class Losses:
         """Score the events in the buffer."""
         if not self._buffer:
             return
-        codes, answers, probabilities, weights = zip(*self._buffer, strict=True)
+        codes, answers, probabilities, weights, unlisted = zip(*self._buffer, strict=True)
         self._buffer.clear()
-        self._score(codes, answers, self._scores_of(probabilities), np.array(weights))
+        further = {event: one for event, one in enumerate(unlisted) if one is not None}
+        self._score(codes, answers, self._scores_of(probabilities), np.array(weights), further)
+
+    def _past_the_limit(
+        self, label: Any, answer: int, predicted: Any, probabilities: Mapping[Any, Any]
+    ) -> Unlisted | None:
+        """Return the figures of an event with labels past the limit; None if it has none."""
+        own, rest = self._codes.own, self._codes.rest
+        chances = _summed(probabilities, map(_valid, probabilities.values()))
+        actual = canonical_label(label)
+        answered = predicted
+        if answer == MOST_PROBABLE:
+            best = max(chances.values(), default=0.0)
+            top = [name for name, p in chances.items() if p == best]
+            answered = min(top, key=name_order) if best > 0.0 else None
+        elif answer in (NO_LABEL, UNDECIDED):
+            answered = None
+        further = [p for name, p in chances.items() if name not in own]
+        if actual in own and (answered is None or answered in own) and not any(further):
+            return None
+        code = UNDECIDED if answer == UNDECIDED else NO_LABEL
+        if answered is not None:
+            code = own.get(answered, rest)
+        chance, brier = chances.get(actual, 0.0), math.fsum(p * p for p in further)
+        return Unlisted(
+            actual,
+            code,
+            answered is not None and answered == actual,
+            chance,
+            chances.get(answered, 0.0),
+            brier if actual in own else brier + 1.0 - 2.0 * chance,
+        )
 
     def _scores_of(self, answers: Sequence[Mapping[Any, Any]]) -> Array:
         """Return the probabilities of many predictions as a table, a row for each label, a column for
@@ -310,28 +404,79 @@ class Losses:
         self._invalid += int(np.count_nonzero(bad))
         return np.where(numbers > 0.0, numbers, 0.0)
 
-    def _score(self, codes: Sequence[int], answers: Sequence[int], scores: Array, weight: Array) -> None:
+    def _score(
+        self,
+        codes: Sequence[int],
+        answers: Sequence[int],
+        scores: Array,
+        weight: Array,
+        further: Mapping[int, Unlisted],
+    ) -> None:
         """Score many events, in parts that fit the cache."""
         np.minimum(scores, 1.0, out=scores)  # after adding the probabilities of labels that share a code
         if len(scores) > self._cumulative.by_label.shape[1]:
             for tally in (self._cumulative, self._fading.tally, self._recent):
                 tally.grow(len(scores))
+            self._label_weight = np.pad(self._label_weight, (0, len(scores) - len(self._label_weight)))
         actual, answered = np.array(codes, np.intp), np.array(answers, np.intp)
         answered = np.where(answered == MOST_PROBABLE, self._most_probable(scores), answered)
+        has_answer = (answered != NO_LABEL) | scores.any(axis=0)
+        self._unanswered += int(np.count_nonzero(~has_answer))
+        identity, before = self._identities(actual, further)
         most = max(1, CELLS // max(1, len(scores)))
         for start in range(0, len(actual), most):
-            stop = start + most
-            part = np.ascontiguousarray(scores[:, start:stop])
-            self._add(actual[start:stop], answered[start:stop], part, weight[start:stop])
+            some = slice(start, min(start + most, len(actual)))
+            label, part = actual[some], np.ascontiguousarray(scores[:, some])
+            majority = self._majority_before(label, weight[some])
+            np.add.at(self._label_weight, label, weight[some])
+            columns = self._figures(label, answered[some], part)
+            for event in range(some.start, some.stop) if further else ():
+                if event in further:
+                    _correct(columns, event - start, further[event])
+            self._add(
+                Scored(
+                    label=label,
+                    weight=np.where(has_answer[some], weight[some], 0.0),
+                    majority=majority == label,
+                    no_change=identity[some] == before[some],
+                    scores=part,
+                    least_probability=self.least_probability,
+                    **columns,
+                )
+            )
 
-    def _add(self, label: Array, predicted: Array, scores: Array, weight: Array) -> None:
-        before = np.concatenate([[self._last], label[:-1]])
-        majority = self._majority_before(label, weight)
-        scored = Scored(
-            label, predicted, weight, majority == label, before == label, scores, self.least_probability
-        )
-        self._last = int(label[-1])
-        self._cumulative.add(scored, weight)
+    def _identities(self, actual: Array, further: Mapping[int, Unlisted]) -> tuple[Array, Array]:
+        """Return a number for each event's label, another for each label; and that of the label before."""
+        own, names = self._codes.own, self._codes.names
+        identity, numbers = actual.copy(), {}
+        last = NO_LABEL if self._last is None else own.get(self._last, len(names))
+        if last == len(names):
+            numbers[self._last] = last
+        for event, one in further.items():
+            if one.label not in own:
+                identity[event] = numbers.setdefault(one.label, len(names) + len(numbers))
+        end = len(actual) - 1
+        self._last = further[end].label if end in further else names[actual[end]]
+        return identity, np.concatenate([[last], identity[:-1]])
+
+    def _figures(self, label: Array, predicted: Array, scores: Array) -> dict[str, Array]:
+        """Return the columns of a `Scored` that depend on predictions, as if every label had a code of its own."""
+        events = np.arange(len(label))
+        brier = np.zeros(len(label))
+        for code, row in enumerate(scores):
+            if code != self._codes.rest:
+                distance = row - (label == code)
+                brier += distance * distance
+        return {
+            "predicted": predicted,
+            "right": label == predicted,
+            "chance": scores[label, events],
+            "confidence": np.where(predicted < 0, 0.0, scores[np.maximum(predicted, 0), events]),
+            "brier": brier,
+        }
+
+    def _add(self, scored: Scored) -> None:
+        self._cumulative.add(scored, scored.weight)
         self._fading.add(scored)
         self._recent.add(scored)
         if self._blocks is not None:
@@ -342,9 +487,11 @@ class Losses:
         occurrence.
         """
         counts = np.zeros((len(self._codes.names), len(label)))
-        counts[:, 0] = self._cumulative.by_label[0]
+        counts[:, 0] = self._label_weight
         counts[label[:-1], np.arange(1, len(label))] = weight[:-1]
         np.add.accumulate(counts, axis=1, out=counts)
+        if self._codes.rest != NO_LABEL:
+            counts[self._codes.rest] = 0.0  # several labels
         majority: Array = np.where(counts.any(axis=0), counts.argmax(axis=0), NO_LABEL)
         return majority
 
@@ -363,6 +510,30 @@ def _numbers(values: list[Any]) -> Array:
     if set(map(type, values)) <= {float}:
         return np.array(values, np.float64)
     return np.array([_number(value) for value in values], np.float64)
+
+
+def _correct(columns: dict[str, Array], place: int, one: Unlisted) -> None:
+    """Write the figures of an event with labels past the limit."""
+    columns["predicted"][place] = one.predicted
+    columns["right"][place] = one.right
+    columns["chance"][place] = one.chance
+    columns["confidence"][place] = one.confidence
+    columns["brier"][place] += one.brier
+
+
+def _valid(value: object) -> float:
+    """Return a probability between 0 and 1 for a value."""
+    number = _number(value)
+    return min(number, 1.0) if number > 0.0 else 0.0
+
+
+def _summed(labels: Iterable[Any], numbers: Iterable[float]) -> dict[Any, float]:
+    """Return the number of each label; one that is there twice has the sum."""
+    found: dict[Any, float] = {}
+    for label, number in zip(labels, numbers, strict=True):
+        name = canonical_label(label) if number > 0.0 else label
+        found[name] = found[name] + number if name in found else number
+    return found
 
 
 def _number(value: object) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.measures.ranking import AnyRanking
 from stream_bayes.core.measures.tally import SUMS, Reliability, Tally
+from stream_bayes.core.values.values import OTHER
 from stream_bayes.errors import BadValue
 
 __all__ = ["Measures"]
@@ -94,9 +95,18 @@ class Measures:
         return self._mean("no_change")
 
     @property
+    def undecided(self) -> float:
+        """The share of answers that are no label, such as "unsure"; they are no correct predictions."""
+        return self._mean("undecided")
+
+    @property
     def kappa(self) -> float:
-        """Cohen's kappa: the share of the mistakes of chance that was avoided."""
-        actual, predicted, _ = self._tally.by_label
+        """Cohen's kappa: the share of the mistakes of chance that was avoided.
+
+        Chance is not right about labels past the limit, which share a row of the tables.
+        """
+        own = [place for place, label in enumerate(self._labels) if label is not OTHER]
+        actual, predicted, _ = self._tally.by_label[:, own]
         total = self._sums["weight"]
         chance = float((actual * predicted).sum()) / total / total if total else math.nan
         return self._better_than(chance)
@@ -113,7 +123,10 @@ class Measures:
 
     @property
     def f1(self) -> dict[Any, float]:
-        """F1 of each label that occurred or was predicted: the harmonic mean of precision and recall."""
+        """F1 of each label that occurred or was predicted: the harmonic mean of precision and recall.
+
+        Labels past the limit share a row, `<other>`.
+        """
         actual, predicted, right = self._tally.by_label.tolist()
         return {
             label: 2 * r / (a + p)

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 class ScoredWindow:
     """The newest `size` scored events. Measures are computed on demand.
 
-    Memory: 8 bytes for each event and label, and 26 for each event.
+    Memory: 8 bytes for each event and label, and 51 for each event.
     """
 
     def __init__(self, size: int) -> None:
@@ -29,8 +29,12 @@ class ScoredWindow:
             "label": np.zeros(size, np.int64),
             "predicted": np.zeros(size, np.int64),
             "weight": np.zeros(size),
+            "right": np.zeros(size, np.bool_),
             "majority": np.zeros(size, np.bool_),
             "no_change": np.zeros(size, np.bool_),
+            "chance": np.zeros(size),
+            "confidence": np.zeros(size),
+            "brier": np.zeros(size),
         }
         self._scores = np.zeros((0, size))
 

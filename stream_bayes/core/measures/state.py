@@ -2,10 +2,13 @@
 
 {"window": 1000, "half_life": 1000.0, "least_probability": 1e-15, "max_labels": 1000,      must be the same
 "labels": ["rain", "sun"], "other": false,      in the order of their codes; true if further labels share a code
-"last": 1, "place": 12, "invalid_probabilities": 0,            the previous label; the position in the fading cycle
+"last": ["sun"], "place": 12,                   the previous label, if any; the position in the fading cycle
+"invalid_probabilities": 0, "unanswered": 1,
 "arrays": {"cumulative_sums": (8,), "cumulative_by_label": (3, K), "cumulative_bins": (3, 10),
 "cumulative_scores": (K, 2, 1185), "fading_...": the same,
-"recent_label", "recent_predicted", "recent_weight", "recent_majority", "recent_no_change": (N,),
+"label_weight": (K,),
+"recent_label", "recent_predicted", "recent_weight", "recent_right", "recent_majority", "recent_no_change": (N,),
+"recent_chance", "recent_confidence", "recent_brier": (N,),
 "recent_scores": (K, N)}}            oldest first
 """
 
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_bayes.core.measures.label_codes import NO_LABEL, LabelCodes
+from stream_bayes.core.measures.label_codes import MOST_PROBABLE, NO_LABEL, UNDECIDED, LabelCodes
 from stream_bayes.core.measures.ranking import BINS
 from stream_bayes.core.measures.scored_window import ScoredWindow
 from stream_bayes.core.measures.tally import BINS as CONFIDENCES
@@ -26,6 +29,7 @@ from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import OTHER, JSONValue, tagged_many, untagged_many
 
 __all__ = [
+    "label_weights",
     "labels_state",
     "load_labels",
     "load_recent",
@@ -85,13 +89,26 @@ def load_recent(recent: ScoredWindow, labels: int, arrays: Mapping[str, Any]) ->
     expect(bool((scores <= 1.0).all()), "a probability is above 1")
     columns = {
         "label": _codes("recent_label", arrays, events, 0, labels),
-        "predicted": _codes("recent_predicted", arrays, events, NO_LABEL, labels),
+        "predicted": _codes("recent_predicted", arrays, events, UNDECIDED, labels),
         "weight": _weights("recent_weight", arrays, (events,)),
-        "majority": _array("recent_majority", arrays, (events,), np.bool_),
-        "no_change": _array("recent_no_change", arrays, (events,), np.bool_),
+        **{
+            name: _array(f"recent_{name}", arrays, (events,), np.bool_)
+            for name in ("right", "majority", "no_change")
+        },
+        **{name: _weights(f"recent_{name}", arrays, (events,)) for name in ("chance", "confidence", "brier")},
     }
+    expect(
+        bool((columns["predicted"] != MOST_PROBABLE).all()), "recent_predicted has values that are not codes"
+    )
+    for name in ("chance", "confidence"):
+        expect(bool((columns[name] <= 1.0).all()), f"recent_{name} has a probability above 1")
     recent.grow(labels)
     recent.append(columns, scores)
+
+
+def label_weights(arrays: Mapping[str, Any], labels: int) -> Array:
+    """Return the weight of each label's events of a state."""
+    return _weights("label_weight", arrays, (labels,))
 
 
 def whole(state: Mapping[str, Any], name: str, least: int, below: int) -> int:

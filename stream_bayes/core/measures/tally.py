@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.measures._tally import add_confidences, add_events
-from stream_bayes.core.measures.label_codes import NO_LABEL
 from stream_bayes.core.measures.ranking import ScoreHistogram, cells_of
 
-__all__ = ["BINS", "SUMS", "Calibration", "FadingTally", "Reliability", "Scored", "Tally"]
+__all__ = ["BINS", "COLUMNS", "SUMS", "Calibration", "FadingTally", "Reliability", "Scored", "Tally"]
 
 BINS = 10
 
@@ -82,8 +81,14 @@ class Calibration:
 Array = NDArray[Any]
 
 # Sums of weights and of their squares; and sums of weights times: prediction, majority label and previous label correct
-# (0 or 1), log-loss, its square, Brier score.
-SUMS = tuple("weight weight_squared right majority no_change log_loss log_loss_squared brier".split())
+# (0 or 1), log-loss, its square, Brier score, an answer that is no label (0 or 1).
+SUMS = tuple(
+    "weight weight_squared right majority no_change log_loss log_loss_squared brier undecided".split()
+)
+
+
+# The columns of scored events, besides their scores.
+COLUMNS = tuple("label predicted weight right majority no_change chance confidence brier".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +98,21 @@ class Scored:
     Parameters
     ----------
     label, predicted
-        Codes; `predicted` may be `NO_LABEL`.
+        Codes; labels past the limit share one. `predicted` may be `NO_LABEL` or `UNDECIDED`.
     weight
         The events' weights.
+    right
+        True for each correct prediction: of the label itself, also where several share a code.
     majority, no_change
         True if the label equals the most frequent label so far, and the previous label.
+    chance
+        The probability of the true label.
+    confidence
+        The probability of the predicted label; 0 without a prediction.
+    brier
+        The squared distance between the probabilities and the truth, summed over all labels.
     scores
-        The probability of each label: a row for each label, a column for each event.
+        The probability of each code: a row for each code, a column for each event.
     least_probability
         The lower limit of the true label's probability in the log-loss.
     """
@@ -107,8 +120,12 @@ class Scored:
     label: Array
     predicted: Array
     weight: Array
+    right: Array
     majority: Array
     no_change: Array
+    chance: Array
+    confidence: Array
+    brier: Array
     scores: Array
     least_probability: float
 
@@ -117,43 +134,14 @@ class Scored:
 
     def part(self, start: int, stop: int) -> Scored:
         """Return some of the events."""
-        return Scored(
-            self.label[start:stop],
-            self.predicted[start:stop],
-            self.weight[start:stop],
-            self.majority[start:stop],
-            self.no_change[start:stop],
-            np.ascontiguousarray(self.scores[:, start:stop]),
-            self.least_probability,
-        )
-
-    @cached_property
-    def right(self) -> Array:
-        """True for each correct prediction."""
-        result: Array = self.label == self.predicted
-        return result
+        columns = {name: getattr(self, name)[start:stop] for name in COLUMNS}
+        scores = np.ascontiguousarray(self.scores[:, start:stop])
+        return Scored(**columns, scores=scores, least_probability=self.least_probability)
 
     @cached_property
     def log_loss(self) -> Array:
         """-log P(true label) of each event."""
-        true = self.scores[self.label, np.arange(len(self))]
-        result: Array = -np.log(np.maximum(true, self.least_probability))
-        return result
-
-    @cached_property
-    def brier(self) -> Array:
-        """The squared distance between each event's probabilities and the truth, summed over the labels."""
-        total = np.zeros(len(self))
-        for code, row in enumerate(self.scores):
-            distance = row - (self.label == code)
-            total += distance * distance
-        return total
-
-    @cached_property
-    def confidence(self) -> Array:
-        """The probability of each predicted label; 0 without a prediction."""
-        found = self.scores[self.predicted, np.arange(len(self))]
-        result: Array = np.where(self.predicted == NO_LABEL, 0.0, found)
+        result: Array = -np.log(np.maximum(self.chance, self.least_probability))
         return result
 
     @cached_property
@@ -194,6 +182,7 @@ class Tally:
             self.by_label,
             scored.label,
             scored.predicted,
+            scored.right.view(np.uint8),
             scored.majority.view(np.uint8),
             scored.no_change.view(np.uint8),
             scored.log_loss,

@@ -385,7 +385,7 @@ def compare(
     >>> weather = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 100
     >>> result = compare({"ours": NaiveBayes(), "tree": tree.HoeffdingTreeClassifier()}, weather, delay=20)
     >>> result["ours"].cumulative.accuracy, result["ours"].events
-    (0.9, 200)
+    (1.0, 200)
     >>> result.most_accurate
     'ours'
     """

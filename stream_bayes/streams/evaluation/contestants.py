@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
@@ -24,7 +25,7 @@ from river import base, compose
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.measures.measures import Measures
 from stream_bayes.core.networks.dot import spelled
-from stream_bayes.errors import BadValue, BudgetExceeded
+from stream_bayes.errors import BadValue, BudgetExceeded, TooManyLabels
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.streams.evaluation.checkpoints import Checkpoint, Figures
@@ -163,6 +164,13 @@ class Contestant(ABC):
 
     def checkpoint(self) -> Checkpoint:
         """Return the measures as they are now."""
+        if self.losses.has_further_labels:
+            warnings.warn(
+                f"there are more than {self.losses.max_labels:,} labels: F1 and ROC AUC count further ones as "
+                "one, <other>; accuracy, log-loss and Brier score are of all labels",
+                TooManyLabels,
+                stacklevel=2,
+            )
         size = memory_of(self.learner)
         self.ram_hours += (size or 0) / GIGABYTE * (self.seconds - self._weighed) / HOUR
         self._weighed = self.seconds

@@ -104,6 +104,11 @@ class Evaluation:
         return self.final.events
 
     @property
+    def unanswered(self) -> int:
+        """The number of samples without an answer, as before anything was learned; no measure includes them."""
+        return self._comparison.losses[self._name].unanswered
+
+    @property
     def cumulative(self) -> Figures:
         """The measures over all events: accuracy, log_loss, kappa, macro_f1, ..."""
         return self.final.cumulative
@@ -144,7 +149,7 @@ class Evaluation:
         >>> streams.evaluate(days, NaiveBayes()).assert_accuracy(at_least=0.99)
         Traceback (most recent call last):
             ...
-        AssertionError: expected an accuracy of at least 0.99, got 0.98 over 100 events ...
+        AssertionError: expected an accuracy of at least 0.99, got 0.9899 over 100 events ...
         """
         _check_number("at_least", at_least)
         if not self.accuracy >= at_least:
@@ -179,7 +184,9 @@ class Evaluation:
             lines.append(f"records that could not be used: {reasons}")
         if self.waiting:
             lines.append(f"samples whose label did not come: {self.waiting:,}")
-        wrong = [answer for answer in self.answers if not answer.is_correct]
+        if self.unanswered:
+            lines.append(f"samples without an answer, which are not scored: {self.unanswered:,}")
+        wrong = [answer for answer in self.answers if not answer.is_correct and answer.prediction is not None]
         confusions = Counter((answer.label, answer.prediction) for answer in wrong)
         for (label, prediction), count in confusions.most_common(EXAMPLES):
             lines.append(f"{count:,} x {label!r} predicted as {prediction!r}")
@@ -239,7 +246,7 @@ def evaluate(
     >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
     >>> result = streams.evaluate(days, NaiveBayes())
     >>> result.accuracy, result.events, result.answers[-1].prediction
-    (0.98, 100, 'sun')
+    (0.98989898989899, 100, 'sun')
     """
     if isinstance(learner, (str, PathLike, Mapping)):
         raise BadValue(f"learner: expected a classifier after the stream, got {shown(learner)}")

@@ -159,16 +159,20 @@ def test_before_any_event_nothing_is_defined():
         assert all(map(math.isnan, (*measures.accuracy_interval(), *measures.log_loss_interval())))
 
 
-def test_an_empty_answer_is_a_mistake_with_no_confidence():
-    losses = Losses(least_probability=1e-6)
+def test_an_event_without_an_answer_is_in_no_measure_and_is_counted():
+    losses = Losses(window=3, half_life=2.0)
     losses.update("a", {})
+    losses.update("a", {"a": 0.0}, None)
+    assert losses.unanswered == 2 and math.isnan(losses.cumulative.log_loss)
+    losses.update("b", {"a": 0.5, "b": 0.5})
     for measures in (losses.cumulative, losses.windowed, losses.fading):
-        assert measures.accuracy == 0
-        assert measures.log_loss == pytest.approx(-math.log(1e-6))
-        assert measures.brier == 1
-        assert measures.calibration_error == 0
-        assert measures.f1 == {"a": 0}
-        assert math.isnan(measures.roc_auc)
+        assert measures.log_loss == pytest.approx(math.log(2.0))
+        assert measures.brier == 0.5
+        assert measures.weight == 1
+        assert measures.majority_accuracy == 0 and measures.no_change_accuracy == 0
+    losses.update("a", {"a": 1.0})
+    assert losses.cumulative.majority_accuracy == 0.5  # the two before were labels all the same
+    assert losses.unanswered == 2
 
 
 def test_a_label_that_the_answer_lacks_has_probability_zero():
@@ -194,7 +198,10 @@ def test_a_decision_that_is_no_label_is_a_mistake():
     losses.update("spam", {"spam": 0.6, "ham": 0.4}, predicted="unsure")
     losses.update("spam", {"spam": 0.9, "ham": 0.1}, predicted="spam")
     assert losses.cumulative.accuracy == 0.5
-    assert losses.cumulative.f1 == {"spam": pytest.approx(2 / 3), "unsure": 0}
+    assert losses.cumulative.f1 == {"spam": pytest.approx(2 / 3)}
+    for measures in (losses.cumulative, losses.windowed, losses.fading):
+        assert measures.undecided == pytest.approx(0.5, abs=1e-3)
+    assert losses.labels == ["spam", "ham"]
 
 
 def test_the_prediction_that_is_given_counts_and_not_the_most_probable_label():
@@ -207,7 +214,7 @@ def test_the_prediction_that_is_given_counts_and_not_the_most_probable_label():
 def test_the_majority_is_that_of_the_labels_before():
     losses = Losses()
     for label in "abbbaa":  # the majority before each: none, a, a of equals, b, b, b
-        losses.update(label, {})
+        losses.update(label, {label: 1.0})
     assert losses.cumulative.majority_accuracy == pytest.approx(1 / 6)
     assert losses.cumulative.no_change_accuracy == pytest.approx(3 / 6)
 
@@ -296,23 +303,48 @@ def test_labels_are_the_same_when_a_dict_says_so():
     assert losses.labels == [True, 0] and losses.cumulative.accuracy == 0.5
 
 
-def test_labels_past_the_most_count_as_one():
+@given(streams, st.integers(1, 3), st.lists(st.booleans(), min_size=40, max_size=40))
+def test_accuracy_and_losses_are_of_the_labels_themselves_however_few_have_rows(events, most, at_once):
+    expected = oracle.measures(events, [e[3] for e in events], LEAST)
+    losses = Losses(max_labels=most)
+    for (label, probabilities, predicted, weight), many in zip(events, at_once, strict=False):
+        if many:
+            table = np.array([list(probabilities.values())]).reshape(1, -1)
+            given = None if predicted is ... else [predicted]
+            losses.update_many([label], list(probabilities), table, given, [weight])
+        else:
+            losses.update(label, probabilities, predicted, weight)
+    exact = ["weight", "accuracy", "no_change_accuracy", "log_loss", "brier", "calibration_error"]
+    agree(values(losses.cumulative, exact), {name: expected[name] for name in exact})
+    recent = oracle.windowed(events, 1000, LEAST)
+    agree(values(losses.windowed, exact), {name: recent[name] for name in exact})
+
+
+def test_labels_that_are_all_unique_are_never_predicted_right():
+    losses = Losses(max_labels=10)
+    for i in range(10):
+        losses.update(f"id {i}", {f"id {known}": 1 / i for known in range(i)})
+    assert not losses.has_further_labels
+    for i in range(10, 200):
+        losses.update(f"id {i}", {f"id {known}": 1 / i for known in range(i)})
+    measures = losses.cumulative
+    assert measures.accuracy == measures.no_change_accuracy == measures.majority_accuracy == 0
+    assert measures.log_loss == pytest.approx(-math.log(1e-15))
+    assert measures.brier == pytest.approx(math.fsum(1 + 1 / i for i in range(1, 200)) / 199)
+    assert losses.has_further_labels and losses.labels == [*(f"id {i}" for i in range(10)), OTHER]
+
+
+def test_labels_past_the_limit_share_a_row_of_the_tables():
     losses = Losses(max_labels=2)
     losses.update("a", {"a": 0.5, "b": 0.25, "c": 0.25})
     losses.update("c", {"a": 0.4, "c": 0.3, "d": 0.3})
     losses.update("d", {}, predicted="c")
+    losses.update("d", {"c": 0.7, "d": 0.7})
     assert losses.labels == ["a", "b", OTHER]
     measures = losses.cumulative
-    assert measures.accuracy == 1  # d for c: both are of the others
-    assert measures.log_loss == pytest.approx((-math.log(0.5) - math.log(0.6) - math.log(1e-15)) / 3)
-
-
-def test_the_probability_of_labels_past_the_most_is_at_most_one():
-    losses = Losses(max_labels=1)
-    losses.update("a", {})
-    losses.update("b", {"b": 0.7, "c": 0.7})
-    assert losses.cumulative.brier == (1 + 0) / 2
-    Losses(max_labels=1).load(losses.state())
+    assert measures.accuracy == 1 / 4  # c of the last two is not d
+    assert measures.log_loss == pytest.approx(-sum(map(math.log, (0.5, 0.3, 1e-15, 0.7))) / 4)
+    Losses(max_labels=2).load(losses.state())
 
 
 def test_memory_does_not_grow_with_labels_past_the_most():

@@ -127,8 +127,8 @@ def test_weights_are_passed_on_and_count_in_the_scores() -> None:
     ]
     assert one.calls == two.calls
     for each in found.values():
-        assert each.cumulative.accuracy == pytest.approx(1.0 / 4.5)
-        # Before anything is learned nothing is said.
+        assert each.cumulative.accuracy == pytest.approx(1.0 / 1.5)
+        # Without an answer, before anything is learned, an event is not scored, as in River.
         assert each.metrics == {"Accuracy": pytest.approx(1.0 / 1.5)}
 
 
