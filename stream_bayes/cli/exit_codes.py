@@ -1,6 +1,7 @@
 """Exit codes: one for each kind of error, and one clear line in place of a traceback.
 
 0    success; also after SIGTERM or Ctrl-C, once the current batch is committed and saved
+1    a bug in this package
 2    wrong usage: an unknown command, option or value
 3    wrong settings or data: a pipeline file, a schema, a model's argument, a missing column
 4    a snapshot that is missing, broken, taken with other settings, or does not match the log
@@ -12,7 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
@@ -31,10 +34,13 @@ from stream_bayes.errors import (
     StreamBayesError,
     TooManyDeadLetters,
 )
+from stream_bayes.streams.service.logs import logging_json
 
-__all__ = ["exit_code", "exit_on_error"]
+__all__ = ["exit_code", "exit_on_error", "exit_with_json_log", "print_error"]
 
-WRONG_USAGE, WRONG_SETTINGS, WRONG_SNAPSHOT, WRONG_MEDIUM, TAKEN_OVER, TOO_MANY_DEAD = range(2, 8)
+logger = logging.getLogger(__name__)
+
+BUG, WRONG_USAGE, WRONG_SETTINGS, WRONG_SNAPSHOT, WRONG_MEDIUM, TAKEN_OVER, TOO_MANY_DEAD = range(1, 8)
 
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (NotOwner, TAKEN_OVER),
@@ -61,26 +67,46 @@ def exit_code(error: Exception) -> int:
     >>> exit_code(NotOwner("another process has taken over"))
     6
     """
-    return next((code for kind, code in CODES if isinstance(error, kind)), 1)
+    return next((code for kind, code in CODES if isinstance(error, kind)), BUG)
+
+
+def print_error(text: str) -> None:
+    """Print an error as one line on stderr."""
+    escaped = text.replace("[", "\\[")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/red] {escaped}")
 
 
 @contextmanager
-def exit_on_error() -> Iterator[None]:
-    """Turn errors that a user can fix into one line on stderr and an exit code.
+def exit_on_error(report: Callable[[str], None] = print_error) -> Iterator[None]:
+    """Turn errors that a user can fix into one line and an exit code.
 
     Anything else is a bug in this package: its traceback is shown.
+
+    Parameters
+    ----------
+    report
+        Writes the line. Default: `print_error`.
     """
     try:
         yield
     except (StreamBayesError, OSError) as error:
-        _print_error(str(error))
+        report(str(error))
         raise typer.Exit(exit_code(error)) from None
     except MemoryError as error:  # usually thousands of features, whose tables of pairs do not fit
         what = str(error) or "the system refused more"
-        _print_error(f"there is not enough memory for this model and these features: {what}. {LESS}")
+        report(f"there is not enough memory for this model and these features: {what}. {LESS}")
         raise typer.Exit(WRONG_SETTINGS) from None
 
 
-def _print_error(text: str) -> None:
-    escaped = text.replace("[", "\\[")
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[red]error:[/red] {escaped}")
+@contextmanager
+def exit_with_json_log() -> Iterator[None]:
+    """Log to stderr as JSON lines; the error that ends the command too, and a bug's traceback without its text."""
+    with logging_json(sys.stderr):
+        try:
+            with exit_on_error(logger.critical):
+                yield
+        except typer.Exit:
+            raise
+        except Exception:
+            logger.critical("ended by a bug", exc_info=True)
+            raise typer.Exit(BUG) from None

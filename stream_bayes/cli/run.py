@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from stream_bayes.cli.data_file import listed
-from stream_bayes.cli.exit_codes import exit_on_error
+from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.data.features import Numeric
@@ -22,7 +21,6 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.pipelines.config import PipelineConfig, load_config
 from stream_bayes.streams.pipelines.pipeline import build, warm_start
 from stream_bayes.streams.records.fields import Fields, seconds_from
-from stream_bayes.streams.service.logs import logging_json
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
@@ -62,7 +60,7 @@ def run(
     json: JSON = False,
 ) -> None:
     """Run a pipeline until its source ends or it receives SIGTERM or Ctrl-C."""
-    with exit_on_error():
+    with exit_with_json_log() if log_json else exit_on_error():
         if file.suffix.lower() in DATA_SUFFIXES:
             raise BadConfig(
                 f"{file} is a data file, and `run` takes a pipeline file (TOML); see `stream-bayes replay --help`"
@@ -87,9 +85,9 @@ def run(
             ):
                 note(guess_of(engine.source), quiet=json or log_json)
             size = None if config.source.kind == "kafka" else size_of(file.parent / config.source.path)
+            if config.kafka is not None:
+                note([f"Kafka client: {config.kafka.client}"], quiet=json or log_json)
             with ExitStack() as around:
-                if log_json:
-                    around.enter_context(logging_json(sys.stderr))
                 if config.ops is not None:
                     around.enter_context(serving(engine, config.ops.host, config.ops.port))
                 with showing_changed_settings(json):

@@ -262,3 +262,38 @@ def test_a_signal_ends_a_run_with_a_snapshot_and_0(pipeline: Path, number: int) 
     assert json.loads(out)["records"] == ROWS
     found = SnapshotStore(pipeline.parent / "state").latest()
     assert found is not None and found.snapshot.clock == ROWS
+
+
+@pytest.mark.filterwarnings("default::stream_bayes.errors.BrokenSnapshotWarning")
+def test_with_log_json_fatal_errors_and_warnings_are_json_lines_too(pipeline: Path) -> None:
+    assert run("run", pipeline).exit_code == 0
+    store = SnapshotStore(pipeline.parent / "state")
+    store.path(store.list()[-1]).write_bytes(b"broken")
+    pipeline.write_text(pipeline.read_text().replace("weather.csv", "nowhere.csv"))
+    result = run("run", pipeline, "--log-json")
+    assert result.exit_code == 5
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert lines[-1]["level"] == "critical" and "nowhere.csv" in lines[-1]["message"]
+    pipeline.write_text(pipeline.read_text().replace("nowhere.csv", "weather.csv"))
+    result = run("run", pipeline, "--log-json")
+    assert result.exit_code == 0, result.stderr
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert any(line["level"] == "warning" and "BrokenSnapshotWarning" in line["message"] for line in lines)
+
+
+def test_with_log_json_a_wrong_pipeline_file_and_a_bug_are_json_lines_too(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (wrong := pipeline.parent / "wrong.toml").write_text("name = ")
+    result = run("run", wrong, "--log-json")
+    (line,) = map(json.loads, result.stderr.splitlines())
+    assert (result.exit_code, line["level"]) == (3, "critical") and "not TOML" in line["message"]
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a value of a record")
+
+    monkeypatch.setattr("stream_bayes.cli.run.build", fail)
+    result = run("run", pipeline, "--log-json")
+    (line,) = map(json.loads, result.stderr.splitlines())
+    assert (result.exit_code, line["error"]) == (1, "RuntimeError")
+    assert "test_run.py" in line["traceback"][-1] and "a value" not in result.stderr

@@ -375,13 +375,25 @@ class Engine:
             self.drifts.commit(slices)
 
     def _finish(self) -> None:
-        """Write a last snapshot, after waiting for one that is being written."""
-        if self._writer is None:
+        """Write a last snapshot, after waiting for one that is being written.
+
+        Raises
+        ------
+        SnapshotNotWritten
+            If it failed: the run ends, and its last results are not in any snapshot.
+        """
+        writer = self._writer
+        if writer is None:
             return
-        self._writer.wait()
-        if self.schedule.due_at_end(self.step.processed):
+        writer.wait()
+        if self.schedule.due_at_end(self.step.processed) or (
+            self.schedule.at_end and writer.failures_in_a_row
+        ):
             self._save()
-            self._writer.wait()
+            writer.wait()
+        if writer.failures_in_a_row:
+            assert writer.last_failure is not None
+            raise writer.last_failure
 
     def _close(self) -> None:
         """Close sinks, source and snapshot writer, even after an error."""

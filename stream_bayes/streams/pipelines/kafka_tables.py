@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
-from stream_bayes.streams.kafka.connection import SECONDS, Connection
+from stream_bayes.streams.kafka.connection import SECONDS, Connection, default_client
 from stream_bayes.streams.pipelines.config_tables import FieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
 
@@ -21,7 +21,10 @@ class KafkaConfig(Table):
     """The connection to the cluster, and the delivery of results."""
 
     servers: list[str] = Field(min_length=1)
-    client: Literal["kafka-python", "confluent-kafka"] = "kafka-python"
+    client: Literal["kafka-python", "confluent-kafka"] = Field(
+        default_factory=default_client,  # type: ignore[arg-type]  # it returns one of the two
+        description="confluent-kafka if it is installed, else kafka-python, if not given",
+    )
     tls: bool = False
     ca_file: str | None = None
     cert_file: str | None = None

@@ -188,6 +188,7 @@ def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> K
     # Imported on use: the client takes a tenth of a second to load.
     from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
 
+    logger.info("the Kafka client is %s", config.kafka.client)
     return kafka_parts(config, schema, accept_gap)
 
 

@@ -1,7 +1,14 @@
-"""The decoders by name."""
+"""The decoders by name: those of this package, registered ones, and those of installed packages.
+
+A package offers decoders to pipeline files by entry points, which are imported on first use:
+
+    [project.entry-points."stream_bayes.decoders"]
+    words = "my_package.decoders:Words"
+"""
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import TypeVar
 
 from stream_bayes.core.values.values import shown
@@ -29,6 +36,7 @@ __all__ = [
 D = TypeVar("D", bound=type[Decoder])
 
 DECODERS: dict[str, type[Decoder]] = {}
+ENTRY_POINTS = "stream_bayes.decoders"
 
 
 def register_decoder(decoder: D) -> D:
@@ -65,8 +73,8 @@ def register_decoder(decoder: D) -> D:
 
 
 def decoder_names() -> list[str]:
-    """Return the names of the decoders, sorted."""
-    return sorted(DECODERS)
+    """Return the names of the decoders, sorted; nothing is imported."""
+    return sorted({*DECODERS, *entry_points(group=ENTRY_POINTS).names})
 
 
 def make_decoder(
@@ -80,7 +88,7 @@ def make_decoder(
     Raises
     ------
     BadValue
-        If there is none of this name.
+        If there is none of this name, or an installed package does not provide the one that it names.
 
     Examples
     --------
@@ -88,8 +96,31 @@ def make_decoder(
     Event(x={'sky': 'grey'})
     """
     if name not in DECODERS:
-        raise BadValue(f"decoder: expected one of {', '.join(decoder_names())}, got {shown(name)}")
+        _load(name)
     return DECODERS[name](fields, schema, max_record_bytes)
+
+
+def _load(name: str) -> None:
+    """Import and register a decoder of an installed package."""
+    found = list(entry_points(group=ENTRY_POINTS, name=name))
+    if not found:
+        raise BadValue(f"decoder: expected one of {', '.join(decoder_names())}, got {shown(name)}")
+    if len({entry.value for entry in found}) > 1:
+        places = ", ".join(sorted(entry.value for entry in found))
+        raise BadValue(f"decoder {name!r} is provided by several packages: {places}; uninstall all but one")
+    entry = found[0]
+    try:
+        decoder = entry.load()
+    except Exception as error:  # code of another package
+        raise BadValue(
+            f"decoder {name!r}: the entry point {entry.value} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    register_decoder(decoder)
+    if decoder.name != name:
+        raise BadValue(
+            f"decoder {name!r}: the entry point {entry.value} is a decoder with the name {decoder.name!r}; "
+            "give both the same name"
+        )
 
 
 for decoder in (JSONDecoder, ConfluentJSONDecoder, RawDecoder):

@@ -15,7 +15,7 @@ import pytest
 from stream_bayes import TAN, NaiveBayes
 from stream_bayes.core.events.event import BadRecord, Event
 from stream_bayes.core.events.pending import Pending
-from stream_bayes.errors import BadSnapshot, NotOwner, SourceError
+from stream_bayes.errors import BadSnapshot, NotOwner, SnapshotNotWritten, SourceError
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.sink import DeadLetter, Result
 from stream_bayes.streams.contracts.source import Record
@@ -350,3 +350,33 @@ def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) 
     told = pipeline.engine().preview()
     assert (told["records"], told["positions"], told["delivery"]) == (100, {"stream[0]": 100}, "exactly once")
     assert {path: path.read_bytes() for path in pipeline.directory.iterdir()} == before
+
+
+def test_a_run_whose_last_snapshot_fails_ends_with_that_error(tmp_path: Path) -> None:
+    pipeline, disk = Pipeline(tmp_path), FaultyFileSystem()
+    engine = pipeline.engine(SnapshotStore(tmp_path, file_system=disk))
+
+    def fill_and_stop(progress: Progress) -> None:
+        if progress.processed > EVENTS // 2:
+            disk.refusal = errno.ENOSPC
+            engine.stop()
+
+    engine.watch(fill_and_stop)
+    with pytest.raises(SnapshotNotWritten, match="No space left"):
+        engine.run()
+    pipeline.engine().run()
+    assert kept(pipeline) == undisturbed()
+
+
+def test_a_failed_snapshot_is_written_again_at_the_end(tmp_path: Path) -> None:
+    """The last scheduled snapshot fails, no record comes after it, and then there is room again."""
+    pipeline, disk = Pipeline(tmp_path, schedule=Schedule(every_events=EVENTS)), FaultyFileSystem()
+    engine = pipeline.engine(SnapshotStore(tmp_path, file_system=disk))
+
+    def fail_next_change(progress: Progress) -> None:
+        if progress.processed == EVENTS:
+            disk.errors[len(disk.operations) + 1] = errno.ENOSPC
+
+    engine.watch(fail_next_change)
+    engine.run()
+    assert kept(pipeline) == undisturbed()

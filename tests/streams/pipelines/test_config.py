@@ -8,6 +8,7 @@ import pytest
 
 from stream_bayes import Nominal, Numeric
 from stream_bayes.errors import BadConfig
+from stream_bayes.streams.kafka import connection
 from stream_bayes.streams.pipelines.config import load_config, parse_config
 
 SOURCE = 'source = { kind = "csv", path = "a.csv", target = "y" }\n'
@@ -224,3 +225,17 @@ def test_tables_nested_thousands_deep_are_refused_in_a_line(text: str) -> None:
 def test_a_number_of_thousands_of_digits_is_refused_in_a_line() -> None:
     message = complaint(LEAST + "batch = " + "1" * 5000)
     assert message.startswith("not TOML: ") and "digits" in message and len(message) < 300
+
+
+@pytest.mark.parametrize(("installed", "client"), [(True, "confluent-kafka"), (False, "kafka-python")])
+def test_the_default_client_is_the_fast_one_where_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch, installed: bool, client: str
+) -> None:
+    monkeypatch.setattr(connection, "find_spec", lambda name: object() if installed else None)
+    for text, expected in (
+        (KAFKA, client),
+        (KAFKA.replace("servers", 'client = "kafka-python", servers'), "kafka-python"),
+    ):
+        config = parse_config(text)
+        assert config.kafka is not None and config.kafka.connection().client == expected
+    assert connection.Connection(servers=("localhost:9092",)).client == client

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 
 from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
 from stream_bayes.data.schema import Nominal, Numeric, Schema
-from stream_bayes.errors import BadValue, SchemaError, Undecodable
+from stream_bayes.errors import BadConfig, BadValue, SchemaError, Undecodable
+from stream_bayes.streams.pipelines.config import parse_config
+from stream_bayes.streams.pipelines.kafka_parts import kafka_parts
+from stream_bayes.streams.records import decoders as registry
 from stream_bayes.streams.records.decoders import (
     ConfluentJSONDecoder,
     Decoder,
@@ -307,3 +311,65 @@ def test_a_record_that_is_too_long_costs_no_memory():
         tracemalloc.stop()
     assert isinstance(found, BadRecord)
     assert found.detail == "expected at most 1000 bytes, got 100000009"
+
+
+def installed(directory: Path, entry_point: str, code: str) -> None:
+    """Write a package with an entry point for decoders, as pip would install it."""
+    (directory / "wordy.py").write_text(code)
+    metadata = directory / "wordy-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: wordy\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[stream_bayes.decoders]\n{entry_point}\n")
+
+
+WORDS = """
+from stream_bayes.streams.records.decoder import Decoder
+
+class Words(Decoder):
+    name = "words-of-wordy"
+
+    def content(self, raw):
+        return dict.fromkeys(raw.decode().split(), True)
+"""
+TOPIC_OF_WORDS = """
+name = "n"
+source = { kind = "kafka", topic = "days", decoder = "words-of-wordy" }
+model = { kind = "nb" }
+kafka = { servers = ["localhost:9092"] }
+"""
+
+
+def test_a_pipeline_file_names_the_decoder_of_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BadConfig, match="there is no decoder 'words-of-wordy'"):
+        parse_config(TOPIC_OF_WORDS)
+    installed(tmp_path, "words-of-wordy = wordy:Words", WORDS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "DECODERS", dict(registry.DECODERS))
+    assert "words-of-wordy" in decoder_names()
+    config = parse_config(TOPIC_OF_WORDS)
+    source = kafka_parts(config, None).source
+    assert source is not None
+    record = source.decoders["days"].decode(b"cheap pills")
+    assert isinstance(record, Event) and record.x == {"cheap": True, "pills": True}
+
+
+@pytest.mark.parametrize(
+    ("entry_point", "message"),
+    [
+        ("words-of-wordy = wordy:Nothing", "wordy:Nothing cannot be imported: AttributeError"),
+        ("words-of-wordy = nowhere:Words", "nowhere:Words cannot be imported: ModuleNotFoundError"),
+        ("words-of-wordy = wordy:Decoder", "expected a non-empty str"),
+        ("other-words = wordy:Words", "a decoder with the name 'words-of-wordy'; give both the same name"),
+        ("words-of-wordy = json:loads", "expected a subclass of Decoder"),
+    ],
+)
+def test_a_wrong_entry_point_is_refused_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry_point: str, message: str
+) -> None:
+    installed(tmp_path, entry_point, WORDS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "DECODERS", dict(registry.DECODERS))
+    with pytest.raises(BadValue, match=message):
+        make_decoder(entry_point.split()[0])
