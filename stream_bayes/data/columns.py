@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ __all__ = [
     "CodedColumns",
     "Codes",
     "ForeignRule",
+    "SparseCounts",
     "code_columns",
     "code_labels",
     "refuse_foreign",
@@ -133,6 +134,41 @@ class CodedColumns:
         if self.labels is None:
             raise BadLabel("a label is needed for each row, but this batch was coded without a target column")
         return [self.classes[code] for code in self.labels.tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseCounts:
+    """A batch of rows as a sparse matrix of counts, for learners of text.
+
+    Parameters
+    ----------
+    names
+        A token for each column.
+    matrix
+        A CSR matrix or array of SciPy, rows by tokens.
+    labels, classes
+        As in `CodedColumns`.
+    """
+
+    names: tuple[str, ...]
+    matrix: Any  # SciPy brings no types
+    labels: Codes | None
+    classes: Vocabulary
+
+    def __post_init__(self) -> None:
+        if self.matrix.shape[1] != len(self.names):
+            raise SchemaError(f"{self.matrix.shape[1]} columns of counts, but {len(self.names)} names")
+        if self.labels is not None:
+            _check_array("labels", self.labels, np.dtype(np.int32), (len(self),))
+            _check_codes("labels", self.labels, 0, len(self.classes))
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def rows(self, start: int, stop: int) -> SparseCounts:
+        """Return the rows from `start` up to `stop`."""
+        labels = None if self.labels is None else self.labels[start:stop]
+        return SparseCounts(self.names, self.matrix[start:stop], labels, self.classes)
 
 
 def code_labels(cells: Cells, classes: Vocabulary | None) -> tuple[Codes, Vocabulary]:

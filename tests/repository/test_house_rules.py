@@ -38,6 +38,7 @@ learners.classifier
 learners.networks
 learners
 drift
+sklearn
 formats
 mail.text
 mail.filter
@@ -63,7 +64,7 @@ cli
 """.split()
 
 # These gather or start what the others hold; nothing may import them.
-FRONTS = ("", "__main__", "demo", "mail", "testing.__main__")
+FRONTS = ("", "__main__", "demo", "mail", "sklearn", "testing.__main__")
 
 # What `core` may import: things that compute, and cannot touch a file, a socket, a clock or a thread.
 CORE_IMPORTS = {

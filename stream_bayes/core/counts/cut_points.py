@@ -118,14 +118,25 @@ METHODS: Mapping[str, Callable[[Numbers, Numbers, NDArray[np.int32], int], list[
 }
 
 
-def outer_edges(values: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
+def outer_edges(values: Numbers, weights: Numbers, cuts: Sequence[float]) -> tuple[float, float]:
     """Return the outer edges of the end bins, for reading between bins: their medians are their middles."""
     if not cuts:
         return float(values.min()), float(values.max())
-    below, above = values[values < cuts[0]], values[values >= cuts[-1]]
-    low = 2.0 * float(np.median(below)) - cuts[0] if len(below) else cuts[0]
-    high = 2.0 * float(np.median(above)) - cuts[-1] if len(above) else cuts[-1]
+    is_below, is_above = values < cuts[0], values >= cuts[-1]
+    low = 2.0 * _median(values[is_below], weights[is_below]) - cuts[0] if is_below.any() else cuts[0]
+    high = 2.0 * _median(values[is_above], weights[is_above]) - cuts[-1] if is_above.any() else cuts[-1]
     return low, high
+
+
+def _median(values: Numbers, weights: Numbers) -> float:
+    """Return the weighted median; the middle of two values if half of the weight lies on either side."""
+    order = np.argsort(values)
+    values, reached = values[order], np.cumsum(weights[order])
+    half = reached[-1] / 2.0
+    last = len(values) - 1
+    lower = min(int(np.searchsorted(reached, half)), last)
+    upper = min(int(np.searchsorted(reached, half, side="right")), last)
+    return float(values[lower] + values[upper]) / 2.0
 
 
 def bin_names(cuts: Sequence[float]) -> list[str]:

@@ -186,6 +186,13 @@ class Discretizer(NumberObserver):
                 del self.due[slot]
         self._drop_needless()
 
+    def fix(self, slot: int, values: Numbers, weights: Numbers, labels: NDArray[np.int32]) -> None:
+        """Set the final cuts of a feature from a whole column, before anything is counted."""
+        self.set_cuts(slot, *self._cuts(int(weights.sum()), values, weights, labels))
+        self.tables.values.recount()
+        self.due.pop(slot, None)
+        self._observe_while_open()
+
     def finish(self) -> None:
         """Make the cuts that are set final; those of features that have none yet stay open."""
         for slot in self.bins.cuts:
@@ -215,7 +222,7 @@ class Discretizer(NumberObserver):
         cuts = METHODS[self.method](values, weights, labels, wanted)
         if len(cuts) + 1 >= len(np.unique(values)):
             return cuts, None  # a bin for each value: there is nothing between them
-        return cuts, outer_edges(values, cuts)
+        return cuts, outer_edges(values, weights, cuts)
 
     def set_cuts(self, slot: int, cuts: Sequence[float], edges: tuple[float, float] | None) -> None:
         """Set the cuts of a feature, of which nothing is counted at that time."""

@@ -20,7 +20,7 @@ from stream_bayes.core.encoding._rows import Batch
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.values.inputs import check_declared, check_named, feature_name
 from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
-from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.columns import CodedColumns, SparseCounts
 from stream_bayes.data.frame_columns import factorise, numbers, python_values, value_types
 from stream_bayes.data.frames import Native, is_frame, labels_of, read_table
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
@@ -36,7 +36,9 @@ def row_count(xs: Native) -> int:
     """Return the number of rows."""
     if is_frame(xs):
         return int(xs.shape[0])
-    if isinstance(xs, CodedColumns) or (isinstance(xs, Sequence) and not isinstance(xs, (str, bytes))):
+    if isinstance(xs, (CodedColumns, SparseCounts)) or (
+        isinstance(xs, Sequence) and not isinstance(xs, (str, bytes))
+    ):
         return len(xs)
     return read_table(xs).rows
 
@@ -102,7 +104,10 @@ def row_weights(ws: Native, rows: int) -> NDArray[np.float64]:
     """Return a weight for each row: 1, the given one, or one each."""
     if ws is None or isinstance(ws, (int, float, str, bytes, np.number)):
         return np.full(rows, read_weight(1.0 if ws is None else ws))
-    weights = np.fromiter((read_weight(w) for w in labels_of(ws, "weights")), np.float64)
+    if isinstance(ws, np.ndarray) and ws.dtype == np.float64 and (np.isfinite(ws) & (ws >= 0)).all():
+        weights = ws
+    else:
+        weights = np.fromiter((read_weight(w) for w in labels_of(ws, "weights")), np.float64)
     if len(weights) != rows:
         raise SchemaError(f"{rows} rows, but {len(weights)} weights")
     return weights
@@ -129,7 +134,7 @@ def _from_dicts(store: CountStore, xs: Sequence[Any], ys: Native, ws: Native, le
 def _labels(store: CountStore, xs: Native, ys: Native, naming: NDArray[np.bool_]) -> Codes:
     """Return the code of each row's label."""
     if ys is None:
-        if not isinstance(xs, CodedColumns) or xs.labels is None:
+        if not isinstance(xs, (CodedColumns, SparseCounts)) or xs.labels is None:
             raise BadLabel("a label is needed for each row; pass y, or columns that were coded with a target")
         codes, classes = xs.labels, xs.classes
     else:
@@ -290,10 +295,11 @@ def _arranged(
         matrix[place] = columns[column]
     matrix = np.ascontiguousarray(matrix.T)
     held = present(matrix)
-    ends = np.cumsum(held.sum(axis=1), dtype=np.longlong)
     feature = np.tile(np.array(slots, np.int32)[order], (rows, 1))
     if held.all():
+        ends = np.arange(1, rows + 1, dtype=np.longlong) * len(slots)
         return ends, feature.reshape(-1), matrix.reshape(-1)
+    ends = np.cumsum(np.count_nonzero(held, axis=1), dtype=np.longlong)
     return ends, feature[held], matrix[held]
 
 
@@ -351,15 +357,18 @@ def _joined(row_of: Any, code: Any, counts: Any, shared: Any) -> tuple[Any, Any,
 
 
 def _is_sparse(xs: Native) -> bool:
-    """Return True for a pandas frame of sparse columns, as River's vectorisers make."""
-    return hasattr(xs, "sparse")
+    """Return True for a sparse matrix, and for a pandas frame of sparse columns, as River's vectorisers make."""
+    return isinstance(xs, SparseCounts) or hasattr(xs, "sparse")
 
 
 def _sparse(xs: Native) -> tuple[list[Any], Any, Any, Any]:
-    matrix = xs.sparse.to_coo().tocsr()
-    matrix.sort_indices()
+    matrix = xs.matrix if isinstance(xs, SparseCounts) else xs.sparse.to_coo().tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()  # which sorts, too
     row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return list(xs.columns), row_of, matrix.indices, matrix.data.astype(np.float64)
+    names = xs.names if isinstance(xs, SparseCounts) else xs.columns
+    return list(names), row_of, matrix.indices, matrix.data.astype(np.float64)
 
 
 def _dense(xs: Native, rows: int, zero_too: bool) -> tuple[list[Any], Any, Any, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.values.values import Value, name_order
-from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.columns import CodedColumns, SparseCounts
 from stream_bayes.data.frames import Native, is_frame, like_frame, like_series
 
 __all__ = [
@@ -86,7 +86,7 @@ def probabilities_like(xs: Native, values: NDArray[np.float64], labels: Mapping[
     Parameters
     ----------
     xs
-        The rows that were predicted: a data frame, `CodedColumns`, or a list of dicts.
+        The rows that were predicted: a data frame, `CodedColumns`, `SparseCounts`, or a list of dicts.
     values
         Their probabilities, a column per code of a label.
     labels
@@ -100,7 +100,7 @@ def probabilities_like(xs: Native, values: NDArray[np.float64], labels: Mapping[
     if not values.any():
         labels = {}
     codes, names = list(labels), list(labels.values())
-    if isinstance(xs, CodedColumns):
+    if isinstance(xs, (CodedColumns, SparseCounts)):
         return Probabilities(tuple(names), np.ascontiguousarray(values[:, codes]))
     if is_frame(xs):
         return like_frame(xs, {name: values[:, code] for code, name in labels.items()})

@@ -134,8 +134,8 @@ def test_neighbouring_floats_are_told_apart(method):
 
 def test_end_bins_end_as_far_beyond_their_medians_as_these_are_from_the_cut():
     values = np.array([0.0, 1.0, 3.0, 5.0, 6.0, 9.0])
-    assert outer_edges(values, [2.0, 5.5]) == (2 * 0.5 - 2.0, 2 * 7.5 - 5.5)
-    assert outer_edges(values, []) == (0.0, 9.0)
+    assert outer_edges(values, np.ones(len(values)), [2.0, 5.5]) == (2 * 0.5 - 2.0, 2 * 7.5 - 5.5)
+    assert outer_edges(values, np.ones(len(values)), []) == (0.0, 9.0)
 
 
 def test_bins_are_called_by_where_they_begin_and_end():

@@ -1,0 +1,56 @@
+"""scikit-learn estimators over the learners of this package.
+
+`BayesClassifier(learner)` takes any learner; each learner also has an estimator of its own, whose parameters are the
+learner's arguments. They take arrays, data frames of any library with strings and missing values, and, for learners of
+text, sparse matrices. They work in pipelines, in `GridSearchCV` and with `partial_fit`.
+
+>>> from sklearn.model_selection import GridSearchCV
+>>> from stream_bayes.sklearn import TANClassifier
+>>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+>>> search = GridSearchCV(TANClassifier(categorical_features="all"), {"strength": [0.5, 1.0]}).fit(X, y)
+>>> search.best_score_
+np.float64(1.0)
+"""
+
+from importlib.util import find_spec
+
+from stream_bayes.errors import MissingPackage
+
+if find_spec("sklearn") is None:
+    raise MissingPackage(
+        "stream_bayes.sklearn needs scikit-learn 1.6 or later; install it with: pip install 'stream-bayes[sklearn]'"
+    )
+
+from stream_bayes.sklearn.classifier import BayesClassifier
+from stream_bayes.sklearn.estimators import (
+    A2DEClassifier,
+    AODEClassifier,
+    BayesNetworkClassifier,
+    BernoulliNBClassifier,
+    ComplementNBClassifier,
+    GaussianNBClassifier,
+    KDBClassifier,
+    LiveChoiceClassifier,
+    MultinomialNBClassifier,
+    NaiveBayesClassifier,
+    ODEClassifier,
+    SPODEClassifier,
+    TANClassifier,
+)
+
+__all__ = [
+    "A2DEClassifier",
+    "AODEClassifier",
+    "BayesClassifier",
+    "BayesNetworkClassifier",
+    "BernoulliNBClassifier",
+    "ComplementNBClassifier",
+    "GaussianNBClassifier",
+    "KDBClassifier",
+    "LiveChoiceClassifier",
+    "MultinomialNBClassifier",
+    "NaiveBayesClassifier",
+    "ODEClassifier",
+    "SPODEClassifier",
+    "TANClassifier",
+]

@@ -1,0 +1,368 @@
+"""scikit-learn's interface to any learner of this package."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
+
+from stream_bayes.by_name import check_there_is
+from stream_bayes.core.values.values import canonical_label, shown
+from stream_bayes.data.columns import CodedColumns
+from stream_bayes.data.frames import Native, is_frame
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadLabel, BadValue
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.classifier.base import BayesClassifier as CountingClassifier
+from stream_bayes.learners.one_dependence import AODE
+from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, Columns
+
+__all__ = ["BayesClassifier", "Learner", "LearnerClassifier"]
+
+Learner: TypeAlias = Any  # a classifier with `clone`, `learn_many` and `predict_proba_many`
+Codes: TypeAlias = NDArray[np.int32]
+
+BLOCK_ROWS = 1 << 13  # rows that are learned or predicted at once, so that their codes stay in the cache
+CUT_ROWS = (
+    100_000  # rows from which cut points are set, at most: sorting a column takes longer than counting it
+)
+VERBS = ("clone", "learn_many", "predict_proba_many")
+
+
+class LearnerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn brings no types
+    """A scikit-learn classifier that learns with a clone of a learner; `BayesClassifier` has the documentation."""
+
+    categorical_features: Categorical
+
+    @abstractmethod
+    def _given_learner(self) -> Learner:
+        """Return the learner to clone."""
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Native, y: Native, sample_weight: Native = None) -> Self:
+        """Learn all rows, after forgetting everything.
+
+        Parameters
+        ----------
+        X
+            A data frame, an array or a list of rows; for learners of text also a sparse matrix of counts.
+        y
+            A label for each row.
+        sample_weight
+            A weight of at least 0 for each row.
+
+        Returns
+        -------
+        The estimator.
+        """
+        X, labels, weights = self._check_samples(X, y, sample_weight, reset=True)
+        classes, codes = _classes_of(labels)
+        self._begin(X, classes)
+        batch = self._columns.encode(X, self._labels, codes)
+        _set_cuts(self.learner_, batch, weights)
+        self._learn(batch, weights)
+        if isinstance(self.learner_, CountingClassifier):
+            self.learner_.rederive()
+        return self
+
+    def partial_fit(self, X: Native, y: Native, classes: Native = None, sample_weight: Native = None) -> Self:
+        """Learn more rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. The first call decides which columns are nominal.
+        classes
+            All labels that will come. Needed in the first call; later it may be left out.
+
+        Returns
+        -------
+        The estimator.
+        """
+        begins = not hasattr(self, "learner_")
+        X, labels, weights = self._check_samples(X, y, sample_weight, reset=begins)
+        if begins:
+            if classes is None:
+                raise BadLabel("classes: expected all labels in the first call of partial_fit, got None")
+            self._begin(X, np.unique(column_or_1d(classes)))
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(column_or_1d(classes))):
+            raise BadLabel(
+                f"classes: expected those of the first call, {shown(self.classes_.tolist())}, got {shown(classes)}"
+            )
+        found, codes = _classes_of(labels)
+        places = np.searchsorted(self.classes_, found).clip(max=len(self.classes_) - 1)
+        if (is_new := self.classes_[places] != found).any():
+            raise BadLabel(
+                f"label {shown(found[is_new].tolist()[0])} is not among the classes of the first call of "
+                f"partial_fit, {shown(self.classes_.tolist())}"
+            )
+        self._learn(self._columns.encode(X, self._labels, places.astype(np.int32)[codes]), weights)
+        return self
+
+    def _check_samples(
+        self, X: Native, y: Native, sample_weight: Native, *, reset: bool
+    ) -> tuple[Native, NDArray[Any], NDArray[np.float64] | None]:
+        """Return the checked rows, labels and weights."""
+        if y is None:
+            raise BadLabel(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None"
+            )
+        X = self._check_rows(X, reset=reset)
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        if labels.dtype.kind == "f":
+            check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        if sample_weight is None:
+            return X, labels, None
+        return X, labels, _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def _check_rows(self, X: Native, *, reset: bool) -> Native:
+        """Return rows as a data frame, an array or a sparse matrix, checked as scikit-learn does."""
+        tags = self.__sklearn_tags__().input_tags
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if 0 in X.shape:
+                raise BadValue(
+                    f"expected at least one row and one column, got a data frame of shape {X.shape}"
+                )
+        else:
+            X = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=None if tags.string else "numeric",
+                ensure_all_finite="allow-nan",
+                accept_sparse=["csr"] if tags.sparse else False,
+            )
+            if X.dtype.kind not in "fiubOUS":
+                raise BadValue(f"expected numbers or names, got an array of {X.dtype}")
+        if tags.positive_only and not is_frame(X):
+            check_non_negative(X, f"{type(self).__name__} (input X)")
+        return X
+
+    def _begin(self, X: Native, classes: NDArray[Any]) -> None:
+        """Begin with a new learner, for the columns of a first batch."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{place}" for place in range(self.n_features_in_)]
+        self._columns = Columns.of(X, tuple(map(str, names)), self.categorical_features)
+        self.classes_ = classes
+        self._labels = tuple(canonical_label(label) for label in classes.tolist())
+        self.learner_ = self._new_learner()
+
+    def _new_learner(self) -> Learner:
+        """Return a clone of the learner. If it takes a schema and has none, it gets one of the columns and classes."""
+        learner = self._given_learner()
+        if getattr(learner, "schema", False) is None:
+            target = "class"
+            while target in self._columns.names:
+                target += "_"
+            return learner.clone({"schema": Schema(self._columns.features, self._labels, target)})
+        return learner.clone()
+
+    def _learn(self, batch: Any, weights: NDArray[np.float64] | None) -> None:
+        for start, stop in _blocks(batch):
+            own = None if weights is None else weights[start:stop]
+            self.learner_.learn_many(batch.rows(start, stop), w=own)
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Native) -> NDArray[np.float64]:
+        """Return the probability of each class, a column for each of `classes_`.
+
+        A row to which the learner gives no class any probability, as without smoothing it can, gets equal ones.
+        """
+        check_is_fitted(self)
+        batch = self._columns.encode(self._check_rows(X, reset=False))
+        place_of = {label: place for place, label in enumerate(self._labels)}
+        found = np.zeros((len(batch), len(self._labels)))
+        for start, stop in _blocks(batch):
+            answers = self.learner_.predict_proba_many(batch.rows(start, stop))
+            if answers.labels:
+                found[start:stop, [place_of[label] for label in answers.labels]] = answers.values
+        found[found.sum(axis=1) == 0.0] = 1.0 / len(self._labels)
+        return found
+
+    def predict_log_proba(self, X: Native) -> NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):  # a probability may be 0
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Native) -> NDArray[Any]:
+        """Return the most probable class of each row; of equal ones the first in `classes_`."""
+        places = self.predict_proba(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[places]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kinds = getattr(self._given_learner(), "inputs", frozenset({"nominal", "numeric"}))
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = "nominal" in kinds
+        tags.input_tags.sparse = "bag" in kinds
+        tags.input_tags.positive_only = "positive input" in getattr(self._given_learner(), "_tags", ())
+        tags.classifier_tags.poor_score = "bag" in kinds  # as scikit-learn's own naive Bayes over counts
+        return tags
+
+
+class BayesClassifier(LearnerClassifier):
+    """A scikit-learn classifier over a learner of this package.
+
+    `fit` learns all rows in their order with `learn_many`, through coded columns. `partial_fit` goes on learning.
+    Missing values (NaN, None) are left out of a sample; nothing is imputed.
+
+    Parameters
+    ----------
+    learner
+        A learner, such as `TAN(strength=0.5)`; or its short name, as `"tan"`. It stays unchanged: `fit` learns with a
+        clone. None: `AODE()`. Its arguments are parameters of this estimator: `learner__strength`.
+    categorical_features
+        The nominal columns. `"from_dtype"`: columns of strings, booleans or categories are nominal, columns of
+        numbers numeric. `"all"`: every column. None: no column. Or names, positions or a mask of columns.
+
+    Attributes
+    ----------
+    classes_
+        The labels in sorted order, as the columns of `predict_proba`.
+    learner_
+        The learner that has learned. All its verbs are available, such as `learner_.explain_one(x)`.
+    n_features_in_, feature_names_in_
+        The number of columns of `fit`, and their names if it got a data frame.
+
+    Notes
+    -----
+    Numbers that are names, such as the output of `OrdinalEncoder`, need `categorical_features="all"`; otherwise the
+    learner measures them, or puts them in bins.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from stream_bayes.sklearn import BayesClassifier
+    >>> X = pd.DataFrame({"sky": ["grey", "grey", "blue", None] * 20, "wind": [3.5, 2.0, 0.5, 1.0] * 20})
+    >>> y = ["rain", "rain", "dry", "dry"] * 20
+    >>> model = BayesClassifier("tan", categorical_features=["sky"]).fit(X, y)
+    >>> model.predict(X[:4]).tolist(), model.score(X, y)
+    (['rain', 'rain', 'dry', 'dry'], 1.0)
+    >>> model.get_params()["learner"]
+    'tan'
+    """
+
+    def __init__(self, learner: Learner = None, *, categorical_features: Categorical = FROM_DTYPE) -> None:
+        self.learner = learner
+        self.categorical_features = categorical_features
+
+    def _given_learner(self) -> Learner:
+        if self.learner is None:
+            return AODE()
+        if isinstance(self.learner, str):
+            check_there_is("learner", self.learner, LEARNERS)
+            return LEARNERS[self.learner]()
+        missing = [verb for verb in VERBS if not callable(getattr(self.learner, verb, None))]
+        if missing or isinstance(self.learner, type):
+            raise BadValue(
+                f"learner: expected a learner such as AODE(), or one of {', '.join(LEARNERS)}, "
+                f"got {shown(self.learner)}"
+            )
+        return self.learner
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep` those of the learner too, as `learner__strength`."""
+        found: dict[str, Any] = super().get_params(deep=deep)
+        if deep and isinstance(found.get("learner"), base.Base):
+            found |= dict(_parameters_within("learner", found["learner"]))
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, those of the learner as `learner__strength`."""
+        own = {name: value for name, value in params.items() if not name.startswith("learner__")}
+        super().set_params(**own)
+        within = {name.removeprefix("learner__"): value for name, value in params.items() if name not in own}
+        if within:
+            learner = self._given_learner()
+            known = {
+                name.removeprefix("learner__"): None for name, _ in _parameters_within("learner", learner)
+            }
+            for name in within:
+                check_there_is("parameter of the learner", name, known)
+            self.learner = _with(learner, within)
+        return self
+
+
+def _classes_of(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the different labels in sorted order, and the place of each row's label among them."""
+    if labels.dtype.kind not in "OUS":
+        classes, places = np.unique(labels, return_inverse=True)
+        return classes, places.astype(np.int32)
+    index: dict[Any, int] = {}  # sorting a million strings would take longer than learning them
+    codes = np.fromiter(
+        (index.setdefault(label, len(index)) for label in labels.tolist()), np.int32, len(labels)
+    )
+    found = np.array(list(index), dtype=labels.dtype)
+    order = np.argsort(found)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return found[order], rank[codes]
+
+
+def _set_cuts(learner: Learner, batch: Any, weights: NDArray[np.float64] | None) -> None:
+    """Set the cut points of a learner that puts numbers in bins, from all rows or from rows at equal distances.
+
+    A stream sets them from its first events. A batch may be sorted by its labels, so its first rows are no sample.
+    """
+    store = getattr(learner, "_store", None)
+    discretizer = getattr(store, "discretizer", None)
+    if store is None or discretizer is None or not isinstance(batch, CodedColumns) or batch.labels is None:
+        return
+    chosen = np.arange(0, len(batch), -(-len(batch) // CUT_ROWS))
+    if weights is not None:
+        chosen = chosen[weights[chosen] > 0]
+    for name, column in zip(batch.numeric_names, batch.numeric[chosen].T, strict=True):
+        slot = store.encoder.features[name].slot
+        known = ~np.isnan(column)
+        if slot in discretizer.fixed or not known.any():
+            continue
+        own = np.ones(len(chosen)) if weights is None else weights[chosen]
+        discretizer.fix(slot, column[known], own[known], batch.labels[chosen][known])
+
+
+def _blocks(batch: Any) -> Iterator[tuple[int, int]]:
+    """Yield the beginning and end of blocks of rows. A large vocabulary is translated for each block, so it makes
+    blocks longer.
+    """
+    values = sum(map(len, getattr(batch, "vocabularies", ())))
+    step = max(BLOCK_ROWS, 8 * values)
+    bounds = [*range(0, len(batch), step), len(batch)]
+    return pairwise(bounds)
+
+
+def _parameters_within(prefix: str, learner: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments of a learner under `prefix__name`, and those of the learners within it."""
+    for name in learner._get_params():
+        value = getattr(learner, name)
+        yield f"{prefix}__{name}", value
+        if isinstance(value, base.Base):
+            yield from _parameters_within(f"{prefix}__{name}", value)
+
+
+def _with(learner: Any, parameters: Mapping[str, Any]) -> Any:
+    """Return a clone with other arguments, those of learners within it as `learner__strength`."""
+    changes: dict[str, Any] = {name: value for name, value in parameters.items() if "__" not in name}
+    within: dict[str, dict[str, Any]] = {}
+    for name, value in parameters.items():
+        outer, is_within, inner = name.partition("__")
+        if is_within:
+            within.setdefault(outer, {})[inner] = value
+    for name, inner_changes in within.items():
+        changes[name] = _with(changes.get(name, getattr(learner, name)), inner_changes)
+    return learner.clone(changes)

@@ -1,0 +1,227 @@
+"""The columns of a scikit-learn input as codes: arrays, lists of rows, data frames and sparse matrices.
+
+The first batch decides which columns are nominal; later batches are read in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.values.values import Value, canonical, shown
+from stream_bayes.data.columns import CodedColumns, Codes, SparseCounts
+from stream_bayes.data.features import Nominal, Numeric, Spec
+from stream_bayes.data.frame_columns import Cells, factorise, numbers, value_types
+from stream_bayes.data.frames import Native, read_table
+from stream_bayes.errors import BadValue
+
+__all__ = ["FROM_DTYPE", "Categorical", "Columns"]
+
+FROM_DTYPE = "from_dtype"
+MOST_SMALL = 1024  # whole numbers below this are their own codes
+MOST_EMPTY = 4  # a table for the range of whole numbers may have so many places for each row
+
+# "from_dtype", "all", None for none, or names, positions or a mask of the nominal columns.
+Categorical: TypeAlias = "str | Sequence[str] | Sequence[int] | Sequence[bool] | NDArray[Any] | None"
+Column: TypeAlias = "Cells | NDArray[Any]"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns, and which of them are nominal.
+
+    Parameters
+    ----------
+    names
+        A name for each column.
+    nominal
+        True for each nominal column.
+
+    Examples
+    --------
+    >>> rows = np.array([["grey", 1.5], ["blue", 2.0]], dtype=object)
+    >>> columns = Columns.of(rows, ("sky", "wind"))
+    >>> columns.nominal
+    (True, False)
+    >>> batch = columns.encode(rows)
+    >>> batch.codes.tolist(), batch.vocabularies, batch.numeric.tolist()
+    ([[0], [1]], (('grey', 'blue'),), [[1.5], [2.0]])
+    """
+
+    names: tuple[str, ...]
+    nominal: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, X: Native, names: tuple[str, ...], categorical: Categorical = FROM_DTYPE) -> Columns:
+        """Return the columns of a first batch."""
+        if isinstance(categorical, str) and categorical == FROM_DTYPE:
+            columns = zip(names, _columns_of(X), strict=True)
+            return cls(names, tuple(_is_nominal(name, column) for name, column in columns))
+        return cls(names, _chosen(categorical, names))
+
+    @property
+    def features(self) -> dict[str, Spec]:
+        """Each column as a feature of a schema."""
+        return {
+            name: Nominal() if is_nominal else Numeric()
+            for name, is_nominal in zip(self.names, self.nominal, strict=True)
+        }
+
+    def encode(self, X: Native, classes: tuple[Value, ...] = (), labels: Codes | None = None) -> Any:
+        """Return a batch as codes, with the codes of its labels if there are some."""
+        if _is_sparse(X):
+            return SparseCounts(self.names, X.tocsr(), labels, classes)
+        if all(self.nominal) and (small := _small_codes(X)) is not None:
+            whole = tuple(tuple(range(high + 1)) for high in small.max(axis=0, initial=-1).tolist())
+            return CodedColumns(self.names, small, whole, (), np.empty((len(small), 0)), labels, classes)
+        vocabularies: list[tuple[Value, ...]] = []
+        rows = X.shape[0]
+        codes = np.empty((rows, sum(self.nominal)), np.int32)
+        measured = np.empty((rows, len(self.names) - sum(self.nominal)), np.float64)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "fiu" and not any(self.nominal):
+            measured[:] = X
+        else:
+            numeric = 0
+            for name, is_nominal, column in zip(self.names, self.nominal, _columns_of(X), strict=True):
+                if is_nominal:
+                    codes[:, len(vocabularies)], vocabulary = _coded(name, column)
+                    vocabularies.append(vocabulary)
+                else:
+                    measured[:, numeric] = _measured(name, column)
+                    numeric += 1
+        return CodedColumns(
+            tuple(name for name, is_nominal in zip(self.names, self.nominal, strict=True) if is_nominal),
+            codes,
+            tuple(vocabularies),
+            tuple(name for name, is_nominal in zip(self.names, self.nominal, strict=True) if not is_nominal),
+            measured,
+            labels,
+            classes,
+        )
+
+
+def _is_sparse(X: Native) -> bool:
+    return hasattr(X, "tocsr")
+
+
+def _columns_of(X: Native) -> Sequence[Column]:
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind in "fiu":
+            return list(X.T)
+        return [column.tolist() for column in X.T]
+    if _is_sparse(X):
+        return [np.empty(0)] * int(X.shape[1])  # counts
+    return list(read_table(X).columns.values())
+
+
+def _is_nominal(name: str, column: Column) -> bool:
+    """Return True for a column of names, False for one of numbers."""
+    if isinstance(column, np.ndarray):
+        return False
+    if isinstance(column, nw.Series):
+        kind = column.dtype
+        if kind.is_integer() or kind.is_float():
+            return False
+        if isinstance(kind, (nw.String, nw.Boolean, nw.Categorical, nw.Enum)):
+            return True
+        if kind.is_temporal():
+            raise BadValue(
+                f"column {shown(name)} holds {kind}: expected names or numbers; convert it to numbers, such as the "
+                "hour or the day of the week, or to strings"
+            )
+    types = value_types(column, name)
+    if types & {int, float} and types - {int, float}:
+        found = ", ".join(sorted(kind.__name__ for kind in types))
+        raise BadValue(
+            f"column {shown(name)} holds both numbers and names ({found}); name it in categorical_features, or "
+            "convert it to one kind"
+        )
+    return not types & {int, float}
+
+
+def _chosen(categorical: Categorical, names: tuple[str, ...]) -> tuple[bool, ...]:
+    """Return a mask of the columns that `categorical_features` names."""
+    if categorical is None:
+        return (False,) * len(names)
+    if isinstance(categorical, str):
+        if categorical == "all":
+            return (True,) * len(names)
+        raise BadValue(
+            f'categorical_features: expected "{FROM_DTYPE}", "all", None, or names, positions or a mask of '
+            f"columns, got {categorical!r}"
+        )
+    given = np.asarray(categorical)
+    if given.dtype.kind == "b":
+        if given.shape != (len(names),):
+            raise BadValue(
+                f"categorical_features: expected a mask of {len(names)} columns, got {given.shape}"
+            )
+        return tuple(given.tolist())
+    chosen = set(given.tolist())
+    known: set[Any] = set(range(len(names))) if given.dtype.kind in "iu" else set(names)
+    if chosen - known:
+        raise BadValue(
+            f"categorical_features: there is no column {shown(min(chosen - known, key=str))}; expected "
+            f"names or positions of {shown(names)}"
+        )
+    return tuple(place in chosen or name in chosen for place, name in enumerate(names))
+
+
+def _small_codes(X: Native) -> Codes | None:
+    """Return an array of small whole numbers as codes, as `OrdinalEncoder` makes them; None for anything else."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiu":
+        return None
+    with np.errstate(invalid="ignore"):  # NaN is no int
+        codes = X.astype(np.int32, order="C")
+    differs = codes != X
+    if differs.any():
+        is_missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, bool)
+        if (differs & ~is_missing).any():
+            return None
+        codes[is_missing] = 0
+        is_small = codes.min() >= 0 and codes.max() < MOST_SMALL
+        codes[is_missing] = -1
+        return codes if is_small else None
+    return codes if codes.min(initial=0) >= 0 and codes.max(initial=0) < MOST_SMALL else None
+
+
+def _coded(name: str, column: Column) -> tuple[Codes, tuple[Value, ...]]:
+    """Return the codes of a nominal column, -1 if missing, and the value of each code."""
+    if isinstance(column, nw.Series) and (column.dtype.is_integer() or column.dtype.is_float()):
+        column = np.array(column.to_numpy())
+    if isinstance(column, np.ndarray):
+        return _coded_numbers(name, column)
+    return factorise(column, (), partial(canonical, feature=name))
+
+
+def _coded_numbers(name: str, column: NDArray[Any]) -> tuple[Codes, tuple[Value, ...]]:
+    """Return the codes of numbers that are names. Whole numbers in a small range need no sort."""
+    is_missing = np.isnan(column) if column.dtype.kind == "f" else None
+    if is_missing is not None and is_missing.any():
+        codes = np.full(len(column), -1, np.int32)
+        codes[~is_missing], vocabulary = _coded_numbers(name, column[~is_missing])
+        return codes, vocabulary
+    if not len(column):
+        return np.empty(0, np.int32), ()
+    low, high = column.min(), column.max()
+    if high - low <= MOST_EMPTY * len(column) + 256:
+        offsets = (column - low).astype(np.int32)
+        if column.dtype.kind != "f" or (((offsets + low) == column).all() and float(low).is_integer()):
+            is_present = np.bincount(offsets) > 0
+            code_of = np.cumsum(is_present, dtype=np.int32) - 1
+            return code_of[offsets], tuple((np.flatnonzero(is_present) + int(low)).tolist())
+    values, found = np.unique(column, return_inverse=True)
+    convert: Callable[[object], Value] = partial(canonical, feature=name)
+    return found.astype(np.int32), tuple(convert(value) for value in values.tolist())
+
+
+def _measured(name: str, column: Column) -> NDArray[np.float64]:
+    if isinstance(column, np.ndarray):
+        return column.astype(np.float64, copy=False)
+    return numbers(column, name)

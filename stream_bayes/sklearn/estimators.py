@@ -1,0 +1,262 @@
+"""An estimator for each learner: its arguments are the parameters."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+from stream_bayes.learners.kdb import KDB
+from stream_bayes.learners.live_choice import LiveChoice
+from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.learners.trees import ODE, TAN
+from stream_bayes.sklearn.classifier import Learner, LearnerClassifier
+from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical
+
+__all__ = [
+    "A2DEClassifier",
+    "AODEClassifier",
+    "BayesNetworkClassifier",
+    "BernoulliNBClassifier",
+    "ComplementNBClassifier",
+    "GaussianNBClassifier",
+    "KDBClassifier",
+    "LiveChoiceClassifier",
+    "MultinomialNBClassifier",
+    "NaiveBayesClassifier",
+    "ODEClassifier",
+    "SPODEClassifier",
+    "TANClassifier",
+]
+
+
+class OneLearner(LearnerClassifier):
+    """A classifier with one kind of learner, whose arguments are its parameters, by name."""
+
+    kind: ClassVar[type]
+    _signature: ClassVar[inspect.Signature]
+
+    def __init__(self, **parameters: Any) -> None:
+        bound = self._signature.bind(**parameters)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            setattr(self, name, value)
+
+    def __init_subclass__(cls, kind: type, **options: Any) -> None:
+        arguments = inspect.signature(kind).parameters.values()
+        named = [argument.replace(kind=inspect.Parameter.KEYWORD_ONLY) for argument in arguments]
+        columns = inspect.Parameter(
+            "categorical_features", inspect.Parameter.KEYWORD_ONLY, default=FROM_DTYPE, annotation=Categorical
+        )
+        cls.kind = kind
+        cls._signature = inspect.Signature([*named, columns])
+        of_instance = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+        def construct(self: OneLearner, **parameters: Any) -> None:
+            OneLearner.__init__(self, **parameters)
+
+        # scikit-learn reads the parameters of an estimator from here.
+        construct.__signature__ = inspect.Signature([of_instance, *named, columns])  # type: ignore[attr-defined]
+        cls.__init__ = construct  # type: ignore[method-assign]  # the same, under the signature of the learner
+        super().__init_subclass__(**options)
+
+    def _given_learner(self) -> Learner:
+        names = [name for name in self._signature.parameters if name != "categorical_features"]
+        return self.kind(**{name: getattr(self, name) for name in names})
+
+
+class NaiveBayesClassifier(OneLearner, kind=NaiveBayes):
+    """Naive Bayes: names are counted, and each class has a Gaussian of each number.
+
+    Parameters are the arguments of `stream_bayes.NaiveBayes`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import NaiveBayesClassifier
+    >>> X, y = [[1, 3], [1, 2], [0, 3], [0, 2]] * 25, ["rain", "rain", "dry", "dry"] * 25
+    >>> model = NaiveBayesClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[1, 2], [0, 3]]).tolist()
+    ['rain', 'dry']
+    """
+
+
+class GaussianNBClassifier(OneLearner, kind=GaussianNB):
+    """Naive Bayes over numbers, each a Gaussian in each class.
+
+    Parameters are the arguments of `stream_bayes.GaussianNB`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import GaussianNBClassifier
+    >>> X, y = [[1.0, 20.5], [1.5, 21.0], [7.0, 3.5], [7.5, 4.0]], ["mild", "mild", "cold", "cold"]
+    >>> model = GaussianNBClassifier().fit(X, y)
+    >>> model.predict([[1.2, 19.0], [8.0, 3.0]]).tolist()
+    ['mild', 'cold']
+    """
+
+
+class MultinomialNBClassifier(OneLearner, kind=MultinomialNB):
+    """Multinomial naive Bayes over counts of words.
+
+    Parameters are the arguments of `stream_bayes.MultinomialNB`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import MultinomialNBClassifier
+    >>> X = [[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # counts of words, or a sparse matrix
+    >>> model = MultinomialNBClassifier().fit(X, ["spam", "spam", "ham", "ham"])
+    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).tolist()
+    ['spam', 'ham']
+    """
+
+
+class ComplementNBClassifier(OneLearner, kind=ComplementNB):
+    """Complement naive Bayes over counts of words, for classes of unequal size.
+
+    Parameters are the arguments of `stream_bayes.ComplementNB`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import ComplementNBClassifier
+    >>> X = [[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # counts of words, or a sparse matrix
+    >>> model = ComplementNBClassifier().fit(X, ["spam", "spam", "ham", "ham"])
+    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).tolist()
+    ['spam', 'ham']
+    """
+
+
+class BernoulliNBClassifier(OneLearner, kind=BernoulliNB):
+    """Bernoulli naive Bayes: a word is present or absent.
+
+    Parameters are the arguments of `stream_bayes.BernoulliNB`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import BernoulliNBClassifier
+    >>> X = [[2, 1, 0, 0], [1, 2, 0, 1], [0, 0, 1, 2], [0, 1, 2, 1]]  # counts of words, or a sparse matrix
+    >>> model = BernoulliNBClassifier().fit(X, ["spam", "spam", "ham", "ham"])
+    >>> model.predict([[1, 1, 0, 0], [0, 0, 1, 1]]).tolist()
+    ['spam', 'ham']
+    """
+
+
+class SPODEClassifier(OneLearner, kind=SPODE):
+    """One super-parent: each feature depends on the class and on one feature, chosen by its losses.
+
+    Parameters are the arguments of `stream_bayes.SPODE`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import SPODEClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = SPODEClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """
+
+
+class AODEClassifier(OneLearner, kind=AODE):
+    """Averaged one-dependence estimators: the average of all super-parents (Webb et al. 2005).
+
+    Parameters are the arguments of `stream_bayes.AODE`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import AODEClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = AODEClassifier(min_count=1, categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """
+
+
+class A2DEClassifier(OneLearner, kind=A2DE):
+    """Averaged two-dependence estimators: the average of all pairs of super-parents (Webb et al. 2012).
+
+    Parameters are the arguments of `stream_bayes.A2DE`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import A2DEClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = A2DEClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """
+
+
+class ODEClassifier(OneLearner, kind=ODE):
+    """A given one-dependence structure; name the parents as the columns are named.
+
+    Parameters are the arguments of `stream_bayes.ODE`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import ODEClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = ODEClassifier(parents={"x1": "x0"}, categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """
+
+
+class TANClassifier(OneLearner, kind=TAN):
+    """Tree-augmented naive Bayes: the most informative tree over the features (Friedman et al. 1997).
+
+    Parameters are the arguments of `stream_bayes.TAN`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import TANClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = TANClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """
+
+
+class KDBClassifier(OneLearner, kind=KDB):
+    """k-dependence Bayes: each feature depends on the class and up to k features (Sahami 1996).
+
+    Parameters are the arguments of `stream_bayes.KDB`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import KDBClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = KDBClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """
+
+
+class BayesNetworkClassifier(OneLearner, kind=BayesNetClassifier):
+    """A Bayesian network over the class and the features.
+
+    Parameters are the arguments of `stream_bayes.BayesNetClassifier`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import BayesNetworkClassifier
+    >>> X, y = [[1, 3], [1, 2], [0, 3], [0, 2]] * 25, ["rain", "rain", "dry", "dry"] * 25
+    >>> model = BayesNetworkClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[1, 2], [0, 3]]).tolist()
+    ['rain', 'dry']
+    """
+
+
+class LiveChoiceClassifier(OneLearner, kind=LiveChoice):
+    """A mixture of several models over the same counts, weighted by their recent losses.
+
+    Parameters are the arguments of `stream_bayes.LiveChoice`, and `categorical_features` of `BayesClassifier`.
+
+    Examples
+    --------
+    >>> from stream_bayes.sklearn import LiveChoiceClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]] * 25, ["same", "other", "other", "same"] * 25
+    >>> model = LiveChoiceClassifier(categorical_features="all").fit(X, y)
+    >>> model.predict([[0, 0], [1, 0]]).tolist()
+    ['same', 'other']
+    """

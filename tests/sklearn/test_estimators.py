@@ -1,0 +1,250 @@
+"""The estimators pass scikit-learn's own checks, and agree with its classifiers and with our learners."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+from unittest import SkipTest
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+import sklearn
+from sklearn import datasets, naive_bayes
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from stream_bayes import AODE, KDB, TAN, DriftAdaptive, MultinomialNB, NaiveBayes, Nominal, Schema
+from stream_bayes import sklearn as estimators
+from stream_bayes.errors import BadLabel, BadValue
+from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.sklearn import BayesClassifier, NaiveBayesClassifier, TANClassifier
+from tests.builds import EVERYTHING
+
+NAMES = [name for name in estimators.__all__ if name != "BayesClassifier"]
+CHECKED = estimators.__all__ if EVERYTHING else ["NaiveBayesClassifier", "MultinomialNBClassifier"]
+# Their losses depend on the order of the rows, which this check shuffles; scikit-learn leaves it out for AdaBoost,
+# SGD and gradient boosting in the same way.
+ORDERED = {"SPODEClassifier", "LiveChoiceClassifier"}
+EXPECTED = {"check_sample_weight_equivalence_on_dense_data": "the losses follow the order of the rows"}
+
+SKY = pd.DataFrame(
+    {
+        "sky": ["grey", "grey", "blue", None] * 25,
+        "wind": [3.5, 2.0, 0.5, np.nan] * 25,
+        "wet": [True, False] * 50,
+    }
+)
+RAIN = ["rain", "rain", "dry", "dry"] * 25
+
+
+def checks() -> Any:
+    for name in CHECKED:
+        estimator = getattr(estimators, name)()
+        for each, check in estimator_checks_generator(estimator):
+            yield pytest.param(name, each, check, id=f"{name}-{check.func.__name__}")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "estimator", "check"), list(checks()))
+def test_scikit_learn_finds_nothing_wrong(name: str, estimator: Any, check: Any) -> None:
+    if name in ORDERED and check.func.__name__ in EXPECTED:
+        with pytest.raises(AssertionError, match="not equivalent"):
+            check(estimator)
+    else:
+        try:
+            check(estimator)
+        except SkipTest as reason:
+            if "SCIPY_ARRAY_API" not in str(reason):  # this one is skipped for scikit-learn's own, too
+                raise AssertionError(f"skipped: {reason}") from reason
+
+
+def test_each_learner_by_name_has_an_estimator() -> None:
+    kinds = {getattr(estimators, name).kind for name in NAMES}
+    assert kinds == set(LEARNERS.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parameters_are_the_arguments_of_the_learner(name: str) -> None:
+    estimator = getattr(estimators, name)()
+    assert set(estimator.get_params()) == {*estimator.kind()._get_params(), "categorical_features"}
+    assert clone(estimator).get_params() == estimator.get_params()
+    with pytest.raises(TypeError, match="strenght"):
+        type(estimator)(strenght=1)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_it_agrees_with_categorical_naive_bayes(classes: int) -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 5, (300, 6)), rng.integers(0, classes, 300)
+    weights = rng.integers(1, 4, 300).astype(float)
+    ours = NaiveBayesClassifier(class_prior="uniform", categorical_features="all").fit(X, y, weights)
+    theirs = naive_bayes.CategoricalNB(fit_prior=False).fit(X, y, weights)
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-9, atol=0)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "BernoulliNB"])
+def test_text_agrees_with_scikit_learn_and_sparse_with_dense(name: str) -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.poisson(0.7, (200, 30)), rng.integers(0, 3, 200)
+    ours = getattr(estimators, f"{name}Classifier")().fit(scipy.sparse.csr_matrix(X), y)
+    dense = getattr(estimators, f"{name}Classifier")().fit(X, y)
+    theirs = getattr(naive_bayes, name)().fit(X, y)
+    assert (ours.predict_proba(scipy.sparse.csr_array(X)) == dense.predict_proba(X)).all()
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-12)
+
+
+def test_fit_learns_what_the_learner_learns_event_by_event() -> None:
+    X, y = datasets.load_wine(return_X_y=True)
+    order = np.random.default_rng(3).permutation(len(y))
+    rows = (X[order] * 2).astype(int) % 7
+    model = TANClassifier(categorical_features="all").fit(rows, y[order])
+    learner = TAN(schema=Schema({f"x{n}": Nominal() for n in range(13)}, classes=[0, 1, 2]))
+    for row, label in zip(rows.tolist(), y[order].tolist(), strict=True):
+        learner.learn_one({f"x{n}": value for n, value in enumerate(row)}, label)
+    learner.rederive()
+    for row, found in zip(rows[:20].tolist(), model.predict_proba(rows[:20]), strict=True):
+        own = learner.predict_proba_one({f"x{n}": value for n, value in enumerate(row)})
+        assert own == pytest.approx(dict(enumerate(found)), rel=1e-12)
+
+
+@pytest.mark.parametrize("learner", ["aode", "tan", "kdb", "bayes-net"])
+def test_sorted_rows_are_learned_as_well_as_shuffled_ones(learner: str) -> None:
+    X, y = datasets.load_iris(return_X_y=True)
+    order = np.random.default_rng(4).permutation(len(y))
+    in_order = BayesClassifier(learner).fit(X, y)
+    shuffled = BayesClassifier(learner).fit(X[order], y[order])
+    assert np.allclose(in_order.predict_proba(X), shuffled.predict_proba(X), rtol=1e-9)
+    assert in_order.score(X, y) > 0.9
+
+
+def test_data_frames_of_both_libraries_with_strings_and_missing_values() -> None:
+    model = BayesClassifier("nb").fit(SKY, RAIN)
+    other = BayesClassifier("nb").fit(pl.from_pandas(SKY), RAIN)
+    assert (model.predict_proba(SKY) == other.predict_proba(pl.from_pandas(SKY))).all()
+    assert model.score(SKY, RAIN) == 1.0
+    assert model.feature_names_in_.tolist() == ["sky", "wind", "wet"]
+    as_array = SKY.to_numpy(dtype=object)
+    assert (
+        BayesClassifier("nb").fit(as_array, RAIN).predict_proba(as_array) == model.predict_proba(SKY)
+    ).all()
+    fresh = pd.DataFrame({"sky": ["green"], "wind": [1.0], "wet": [None]})  # a value that was never learned
+    assert model.predict_proba(fresh).sum() == pytest.approx(1.0)
+
+
+def test_categorical_features_by_name_position_mask_or_all() -> None:
+    X = pd.DataFrame({"zip": [1, 2, 3, 4] * 20, "size": [1.5, 2.5, 3.5, 4.5] * 20})
+    y = [0, 1, 0, 1] * 20
+    found = [
+        BayesClassifier("nb", categorical_features=given).fit(X, y).predict_proba(X)
+        for given in (["zip"], [0], [True, False])
+    ]
+    assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
+    numeric = BayesClassifier("nb").fit(X, y).predict_proba(X)
+    assert not np.allclose(found[0], numeric)
+    with pytest.raises(BadValue, match="there is no column 'zap'"):
+        BayesClassifier(categorical_features=["zap"]).fit(X, y)
+    with pytest.raises(BadValue, match="expected a mask of 2 columns"):
+        BayesClassifier(categorical_features=[True]).fit(X, y)
+    with pytest.raises(BadValue, match='"from_dtype", "all", None'):
+        BayesClassifier(categorical_features="dtype").fit(X, y)
+
+
+@pytest.mark.parametrize("numbers", [[-3.0, 0.5], [10**12, 7], [0.0, 2000.0], [-0.5, 1e300]])
+def test_any_numbers_may_be_names(numbers: list[float]) -> None:
+    X, y = np.array([[number] for number in numbers] * 20), [0, 1] * 20
+    model = NaiveBayesClassifier(categorical_features="all").fit(X, y)
+    assert model.predict(X[:1]).tolist() == [0] and model.predict_proba(X[:1])[0, 0] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (
+            pd.Series(["2024-01-01", "2024-01-02"] * 2, dtype="datetime64[ns]"),
+            "column 'x' holds .*convert it",
+        ),
+        (pd.Series([1, "one", 2, "two"], dtype=object), "column 'x' holds both numbers and names"),
+    ],
+)
+def test_columns_of_no_kind_are_refused_by_name(column: Any, message: str) -> None:
+    with pytest.raises(BadValue, match=message):
+        BayesClassifier().fit(pd.DataFrame({"x": column}), [0, 1, 0, 1])
+
+
+def test_partial_fit_of_parts_learns_as_a_learner_does() -> None:
+    X, y = datasets.load_iris(return_X_y=True)
+    order = np.random.default_rng(5).permutation(len(y))
+    X, y = X[order], np.array(["setosa", "versicolor", "virginica"])[y[order]]
+    model = BayesClassifier(AODE())
+    for part in np.array_split(np.arange(len(y)), 7):
+        model.partial_fit(X[part], y[part], classes=["virginica", "setosa", "versicolor"])
+    whole = BayesClassifier(AODE()).partial_fit(X, y, classes=["setosa", "versicolor", "virginica"])
+    assert np.allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    with pytest.raises(BadLabel, match="'rose' is not among the classes"):
+        model.partial_fit(X[:1], ["rose"])
+    with pytest.raises(BadLabel, match="expected those of the first call"):
+        model.partial_fit(X[:1], y[:1], classes=["rose"])
+    with pytest.raises(BadLabel, match="expected all labels in the first call"):
+        BayesClassifier().partial_fit(X, y)
+
+
+def test_grid_search_reaches_the_learner_within() -> None:
+    X, y = datasets.load_iris(return_X_y=True)
+    search = GridSearchCV(
+        BayesClassifier(KDB(k=1)), {"learner__k": [1, 2], "learner__strength": [0.5, 1.0]}, cv=3
+    ).fit(X, y)
+    assert search.best_estimator_.learner_.k == search.best_params_["learner__k"]
+    assert search.best_score_ > 0.9
+    by_name = GridSearchCV(BayesClassifier(), {"learner": ["nb", "tan"]}, cv=3).fit(X, y)
+    assert by_name.best_params_["learner"] in ("nb", "tan")
+    nested = BayesClassifier(DriftAdaptive(TAN())).set_params(learner__learner__strength=0.25)
+    assert nested.learner.learner.strength == 0.25
+    assert nested.get_params()["learner__learner__strength"] == 0.25
+    with pytest.raises(BadValue, match="did you mean 'strength'"):
+        BayesClassifier(TAN()).set_params(learner__strenght=1)
+
+
+def test_it_works_in_pipelines_with_set_output_and_routed_weights() -> None:
+    columns = make_column_transformer(
+        (FunctionTransformer(feature_names_out="one-to-one"), ["sky"]), (FunctionTransformer(), ["wind"])
+    ).set_output(transform="pandas")
+    assert make_pipeline(columns, BayesClassifier("aode")).fit(SKY, RAIN).score(SKY, RAIN) == 1.0
+    encoded = make_pipeline(OrdinalEncoder(), NaiveBayesClassifier(categorical_features="all"))
+    assert cross_val_score(encoded, SKY[["sky", "wet"]], RAIN, cv=4).mean() > 0.8
+    weights = np.repeat([0.0, 1.0], 50)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(BayesClassifier("nb").set_fit_request(sample_weight=True))
+        routed.fit(SKY, RAIN, sample_weight=weights)
+    half = BayesClassifier("nb").fit(SKY[50:], RAIN[50:])
+    assert np.allclose(routed.predict_proba(SKY), half.predict_proba(SKY))
+
+
+def test_a_fitted_estimator_pickles_and_explains() -> None:
+    model = BayesClassifier(NaiveBayes(strength=0.5)).fit(SKY, RAIN)
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict_proba(SKY) == model.predict_proba(SKY)).all()
+    assert model.learner_.explain_one({"sky": "grey"})
+    assert model.learner.classes_ == ()  # the given learner stays unchanged
+
+
+@pytest.mark.parametrize("learner", ["aodee", 3, AODE])
+def test_what_is_no_learner_is_refused(learner: object) -> None:
+    with pytest.raises(BadValue, match="learner"):
+        BayesClassifier(learner).fit(SKY, RAIN)
+
+
+def test_a_learner_of_text_takes_sparse_counts_in_blocks() -> None:
+    X = scipy.sparse.random(20_000, 50, density=0.05, format="csr", random_state=6)
+    X.data = np.ceil(X.data * 3)
+    y = np.arange(20_000) % 3
+    model = BayesClassifier(MultinomialNB()).fit(X, y)
+    assert model.learner_.clock == 20_000
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
