@@ -15,7 +15,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, check_non_negative, validate_data
 
-from stream_bayes.by_name import check_there_is
+from stream_bayes.by_name import check_known
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
@@ -266,7 +266,7 @@ class BayesClassifier(LearnerClassifier):
         if self.learner is None:
             return AODE()
         if isinstance(self.learner, str):
-            check_there_is("learner", self.learner, LEARNERS)
+            check_known("learner", self.learner, LEARNERS)
             return LEARNERS[self.learner]()
         missing = [verb for verb in VERBS if not callable(getattr(self.learner, verb, None))]
         if missing or isinstance(self.learner, type):
@@ -294,7 +294,7 @@ class BayesClassifier(LearnerClassifier):
                 name.removeprefix("learner__"): None for name, _ in _parameters_within("learner", learner)
             }
             for name in within:
-                check_there_is("parameter of the learner", name, known)
+                check_known("parameter of the learner", name, known)
             self.learner = _with(learner, within)
         return self
 
