@@ -15,6 +15,7 @@ from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
+from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.settings import setting_text
 from stream_bayes.streams.files.csv_source import CSVSource
@@ -24,6 +25,7 @@ from stream_bayes.streams.records.fields import Fields, seconds_from
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
+from stream_bayes.streams.sources.merged import MergedSource
 
 __all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
 
@@ -80,11 +82,12 @@ def run(
                 warm_start(engine, warm)
             if (
                 config.record is None
-                and isinstance(engine.source, CSVSource)
-                and engine.source.schema is not None
+                and isinstance(first := first_file(engine.source), CSVSource)
+                and first.schema is not None
             ):
-                note(guess_of(engine.source), quiet=json or log_json)
-            size = None if config.source.kind == "kafka" else size_of(file.parent / config.source.path)
+                note(guess_of(first), quiet=json or log_json)
+            paths = [] if config.source.kind == "kafka" else config.source.paths
+            size = size_of(file.parent / paths[0]) if len(paths) == 1 else None
             if config.kafka is not None:
                 note([f"Kafka client: {config.kafka.client}"], quiet=json or log_json)
             with ExitStack() as around:
@@ -100,6 +103,11 @@ def run(
                         rebuild=rebuild,
                         until_end=until_end,
                     )
+
+
+def first_file(source: Source) -> Source:
+    """Return a source, or the first of several that are merged: the guesses of all are made from it."""
+    return source.sources[0] if isinstance(source, MergedSource) else source
 
 
 def guess_of(source: CSVSource) -> list[str]:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         from_kafka,
     )
     from stream_bayes.streams.sources.iterable import IterableSource
+    from stream_bayes.streams.sources.merged import MergedSource
     from stream_bayes.streams.sources.paced import Paced
 
 # The module of each name.
@@ -84,6 +85,7 @@ _MODULES = {
     "streams.sinks": ("CallableSink", "NoSink"),
     "streams.sources.constructors": ("from_csv", "from_file", "from_iterable", "from_jsonl", "from_kafka"),
     "streams.sources.iterable": ("IterableSource",),
+    "streams.sources.merged": ("MergedSource",),
     "streams.sources.paced": ("Paced",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -108,6 +110,7 @@ __all__ = [
     "JSONLinesSink",
     "JSONLinesSource",
     "Kind",
+    "MergedSource",
     "NoSink",
     "Output",
     "Paced",

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
+    BeforeValidator,
     Field,
     ValidationError,
     model_validator,
@@ -99,11 +100,43 @@ class SchemaConfig(Table):
     unknown: Literal["ignore", "refuse"] = "ignore"
 
 
-class CSVConfig(FieldsConfig):
+def _paths(given: object) -> object:
+    """Return a path, or several, from text."""
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    if isinstance(given, list) and all(isinstance(path, (str, Path)) for path in given):
+        return [Path(path) for path in given]
+    raise ValueError("expected a path, or a list of paths, as text")
+
+
+class FileConfig(FieldsConfig):
+    """One file of records, or several that are merged by time."""
+
+    path: Annotated[Path | list[Path], BeforeValidator(_paths)]
+    follow: bool = False
+    wait_idle: float = Field(
+        0.0, ge=0, description="seconds to wait for a file at its end, to merge several by time"
+    )
+    max_record_bytes: int = Field(1_048_576, ge=16)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files; of records with equal times, those of an earlier one come first."""
+        return self.path if isinstance(self.path, list) else [self.path]
+
+    @model_validator(mode="after")
+    def _can_be_merged(self) -> Self:
+        if not self.paths or len(set(self.paths)) < len(self.paths):
+            raise ValueError("source.path: expected a file, or a list of different files")
+        if len(self.paths) > 1 and self.time is None:
+            raise ValueError("source.time: is missing; several files are merged by this field")
+        return self
+
+
+class CSVConfig(FileConfig):
     """A CSV file, plain or compressed. What is not given of its format is guessed from its first lines."""
 
     kind: Literal["csv"]
-    path: Path = Field(strict=False)
     delimiter: str | None = Field(None, pattern=r"^(.|tab|\\t)$")
     decimal: Literal[".", ","] | None = None
     thousands: str | None = Field(None, pattern=r"^[., '_]?$")
@@ -112,13 +145,11 @@ class CSVConfig(FieldsConfig):
     misfits: Literal["missing", "dead-letter"] | None = Field(
         None, description="what becomes of a cell of a numeric column that holds no number"
     )
-    follow: bool = False
-    max_record_bytes: int = Field(1_048_576, ge=16)
 
     def form(self, directory: Path) -> CSVFormat:
-        """Return the format of the file, guessed if it is not given."""
+        """Return the format of the files, guessed from the first one if it is not given."""
         return guessed_format(
-            directory / self.path,
+            directory / self.paths[0],
             delimiter=self.delimiter,
             decimal=self.decimal,
             thousands=self.thousands,
@@ -128,13 +159,10 @@ class CSVConfig(FieldsConfig):
         )
 
 
-class JSONLinesConfig(FieldsConfig):
+class JSONLinesConfig(FileConfig):
     """A file of JSON objects, a line each, plain or gzipped."""
 
     kind: Literal["jsonl"]
-    path: Path = Field(strict=False)
-    follow: bool = False
-    max_record_bytes: int = Field(1_048_576, ge=16)
 
 
 SourceConfig: TypeAlias = Annotated[

@@ -40,12 +40,14 @@ from stream_bayes.streams.pipelines.config import (
     CSVConfig,
     DriftConfig,
     FileSinkConfig,
+    JSONLinesConfig,
     LabelsConfig,
     PipelineConfig,
     SinkConfig,
     SnapshotsConfig,
 )
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.sources.merged import MergedSource
 
 if TYPE_CHECKING:
     from stream_bayes.streams.kafka.source import KafkaSource
@@ -138,7 +140,7 @@ def _guessed(
     if kept is not None:
         schema = None if kept["schema"] is None else Schema.from_json(kept["schema"])
         return declared or schema, CSVFormat(**kept["format"])
-    path, form = directory / own.path, own.form(directory)
+    path, form = directory / own.paths[0], own.form(directory)
     if declared is not None:
         return declared, form
     if own.follow and not has_rows(path, own.fields(), form=form):
@@ -194,8 +196,8 @@ def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> K
 
 def make_source(
     config: PipelineConfig, directory: Path, schema: Schema | None, form: CSVFormat | None = None
-) -> FileSource:
-    """Build the source of a pipeline that reads a file.
+) -> FileSource | MergedSource:
+    """Build the source of a pipeline that reads a file, or several merged by time.
 
     Raises
     ------
@@ -209,7 +211,26 @@ def make_source(
         raise BadConfig("source.kind: expected a file, got 'kafka'")
     if own.target is None and schema is not None and schema.target is None:
         raise SchemaError("source.target: name the column that holds the labels")
-    path = directory / own.path
+    if len(own.paths) == 1:
+        return _file_source(own, directory, directory / own.paths[0], config.name, schema, form)
+    names = [path.name for path in own.paths]
+    if len(set(names)) < len(names):  # files of one name in several directories
+        names = [path.as_posix() for path in own.paths]
+    files = [
+        _file_source(own, directory, directory / path, name, schema, form)
+        for path, name in zip(own.paths, names, strict=True)
+    ]
+    return MergedSource(files, config.name, own.wait_idle)
+
+
+def _file_source(
+    own: CSVConfig | JSONLinesConfig,
+    directory: Path,
+    path: Path,
+    name: str,
+    schema: Schema | None,
+    form: CSVFormat | None,
+) -> FileSource:
     if own.kind == "csv":
         return CSVSource(
             path,
@@ -217,12 +238,12 @@ def make_source(
             schema,
             form=own.form(directory) if form is None else form,
             misfits=own.misfits or "dead-letter",
-            name=config.name,
+            name=name,
             follow=own.follow,
             max_record_bytes=own.max_record_bytes,
         )
     decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
-    return JSONLinesSource(path, decoder, name=config.name, follow=own.follow)
+    return JSONLinesSource(path, decoder, name=name, follow=own.follow)
 
 
 def warm_start(engine: Engine, path: Path) -> None:

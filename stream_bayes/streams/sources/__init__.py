@@ -1,1 +1,1 @@
-"""Sources that are no file and no topic: any iterable, and a stream at the pace at which it happened."""
+"""Sources that are no file and no topic: any iterable, several sources merged by time, a paced stream."""

@@ -176,7 +176,7 @@ def test_whatever_is_wrong_is_said_in_plain_words_a_line_for_each_key():
         'source.delimiter: expected one character, or "tab"',
         "source.follow: expected true or false",
         "source.ignore: expected a list, as in [1, 2]",
-        "source.path: expected a path, as text",
+        "source.path: expected a path, or a list of paths, as text",
         "source.time_unit: there is no 'sec'. There are s, ms, us, ns, iso",
         "transformers.0.kind: expected text",
     ]
