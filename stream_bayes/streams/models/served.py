@@ -28,6 +28,7 @@ from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
 from stream_bayes.streams.models.corrections import relabel, unlearn
+from stream_bayes.streams.models.name_limit import NameLimit
 from stream_bayes.streams.models.river import ServedAdaptive, ServedRiver
 from stream_bayes.streams.models.spam import ServedFilter
 
@@ -130,6 +131,8 @@ class ServedLearner:
         The classifier. Loading a state replaces it; `model` is the present one.
     decide
         Function that makes a decision from the probabilities.
+    max_names
+        The most feature names to learn; see `NameLimit`. None: no limit.
 
     Examples
     --------
@@ -139,8 +142,14 @@ class ServedLearner:
     ({}, {'rain': 1.0})
     """
 
-    def __init__(self, learner: BayesClassifier, decide: Callable[[Answer], Any] | None = None) -> None:
+    def __init__(
+        self,
+        learner: BayesClassifier,
+        decide: Callable[[Answer], Any] | None = None,
+        max_names: int | None = None,
+    ) -> None:
         self.name = type(learner).__name__
+        self._max_names = max_names
         self.decide: Callable[[Answer], Any] = most_probable if decide is None else decide
         self._settings = settings_of(learner)
         self._serve(learner)
@@ -151,11 +160,34 @@ class ServedLearner:
         self.answer: Callable[..., Answer] = learner.predict_proba_one
         self.learn: Callable[..., None] = learner.learn_one
         self.predict_then_learn: Callable[..., Answer] = learner.predict_learn_one
+        self._limit = None if self._max_names is None else NameLimit(learner, self._max_names)
+        if self._limit is not None:
+            self.learn = self._learn_within_limit
+            self.predict_then_learn = self._predict_then_learn_within_limit
+
+    def _learn_within_limit(self, x: Any, y: Any, w: float, /) -> None:
+        assert self._limit is not None
+        self._limit.check(x)
+        self.model.learn_one(x, y, w)
+
+    def _predict_then_learn_within_limit(self, x: Any, y: Any, w: float, /) -> Answer:
+        assert self._limit is not None
+        self._limit.check(x)
+        return self.model.predict_learn_one(x, y, w)
 
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        answers, refused = process_samples(self.model, xs, ys, ws)
+        refused: StreamBayesError | None = None
+        if self._limit is not None and (admitted := self._limit.admitted(xs, ys)) < len(xs):
+            xs, ys, ws = xs[: max(admitted, 1)], ys[: max(admitted, 1)], ws[: max(admitted, 1)]
+            if not admitted:
+                try:
+                    self._limit.check(xs[0])
+                except StreamBayesError as error:
+                    xs, ys, ws, refused = [], [], [], error
+        answers, fault = process_samples(self.model, xs, ys, ws)
+        refused = refused or fault
         return AnswerColumns(answers, self.model._store.encoder.labels.values), refused
 
     @property
@@ -193,8 +225,15 @@ class ServedLearner:
         self._serve(loaded)
 
 
-def served(model: Any) -> Served:
+def served(model: Any, max_names: int | None = None) -> Served:
     """Return an adapter with which the engine serves a model.
+
+    Parameters
+    ----------
+    model
+        The model.
+    max_names
+        The most feature names that a classifier of this package may learn; see `NameLimit`. None: no limit.
 
     Raises
     ------
@@ -206,7 +245,7 @@ def served(model: Any) -> Served:
     if issubclass(type(inner), SpamFilter):
         return ServedFilter(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
-        return ServedLearner(inner, decide)
+        return ServedLearner(inner, decide, max_names)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
     if isinstance(last, DriftAdaptive):
         return ServedAdaptive(model, decide)

@@ -22,6 +22,7 @@ class ModelConfig(Table):
     kind: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     key: Secret | None = None
+    max_names: int = Field(10_000, ge=1, description="feature names that are learned; more are dead letters")
 
     @model_validator(mode="after")
     def _known(self) -> Self:

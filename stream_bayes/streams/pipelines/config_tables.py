@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from stream_bayes.streams.records.fields import Fields
+from stream_bayes.streams.records.fields import MAX_FIELDS, Fields
 
 __all__ = ["VARIABLE", "FieldsConfig", "RenewedSecret", "Secret", "Table"]
 
@@ -63,6 +63,7 @@ class FieldsConfig(Table):
     type: str | None = Field(None, description="the field that holds sample, label, correction or tombstone")
     ignore: list[str] = []
     only: list[str] | None = None
+    max_fields: int = Field(MAX_FIELDS, ge=1, description="features of a record; more are a dead letter")
 
     def fields(self) -> Fields:
         """Return these settings as the `Fields` of a decoder."""
@@ -75,4 +76,5 @@ class FieldsConfig(Table):
             kind=self.type,
             ignore=tuple(self.ignore),
             only=None if self.only is None else tuple(self.only),
+            max_fields=self.max_fields,
         )

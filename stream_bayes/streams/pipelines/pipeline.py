@@ -109,7 +109,10 @@ def build(
         }
     model = _model(config, schema)
     step = Step(
-        served(model), config.name, pending=_pending(config.labels), max_dead_share=config.max_dead_share
+        served(model, config.model.max_names),
+        config.name,
+        pending=_pending(config.labels),
+        max_dead_share=config.max_dead_share,
     )
     kafka = _kafka(config, schema, accept_gap)
     if kafka is not None and kafka.source is not None and config.reads_mails:

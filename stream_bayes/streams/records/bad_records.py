@@ -57,6 +57,9 @@ class Reason(Enum):
     UNKNOWN_FIELD = "unknown_field"
     """A field that the schema does not declare, and refuses."""
 
+    TOO_MANY_FIELDS = "too_many_fields"
+    """More fields than `max_fields`, without a schema that declares them."""
+
     NOT_FRAMED = "not_framed"
     """A record without the five bytes that hold the number of its schema."""
 

@@ -58,6 +58,9 @@ class Decoder(ABC):
         self.schema = schema
         self.max_record_bytes = checked_bytes("max_record_bytes", max_record_bytes)
         self._event = Assembler(self.fields).event
+        self._is_open = (
+            schema is None and self.fields.only is None
+        )  # a record decides how many features it has
 
     @abstractmethod
     def content(self, raw: bytes) -> dict[str, Any]:
@@ -118,7 +121,13 @@ class Decoder(ABC):
         key: Any,
         time: float | None,
     ) -> Event:
-        return self._event(self.content(raw), position, partition, length, key, time)
+        content = self.content(raw)
+        if self._is_open and len(content) > self.fields.max_fields:
+            raise undecodable(
+                Reason.TOO_MANY_FIELDS,
+                f"expected at most max_fields = {self.fields.max_fields:,} fields, got {len(content):,}",
+            )
+        return self._event(content, position, partition, length, key, time)
 
 
 class RawDecoder(Decoder):

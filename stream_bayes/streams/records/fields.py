@@ -14,8 +14,9 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
 
-__all__ = ["ROLES", "Assembler", "Fields", "kind_from", "seconds_from", "weight_from"]
+__all__ = ["MAX_FIELDS", "ROLES", "Assembler", "Fields", "kind_from", "seconds_from", "weight_from"]
 
+MAX_FIELDS = 5000  # a record with more is a mistake or an attack: each new name costs memory for good
 ROLES = ("target", "key", "time", "weight", "kind")
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 KINDS = {kind.value: kind for kind in Kind}
@@ -51,6 +52,8 @@ class Fields:
         The fields that are features, if not all.
     flatten
         True to flatten nested objects into fields named `outer.inner`; otherwise they are refused.
+    max_fields
+        The most features of a record, unless a schema or `only` names them. A record with more is a bad record.
 
     Raises
     ------
@@ -74,6 +77,7 @@ class Fields:
     ignore: Sequence[str] = ()
     only: Sequence[str] | None = None
     flatten: bool = False
+    max_fields: int = MAX_FIELDS
 
     def __post_init__(self) -> None:
         roles = self.roles

@@ -10,6 +10,7 @@ from river import compose, feature_extraction, linear_model, preprocessing
 from stream_bayes import Costs, DecidingClassifier, GaussianNB, MultinomialNB, NaiveBayes
 from stream_bayes.core.events.event import Event, Kind
 from stream_bayes.core.events.pending import Pending
+from stream_bayes.data.schema import Nominal, Schema
 from stream_bayes.errors import BadValue, CannotSave
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.step import Step
@@ -135,3 +136,63 @@ def test_what_is_no_classifier_is_refused(model: object) -> None:
 def test_arguments_are_compared_when_a_state_is_loaded() -> None:
     assert served(NaiveBayes()).settings() != served(NaiveBayes(strength=2.0)).settings()
     assert served(scaled()).settings() == served(scaled()).settings()
+
+
+def wide(first: int, count: int) -> dict[str, str]:
+    return {f"name-{number}": "a" for number in range(first, first + count)}
+
+
+NARROW = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun"), ({"sky": "grey"}, None)]
+STREAM_OF_NAMES = [
+    *NARROW,
+    (wide(0, 3), "rain"),
+    (wide(0, 4), None),
+    (wide(3, 2), "sun"),
+    *NARROW,
+    (wide(1, 3), "sun"),
+]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 100])
+def test_a_sample_with_too_many_new_names_is_refused_and_no_other_one(batch: int) -> None:
+    """Names: sky, name-0, name-1, name-2; the limit is 4. The batches leave no trace."""
+    step = Step(served(NaiveBayes(), max_names=4))
+    events = [Event(x, y, position=number) for number, (x, y) in enumerate(STREAM_OF_NAMES)]
+    for start in range(0, len(events), batch):
+        step.process(events[start : start + batch])
+    assert [letter.position for letter in step.letters] == [5, 9]
+    assert all("max_names = 4" in letter.detail for letter in step.letters)
+    assert list(step.model.model._store.encoder.features) == ["sky", "name-0", "name-1", "name-2"]
+    without = Step(served(NaiveBayes()))
+    without.process([event for event in events if event.position not in (5, 9)])
+    assert step.model.freeze()()["arrays"].keys() == without.model.freeze()()["arrays"].keys()
+    assert [output.probabilities for output in step.collect_outputs()] == [
+        output.probabilities for output in without.collect_outputs()
+    ]
+
+
+def test_the_limit_of_names_holds_for_late_labels_too() -> None:
+    step = Step(served(NaiveBayes(), max_names=4), pending=Pending(wait_for=100))
+    step.process(
+        [
+            Event(wide(0, 5), key="a", time=0.0),
+            Event({}, "rain", "a", 1.0, 1, kind=Kind.LABEL),
+            Event(wide(0, 5), "rain", "b", 2.0, 2),
+            Event(wide(0, 4), "rain", "c", 3.0, 3),
+        ]
+    )
+    assert [letter.position for letter in step.letters] == [1, 2]
+    assert step.learned == 1
+
+
+def test_words_of_a_text_and_declared_features_are_not_limited() -> None:
+    for model, x in (
+        (served(MultinomialNB(), max_names=2), dict.fromkeys(wide(0, 5), 1)),
+        (
+            served(NaiveBayes(schema=Schema({name: Nominal() for name in wide(0, 5)})), max_names=2),
+            wide(0, 5),
+        ),
+    ):
+        model.learn(x, "rain", 1.0)
+        _, refused = model.process([x], ["rain"], [1.0])
+        assert refused is None

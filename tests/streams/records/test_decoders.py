@@ -373,3 +373,14 @@ def test_a_wrong_entry_point_is_refused_with_its_place(
     monkeypatch.setattr(registry, "DECODERS", dict(registry.DECODERS))
     with pytest.raises(BadValue, match=message):
         make_decoder(entry_point.split()[0])
+
+
+def test_a_record_with_thousands_of_fields_is_a_bad_record_unless_they_are_declared() -> None:
+    names = [f"name-{number}" for number in range(5001)]
+    raw = json.dumps(dict.fromkeys(names, 1)).encode()
+    record = JSONDecoder(Fields()).decode(raw)
+    assert isinstance(record, BadRecord) and record.reason == "too_many_fields"
+    assert "max_fields = 5,000" in record.detail and "5,001" in record.detail
+    assert isinstance(JSONDecoder(Fields(max_fields=5001)).decode(raw), Event)
+    assert isinstance(JSONDecoder(Fields(only=names)).decode(raw), Event)
+    assert isinstance(JSONDecoder(schema=Schema({name: Numeric() for name in names})).decode(raw), Event)
