@@ -96,7 +96,8 @@ class Engine:
         self.batch = batch
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
-        self.reached: float | None = None  # event time of the last record committed in this run
+        self.reached: float | None = None  # event time of the last record committed or replayed in this run
+        self.committed: Sequence[Record] = ()  # the last batch
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
         self._clock = clock
@@ -131,9 +132,8 @@ class Engine:
     def lag(self) -> dict[Partition, int]:
         """The lag of each partition with a known end: positions between the model and the end."""
         ends = self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
-        return {
-            part: max(0, ends[part] - position) for part, position in self.positions.items() if part in ends
-        }
+        positions = dict(self.positions)  # a copy: the engine's thread adds partitions
+        return {part: max(0, ends[part] - position) for part, position in positions.items() if part in ends}
 
     @property
     def snapshots(self) -> tuple[int, int]:
@@ -231,6 +231,7 @@ class Engine:
             for sink in self._sinks:
                 sink.abort()
             raise
+        self.committed = records
         self.reached = records[-1].time
         for watcher in self._watchers:
             watcher(self.progress)
@@ -350,6 +351,7 @@ class Engine:
             self._rewrite_drifts(self.step.drifts, slices)
             self.step.clear_results()
             self.replayed += len(records)
+            self.reached = records[-1].time if records else self.reached
             if self._stopping:
                 break
         self.source.seek(self.positions)
@@ -363,6 +365,7 @@ class Engine:
             drifts += self.step.drifts
             self.step.clear_results()
             self.replayed += len(records)
+            self.reached = records[-1].time if records else self.reached
             if self._stopping:
                 break
         return drifts

@@ -110,6 +110,7 @@ class Step:
         self.letters: list[DeadLetter] = []
         self.processed = 0
         self.learned = 0
+        self.unlearned = 0
         self.dead: dict[str, int] = {}
         self.last_dead: dict[str, tuple[int, str]] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
@@ -241,6 +242,7 @@ class Step:
                 was = action.was
                 self.model.unlearn(was.encoded, was.label, was.weight, was.clock)
                 self.learned -= 1
+                self.unlearned += 1
             self._record_drifts(cause)
         except BudgetExceeded:
             raise  # as a dead letter for every new value it would be overlooked
@@ -315,6 +317,7 @@ class Step:
         own = {
             "processed": self.processed,
             "learned": self.learned,
+            "unlearned": self.unlearned,
             "dead": dict(sorted(self.dead.items())),
             "dead_weight": self._dead_weight,
             "dead_at": self._dead_at,
@@ -345,7 +348,7 @@ class Step:
         with refusing_bad_state():
             expect(set(sections) == kept, f"it has the sections {sorted(sections)}, expected {sorted(kept)}")
             own = sections["step"]
-            for name in ("processed", "learned", "dead_at"):
+            for name in ("processed", "learned", "unlearned", "dead_at"):
                 expect(type(own[name]) is int and 0 <= own[name] < 2**62, f"{name} is {own[name]!r}")
             weight, dead = own["dead_weight"], own["dead"]
             expect(type(weight) is float and 0.0 <= weight < math.inf, f"dead_weight is {weight!r}")
@@ -356,7 +359,8 @@ class Step:
         self.losses.load(sections["losses"])
         if self.pending is not None:
             self.pending.load(sections["pending"])
-        self.processed, self.learned, self._dead_at = own["processed"], own["learned"], own["dead_at"]
+        self.processed, self._dead_at = own["processed"], own["dead_at"]
+        self.learned, self.unlearned = own["learned"], own["unlearned"]
         self._dead_weight, self.dead = weight, dict(dead)
 
 

@@ -10,16 +10,21 @@ up the stream. Labels hold the pipeline's name, sources, partitions and reasons;
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
+from itertools import accumulate
 from threading import Thread
 from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Metric, MetricsHandler
+from prometheus_client.utils import floatToGoString
 
-from stream_bayes.core.events.event import Partition
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.pending import OUTCOMES, Pending
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.contracts.incidents import (
@@ -30,6 +35,7 @@ from stream_bayes.streams.contracts.incidents import (
     RESENT,
     total_incidents,
 )
+from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import Step
@@ -40,6 +46,7 @@ __all__ = ["Metrics", "serving"]
 
 Labels: TypeAlias = dict[str, str]
 
+LATENCY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86_400)  # seconds
 SECONDS_BETWEEN_MEASURES = 1.0  # computing measures costs more than a commit
 REQUEST_TIMEOUT = 5.0  # seconds for a client to send its request
 REFUSED_METHODS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -62,6 +69,8 @@ class Metrics:
         The engine to watch.
     clock
         Seconds, monotonic.
+    wall_clock
+        Seconds since 1970.
 
     Examples
     --------
@@ -78,13 +87,20 @@ class Metrics:
     stream_bayes_records_total{pipeline="weather"} 3.0
     """
 
-    def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         self.engine = engine
         self._labels: Labels = {"pipeline": engine.step.name}
         self._clock = clock
+        self._wall_clock = wall_clock
         self._measured_at = float("-inf")
         self._measures: list[Metric] = []
         self._recorded: list[Metric] = []  # replaced as a whole, because other threads read it
+        self._latency = _Latency()
         engine.watch(self.record)
 
     def record(self, progress: Progress) -> None:
@@ -93,39 +109,26 @@ class Metrics:
         if self._clock() - self._measured_at >= SECONDS_BETWEEN_MEASURES:
             self._measures = _measures(step, own)
             self._measured_at = self._clock()
-        positions, lag, pending = engine.positions, engine.lag, step.pending
-        where = {
-            partition: own | {"source": partition.source, "partition": str(partition.partition)}
-            for partition in positions
-        }
+        pending = step.pending
+        self._observe(engine.committed)
         self._recorded = [
             _counter("records", "Records processed.", (own, progress.processed)),
-            _counter("samples_learned", "Samples learned, less those unlearned.", (own, step.learned)),
+            _counter("samples_learned", "Samples learned.", (own, step.learned + step.unlearned)),
+            _counter("samples_unlearned", "Samples unlearned.", (own, step.unlearned)),
             _counter("replayed_records", "Records replayed in this run.", (own, progress.replayed)),
             _counter(
                 "dead_letters",
                 "Records that could not be used.",
                 *((own | {"reason": reason}, count) for reason, count in sorted(step.dead.items())),
             ),
-            _gauge(
-                "position",
-                "The next position to read.",
-                *((where[partition], position) for partition, position in positions.items()),
-            ),
-            _gauge(
-                "lag",
-                "Positions between the model and the end of the partition.",
-                *((where[partition], lag[partition]) for partition in positions if partition in lag),
-            ),
-            *_consumer_group(engine, lag),
-            *(
-                []
-                if pending is None
-                else [_gauge("waiting", "Samples without a label.", (own, pending.waiting))]
-            ),
+            *([] if pending is None else _labels(pending, own)),
             *_drift(step, own),
             *self._measures,
         ]
+
+    def _observe(self, records: Sequence[Record]) -> None:
+        now = self._wall_clock()
+        self._latency.observe([now - record.time for record in records if record.time is not None])
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics with their values. Thread-safe."""
@@ -134,6 +137,8 @@ class Metrics:
         # Not only after a commit: while no broker answers there is none.
         parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters)
         now = [
+            *_positions(engine, own),
+            self._latency.metric(own),
             _gauge("ready", "1 while the engine reads and its snapshots are written.", (own, engine.healthy)),
             _gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
             _gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
@@ -144,6 +149,34 @@ class Metrics:
             ),
         ]
         yield from (metric for metric in (*self._recorded, *now) if metric.samples)
+
+
+class _Latency:
+    """Histogram of the seconds from a record's time to the commit of its result."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(LATENCY_BUCKETS) + 1)  # the last one: above all bounds
+        self._sum = 0.0
+
+    def observe(self, seconds: Sequence[float]) -> None:
+        counts = self._counts[:]  # replaced as a whole, because other threads read it
+        for value in seconds:
+            counts[bisect_left(LATENCY_BUCKETS, value)] += 1
+        self._sum += sum(max(0.0, value) for value in seconds)  # clocks differ; a sum must not fall
+        self._counts = counts
+
+    def metric(self, own: Labels) -> Metric:
+        name = "stream_bayes_latency_seconds"
+        text = "Seconds from the time of a record to the commit of its result; replayed records do not count."
+        metric = Metric(name, text, "histogram")
+        counts = list(accumulate(self._counts))
+        if counts[-1]:
+            bounds = [*map(float, LATENCY_BUCKETS), math.inf]
+            for bound, count in zip(bounds, counts, strict=True):
+                metric.add_sample(f"{name}_bucket", own | {"le": floatToGoString(bound)}, count)
+            metric.add_sample(f"{name}_count", own, counts[-1])
+            metric.add_sample(f"{name}_sum", own, self._sum)
+        return metric
 
 
 @contextmanager
@@ -230,7 +263,42 @@ def _snapshots(store: SnapshotStore | None, own: Labels) -> list[Metric]:
     ]
 
 
-def _consumer_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric]:
+def _labels(pending: Pending, own: Labels) -> list[Metric]:
+    return [
+        _gauge("waiting", "Samples without a label.", (own, pending.waiting)),
+        _counter(
+            "labels",
+            "Late labels by outcome: joined late or early, corrected, repeated, ...; samples that expired.",
+            *((own | {"outcome": outcome}, pending.counts[outcome]) for outcome in OUTCOMES),
+        ),
+    ]
+
+
+def _positions(engine: Engine, own: Labels) -> list[Metric]:
+    """Return positions and lag as they are now: during a replay or an outage there is no commit."""
+    positions, lag = dict(engine.positions), engine.lag
+    where = {
+        partition: own | {"source": partition.source, "partition": str(partition.partition)}
+        for partition in positions
+    }
+    return [
+        _gauge(
+            "position",
+            "The next position to read.",
+            *((where[partition], position) for partition, position in positions.items()),
+        ),
+        _gauge(
+            "lag",
+            "Positions between the model and the end of the partition.",
+            *((where[partition], lag[partition]) for partition in positions if partition in lag),
+        ),
+        *_consumer_group(engine, positions, lag),
+    ]
+
+
+def _consumer_group(
+    engine: Engine, positions: Mapping[Partition, Position], lag: Mapping[Partition, int]
+) -> list[Metric]:
     """Return the lag over Kafka under the names that dashboards of consumer groups use."""
     if engine.source.medium != "kafka":
         return []
@@ -241,9 +309,11 @@ def _consumer_group(engine: Engine, lag: Mapping[Partition, int]) -> list[Metric
         lags.add_sample(f"{name}_lag", group | where, behind)
     if engine.reached is None:
         return [lags]
-    seconds = max(0.0, time.time() - engine.reached) if any(lag.values()) else 0.0
+    # An unknown end is not the end: a catch-up begins before the first request for the ends is answered.
+    caught_up = bool(positions) and lag.keys() >= positions.keys() and not any(lag.values())
+    seconds = 0.0 if caught_up else max(0.0, time.time() - engine.reached)
     longest = Metric(
-        f"{name}_max_lag_seconds", "Age of the last record that was processed; 0 without a backlog.", "gauge"
+        f"{name}_max_lag_seconds", "Age of the last record that was processed; 0 at the end.", "gauge"
     )
     longest.add_sample(f"{name}_max_lag_seconds", group, seconds)
     return [lags, longest]

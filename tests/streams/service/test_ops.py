@@ -19,7 +19,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from stream_bayes import DriftAdaptive, NaiveBayes
-from stream_bayes.core.events.event import Event
+from stream_bayes.core.events.event import Event, Kind, Partition
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress
@@ -312,3 +313,95 @@ def test_a_model_that_follows_no_drift_says_nothing_of_it() -> None:
     with serving(engine, "127.0.0.1", 0) as port:
         engine.run()
         assert "drift" not in asked(port, "/metrics")[1]
+
+
+def labelled(number: int, **others: Any) -> Event:
+    return Event({}, "rain", f"key-{number}", position=number, kind=Kind.LABEL, **others)
+
+
+def test_late_labels_are_counted_by_outcome_and_no_counter_falls() -> None:
+    samples = [Event({"sky": "grey"}, key=f"key-{n}", position=n, time=0.0) for n in range(4)]
+    events = [
+        *samples,
+        labelled(1, time=1.0),
+        labelled(2, time=1.0),
+        labelled(9, time=1.0),
+        Event({}, "sun", "key-2", 2.0, kind=Kind.CORRECTION),
+        Event({}, None, "key-1", 2.0, kind=Kind.TOMBSTONE),
+        Event({"sky": "grey"}, "rain", "later", 99.0),
+    ]
+    pending = Pending(wait_for=10, correct_within=50, on_tombstone="unlearn")
+    step = Step(served(NaiveBayes()), "weather", pending=pending)
+    engine = Engine(step, IterableSource(events, name="days"), batch=1)
+    seen: list[dict[str, float]] = []
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.run()
+    for name in seen[-1]:
+        if "_total{" in name:
+            course = [figures.get(name, 0.0) for figures in seen]
+            assert course == sorted(course), name
+    outcomes = {
+        outcome: seen[-1][series("stream_bayes_labels_total", pipeline="weather", outcome=outcome)]
+        for outcome in ("late", "early", "corrected", "expired", "withdrawn")
+    }
+    assert outcomes == {"late": 2, "early": 1, "corrected": 1, "expired": 2, "withdrawn": 1}
+    assert seen[-1][series("stream_bayes_samples_learned_total", pipeline="weather")] == 3
+    assert seen[-1][series("stream_bayes_samples_unlearned_total", pipeline="weather")] == 1
+
+
+class Endless(IterableSource):
+    """A source whose ends are not known yet."""
+
+    medium = "kafka"
+    connected = True
+    ends: ClassVar[dict[Any, int]] = {}
+
+    @property
+    def end_offsets(self) -> Any:
+        return self.ends
+
+
+def test_a_backlog_whose_end_is_not_known_yet_is_not_reported_as_no_lag() -> None:
+    hour_ago = time.time() - 3600
+    source = Endless([Event({"sky": "grey"}, "rain", time=hour_ago)] * 20, name="days")
+    engine = Engine(Step(served(NaiveBayes()), "weather"), source, batch=10)
+    seconds: list[float] = []
+    name = 'kafka_consumergroup_group_max_lag_seconds{group="weather"}'
+    with serving(engine, "127.0.0.1", 0) as port:
+
+        def look(progress: Progress) -> None:
+            seconds.append(values(asked(port, "/metrics")[1])[name])
+            source.ends[Partition("days")] = 20
+
+        engine.watch(look)
+        engine.run()
+    source.ends.clear()
+    assert 3600 <= seconds[0] < 3700 and seconds[1] == 0
+
+
+def test_lag_is_current_between_commits() -> None:
+    engine = engine_of(SAMPLES)
+    lag = 'stream_bayes_lag{partition="0",pipeline="weather",source="days"}'
+    with serving(engine, "127.0.0.1", 0) as port:
+        engine.positions = {Partition("days"): 5}  # as after a replay, before any commit
+        assert values(asked(port, "/metrics")[1])[lag] == 21
+
+
+def test_the_latency_is_a_histogram_of_records_by_their_times() -> None:
+    now = time.time()
+    ages = [0.0, 2.0, 40.0, 40.0, 1e6, -5.0]
+    engine = engine_of([Event({"sky": "grey"}, "rain", time=now - age) for age in ages])
+    with serving(engine, "127.0.0.1", 0) as port:
+        assert "latency" not in asked(port, "/metrics")[1]
+        engine.run()
+        text = asked(port, "/metrics")[1]
+    assert "# TYPE stream_bayes_latency_seconds histogram" in text
+    found = values(text)
+
+    def below(bound: str) -> float:
+        return found[series("stream_bayes_latency_seconds_bucket", pipeline="weather", le=bound)]
+
+    assert [below(bound) for bound in ("1.0", "10.0", "60.0", "86400.0", "+Inf")] == [2, 3, 5, 5, 6]
+    assert found[series("stream_bayes_latency_seconds_count", pipeline="weather")] == 6
+    assert found[series("stream_bayes_latency_seconds_sum", pipeline="weather")] > 1e6
