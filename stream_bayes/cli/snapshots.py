@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from stream_bayes.cli.exit_codes import WRONG_SNAPSHOT, exit_on_error
-from stream_bayes.cli.output import JSON, print_json, print_table
+from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
 from stream_bayes.errors import BadState, BadValue, NoSnapshot
+from stream_bayes.model_files import load_learner, save
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 __all__ = ["snapshots"]
 
+JOURNAL = "journal"  # of Kafka's recovery, among the outputs of a snapshot
+
 snapshots = typer.Typer(name="snapshot", help="List, verify and roll back snapshots.", no_args_is_help=True)
 
 Directory = Annotated[Path, typer.Argument(help="Directory of the snapshots.", show_default=False)]
-Generation = Annotated[int, typer.Argument(help="Number of the snapshot.", show_default=False)]
 Key = Annotated[
     str | None,
     typer.Option("--key-env", help="Environment variable with the key that signs the snapshots."),
@@ -132,17 +134,63 @@ def verify(directory: Directory, key_env: Key = None, json: JSON = False) -> Non
 
 
 @snapshots.command()
-def rollback(directory: Directory, generation: Generation, key_env: Key = None, json: JSON = False) -> None:
-    """Copy an older snapshot to the newest, so that the next run resumes from it. Stop the pipeline first."""
+def rollback(
+    directory: Directory,
+    to: Annotated[
+        int, typer.Option("--to", help="Number of the snapshot to go back to.", show_default=False)
+    ],
+    replay: Annotated[bool, typer.Option("--replay", help="Process the records since then again.")] = False,
+    skip_to: Annotated[
+        Literal["now"] | None,
+        typer.Option("--and-skip-to", help="Never process the records since then again.", show_default=False),
+    ] = None,
+    key_env: Key = None,
+    json: JSON = False,
+) -> None:
+    """Copy an older snapshot to the newest, so that the next run resumes from it. Stop the pipeline first.
+
+    A file is then read again from there, and its outputs are written again. A pipeline with a journal in Kafka needs
+    --replay or --and-skip-to now: its next start replays the journal, which gives the model that it had.
+    """
     with exit_on_error():
+        if replay and skip_to is not None:
+            raise BadValue("--replay and --and-skip-to exclude each other: choose one")
         store = store_of(directory, key_env)
-        store.load(generation)  # refuse a broken one before taking over
+        store.load(to)  # refuse a broken one before taking over
+        if not replay and skip_to is None and JOURNAL in store.describe(max(store.list()))["outputs"]:
+            raise BadValue(
+                f"the pipeline has a journal, and its next start replays what was learned since snapshot {to}. Add "
+                "--and-skip-to now to leave that out of the model, or --replay to learn it again, as after mending a "
+                "decoder"
+            )
         store.take_over()
-        made = store.rollback(generation)
+        made = store.rollback(to) if skip_to is None else store.rollback_and_skip(to)
         if json:
-            print_json({"rolled_back_to": generation, "generation": made})
+            print_json({"rolled_back_to": to, "generation": made, "skips": skip_to is not None})
         else:
-            typer.echo(f"snapshot {generation} is now the newest, as {made}; the next run resumes from it")
+            skips = ", and skips the records since then" * (skip_to is not None)
+            typer.echo(f"snapshot {to} is now the newest, as {made}; the next run resumes from it{skips}")
+
+
+@snapshots.command()
+def merge(
+    one: Annotated[Path, typer.Argument(help="Directory of snapshots, or one snapshot or saved model.")],
+    other: Annotated[Path, typer.Argument(help="The other one, of the same model and settings.")],
+    file: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    key_env: Key = None,
+) -> None:
+    """Add up the counts of two models, and write the result to a file.
+
+    It is the model that would have learned both streams. Use it with `--warm-start`, `explain` or `stream_bayes.load`.
+    """
+    with exit_on_error():
+        checked_output("FILE", file)
+        if file.exists():
+            raise BadValue(f"{file} exists; name a file that does not")
+        merged = load_learner(one, key_of(key_env))
+        merged.merge(load_learner(other, key_of(key_env)))
+        save(merged, file)
+        typer.echo(f"wrote {file}: a {type(merged).__name__} with the counts of both")
 
 
 @snapshots.command()

@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ __all__ = ["Broken", "Found", "Newest", "SnapshotStore"]
 
 GENERATION = re.compile(r"snapshot-(\d{12})\.zip")
 WRITING = re.compile(r"writing-(\d{1,18})-\d+")
+LOG = "log"  # the section with the identity of the log that the positions belong to
 EPOCH = re.compile(rb"(\d{1,18})\n")
 LOCK_SECONDS = 10.0  # maximum wait; the lock is held for the time of a rename
 LOCK_PAUSE = 0.01
@@ -293,6 +295,21 @@ class SnapshotStore:
         """
         data, _ = self._read(generation)
         return self._publish([data])
+
+    def rollback_and_skip(self, generation: int) -> int:
+        """Make the state of an older snapshot the newest, at the positions of the newest one; return its number.
+
+        The records between the two are never processed again, and outputs and journal keep what was written of them.
+        Raises what `load` and `save` raise.
+        """
+        older, newest = self.load(generation), self.latest()
+        assert newest is not None  # `load` found one
+        own = newest.snapshot
+        log = {LOG: own.sections[LOG]} if LOG in own.sections else {}
+        moved = replace(
+            older, sections={**older.sections, **log}, positions=own.positions, outputs=own.outputs
+        )
+        return self._publish(moved.pieces(self._key))
 
     def _publish(self, pieces: Iterable[Bytes]) -> int:
         """Write a file and make it the newest generation."""
