@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from itertools import accumulate
+from textwrap import wrap
 
 from benchmarks.harness import Result
 
 __all__ = ["svg_of"]
 
-LABEL, BARS, LINE, TOP = (
-    330,
-    430,
-    24,
-    34,
-)  # pixels: the width of both columns, the height of a bar, room for the scale
+LABEL, BARS, LINE, TOP = 400, 430, 15, 34  # pixels: both columns, the height of a line, room for the scale
+CHARACTERS = 54  # of a line of a label: 13 pixels of a sans-serif font take 7 pixels each
 STYLE = (
     "text{font:13px sans-serif;fill:#24292f}.scale{fill:#6e7781;font-size:11px}line{stroke:#d0d7de}"
     "rect{fill:#2f81c7}@media(prefers-color-scheme:dark){text{fill:#e6edf3}line{stroke:#3d444d}}"
@@ -23,10 +21,12 @@ STYLE = (
 
 
 def svg_of(results: Sequence[Result]) -> str:
-    """How many times as fast as the peer ours is, a bar for each work that has a target against one."""
+    """Return a chart of the speedups over the peers: a bar for each work that has a target against a peer."""
     shown = [(result, result.ratio) for result in results if result.case.target is not None and result.ratio]
     decades = max(1, math.ceil(math.log10(max((ratio for _, ratio in shown), default=10.0))))
-    height, width = TOP + LINE * len(shown) + 10, LABEL + BARS + 80
+    labels = [wrap(f"{result.case.work} (vs {result.case.peer})", CHARACTERS) for result, _ in shown]
+    tops = list(accumulate((LINE * len(lines) + 9 for lines in labels), initial=TOP))
+    height, width = tops[-1] + 10, LABEL + BARS + 80
 
     def across(ratio: float) -> float:
         return LABEL + BARS * math.log10(max(ratio, 1.0)) / decades
@@ -41,14 +41,12 @@ def svg_of(results: Sequence[Result]) -> str:
         parts.append(
             f'<text class="scale" x="{x:.0f}" y="{TOP - 14}" text-anchor="middle">{10**power:,}x</text>'
         )
-    for number, (result, ratio) in enumerate(shown):
-        y = TOP + LINE * number
-        work = f"{result.case.work} (vs {result.case.peer})"
-        parts.append(f'<text x="{LABEL - 8}" y="{y + 14}" text-anchor="end">{escape(work)}</text>')
-        parts.append(
-            f'<rect x="{LABEL}" y="{y + 2}" width="{across(ratio) - LABEL:.1f}" height="{LINE - 8}" rx="2"/>'
-        )
-        parts.append(f'<text x="{across(ratio) + 6:.0f}" y="{y + 14}">{_rounded(ratio)}x</text>')
+    for (_, ratio), lines, y in zip(shown, labels, tops, strict=False):
+        for number, line in enumerate(lines):
+            down = y + 13 + LINE * number
+            parts.append(f'<text x="{LABEL - 8}" y="{down}" text-anchor="end">{escape(line)}</text>')
+        bar = f'<rect x="{LABEL}" y="{y + 1}" width="{across(ratio) - LABEL:.1f}" height="{LINE}" rx="2"/>'
+        parts += [bar, f'<text x="{across(ratio) + 6:.0f}" y="{y + 13}">{_rounded(ratio)}x</text>']
     return "\n".join([*parts, "</svg>\n"])
 
 

@@ -226,8 +226,11 @@ def _stream(
     table = open_table(file, target, options)
     if bins is None:
         return table.source, table.schema, table
-    source = BinnedLabels(table.source, label_cuts(table, bins), table.form)
-    return source, table.schema, table
+    try:
+        return BinnedLabels(table.source, label_cuts(table, bins), table.form), table.schema, table
+    except BadValue:
+        table.source.close()
+        raise
 
 
 def _shuffled(source: Source) -> list[Any]:

@@ -97,7 +97,23 @@ def _value(model: BayesClassifier, name: str, value: Any) -> str:
         return "missing"
     if _has_seen(model, name, value):
         return repr(value)
+    other = _other_type(value)
+    if other is not None and _has_seen(model, name, other):
+        return f"{value!r} (never learned; {other!r} was: give it as that)"
     return f"{value!r} (never learned)"
+
+
+def _other_type(value: Any) -> Any:
+    """Return a number as text, as CSV has it in a nominal column, or text as the number that it holds; else None."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if float(f"{value:g}") == value else str(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() else number
 
 
 def _spread(evidence: dict[Any, float]) -> float:

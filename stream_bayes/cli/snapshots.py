@@ -10,8 +10,9 @@ import typer
 
 from stream_bayes.cli.exit_codes import WRONG_SNAPSHOT, exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, print_json, print_table
-from stream_bayes.errors import BadState, BadValue, NoSnapshot
+from stream_bayes.errors import BadSnapshot, BadState, BadValue, NoSnapshot
 from stream_bayes.model_files import load_learner, save
+from stream_bayes.snapshots.snapshot import describe, head_size
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
 __all__ = ["snapshots"]
@@ -95,7 +96,14 @@ def _positions_in(described: dict[str, Any]) -> str:
 
 @snapshots.command()
 def show(
-    directory: Directory,
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="Directory of the snapshots, or one snapshot or saved model.",
+            show_default=False,
+            metavar="DIRECTORY|FILE",
+        ),
+    ],
     generation: Annotated[
         int | None, typer.Argument(help="Number of the snapshot, as `list` shows it. Default: the newest.")
     ] = None,
@@ -103,16 +111,29 @@ def show(
 ) -> None:
     """Show the metadata of a snapshot."""
     with exit_on_error():
-        store = store_with_snapshots(directory, None)
-        generation = max(store.list()) if generation is None else generation
-        described = store.describe(generation)
+        if directory.is_file():
+            if generation is not None:
+                raise BadValue(f"{directory} is one snapshot; leave the number {generation} out")
+            described, title = _described_file(directory), f"snapshot {directory}"
+        else:
+            store = store_with_snapshots(directory, None)
+            generation = max(store.list()) if generation is None else generation
+            described, title = store.describe(generation), f"snapshot {generation} in {directory}"
         if json:
             print_json(described)
         else:
             described["positions"] = _positions_in(described)
             described["sections"] = ", ".join(described["sections"])
             rows = [{"key": key, "value": value} for key, value in described.items()]
-            print_table(f"snapshot {generation} in {directory}", rows)
+            print_table(title, rows)
+
+
+def _described_file(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    try:
+        return describe(data[: head_size(data)], len(data))
+    except BadState as error:
+        raise BadSnapshot(f"{path}: {error}") from None
 
 
 @snapshots.command()

@@ -127,16 +127,26 @@ Spec: TypeAlias = Nominal | Numeric
 
 
 def spec_of(name: object, spec: object) -> Spec:
-    """Return the declaration of a feature; a list of values is short for `Nominal(values)`."""
+    """Return the declaration of a feature.
+
+    A list of values is short for `Nominal(values)`; str, bool and "nominal" for `Nominal()`; float, int and "numeric"
+    for `Numeric()`.
+    """
     if isinstance(spec, (Nominal, Numeric)):
         return spec
+    if spec in (str, bool, "nominal"):
+        return Nominal()
+    if spec in (float, int, "numeric"):
+        return Numeric()
+    if isinstance(spec, str):
+        raise SchemaError(f"feature {shown(name)}: expected 'nominal' or 'numeric', got {shown(spec)}")
     if isinstance(spec, (list, tuple)):
         try:
             return Nominal(spec)
         except SchemaError as error:
             raise SchemaError(f"feature {shown(name)}: {error}") from None
     raise SchemaError(
-        f"feature {shown(name)}: expected Nominal(), Nominal([value, ...]), Numeric() or a list of values, "
+        f"feature {shown(name)}: expected Nominal(), Nominal([value, ...]), Numeric(), str, float or a list of values, "
         f"got {shown(spec)}"
     )
 

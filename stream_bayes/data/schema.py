@@ -56,7 +56,8 @@ class Schema:
     Parameters
     ----------
     features
-        Each feature's `Nominal` or `Numeric`; a list or tuple is short for `Nominal(values)`. Order is kept.
+        Each feature's `Nominal` or `Numeric`. Short for these are a list of values, the types str, bool, float and int,
+        and "nominal" and "numeric". Order is kept.
     classes
         All classes, if they are known. Any other label is then refused.
     target
@@ -73,6 +74,8 @@ class Schema:
     --------
     >>> Schema({"colour": ["red", "green"], "size": Numeric()}, classes=["ripe", "raw"])
     Schema({'colour': Nominal(('red', 'green')), 'size': Numeric()}, classes=('ripe', 'raw'))
+    >>> Schema({"colour": str, "size": float}) == Schema({"colour": "nominal", "size": "numeric"})
+    True
     """
 
     features: Mapping[str, Spec]
@@ -82,7 +85,7 @@ class Schema:
 
     def __init__(
         self,
-        features: Mapping[str, Spec | Sequence[Value]],
+        features: Mapping[str, Spec | Sequence[Value] | type | str],
         classes: Sequence[Value] | None = None,
         target: str = "class",
         unknown: Unknown = "ignore",

@@ -60,7 +60,7 @@ class Roles(TypedDict, total=False):
 
 ROLES = tuple(Roles.__annotations__)
 SUFFIXES = {
-    "csv": (".csv", ".tsv", ".txt", ".data"),
+    "csv": (".csv", ".tsv", ".txt", ".data", ".dat"),
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "arff": (".arff",),
     "parquet": (".parquet", ".pq"),

@@ -1,0 +1,338 @@
+"""`inspect`, `train`, `predict` and the report of `compare`, on tables as strangers bring them, and bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import stream_bayes
+from tests.cli.test_snapshots import run
+
+ROWS = 300
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A table with an identifier, a code, a date, missing cells and decimal commas."""
+    rng = random.Random(7)
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["user", "joined", "level", "income", "town", "stays"])
+        for number in range(ROWS):
+            stays = rng.random() < 0.3
+            income = f"{rng.gauss(40 if stays else 20, 5):.2f}".replace(".", ",")
+            if number % 50 == 7:
+                income = "NA"
+            town = rng.choice(["Ulm", "Köln"] if stays else ["Bonn", "Köln"])
+            writer.writerow([f"u{number}", f"2026-01-{number % 28 + 1:02}", number % 3, income, town, stays])
+    return path
+
+
+def test_inspect_names_kinds_gaps_identifiers_and_a_schema(people: Path) -> None:
+    result = run("inspect", people, "--target", "stays", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert {row["column"]: row["kind"] for row in found["columns"]} == {
+        "user": "name, identifier?",
+        "joined": "name, date",
+        "level": "number, code?",
+        "income": "number",
+        "town": "name",
+        "stays": "target",
+    }
+    assert {row["column"]: row["missing"] for row in found["columns"]}["income"] == ROWS / 50
+    assert found["schema"].splitlines()[0] == "[schema.features]"
+    assert 'income = "numeric"' in found["schema"] and 'town = "nominal"' in found["schema"]
+    shown = run("inspect", people, "--target", "stays").stdout
+    assert "decimal mark ','" in shown and "--drop-ids" in shown and "missing (NA)" in shown
+
+
+def test_the_schema_of_inspect_can_be_pasted_into_a_pipeline(people: Path, tmp_path: Path) -> None:
+    schema = json.loads(run("inspect", people, "--target", "stays", "--json").stdout)["schema"]
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        f'name = "p"\nsource = {{ kind = "csv", path = "{people.name}", target = "stays" }}\n'
+        f'model = {{ kind = "nb" }}\n{schema}\n'
+    )
+    result = run("run", pipeline, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["learned"] == ROWS
+
+
+def test_what_is_guessed_is_printed_before_the_first_event(people: Path, tmp_path: Path) -> None:
+    result = run("compare", people, "--target", "stays", "--model", "nb")
+    lines = result.stderr.splitlines()
+    assert lines[0].endswith("(delimiter ';', decimal mark ',')")
+    assert lines[1] == "  numbers (2): level, income"
+    assert lines[2] == "  names (3): user, joined, town"
+    assert any(line.startswith("warning: these look like identifiers of rows") for line in lines)
+    dropped = run("compare", people, "--target", "stays", "--model", "nb", "--drop-ids")
+    assert "left out: user, an identifier: 300 values in 300 rows" in dropped.stderr
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        f'name = "p"\nsource = {{ kind = "csv", path = "{people.name}", target = "stays" }}\n'
+        'model = { kind = "nb" }\n'
+    )
+    assert "numbers (2): level, income" in run("run", pipeline).stderr
+
+
+def test_a_trained_model_predicts_a_file_without_labels(people: Path, tmp_path: Path) -> None:
+    model, new, out = tmp_path / "m.zip", tmp_path / "new.csv", tmp_path / "out.csv"
+    result = run("train", people, "--target", "stays", "--out", model, "--model", "nb", "--drop-ids")
+    assert result.exit_code == 0 and "NaiveBayes learned 300 rows" in result.stdout, result.stderr
+    new.write_text('town,income,joined,level,user,more\nUlm,45.5,2026-01-02,1,u900,x\nBonn,NA,,2,"u,901",y\n')
+    result = run("predict", model, new, "--out", out, "--key", "user", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["rows"] == 2
+    rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
+    assert list(rows[0]) == ["user", "prediction", "p(False)", "p(True)"]
+    assert [row["user"] for row in rows] == ["u900", "u,901"]
+    loaded = stream_bayes.load(model)
+    x = {"town": "Ulm", "income": 45.5, "joined": "2026-01-02", "level": 1.0}
+    probabilities = loaded.predict_proba_one(x)
+    assert rows[0]["prediction"] == loaded.predict_one(x) == "True"
+    assert float(rows[0]["p(True)"]) == pytest.approx(probabilities["True"], rel=1e-4)
+    assert rows[1]["prediction"] == "False"
+    numbered = run("predict", model, new)
+    assert numbered.stdout.splitlines()[0] == "row,prediction,p(False),p(True)"
+    assert numbered.stdout.splitlines()[1].startswith("1,True,")
+
+
+def test_costs_move_decisions_and_not_predictions(people: Path, tmp_path: Path) -> None:
+    model, out = tmp_path / "m.zip", tmp_path / "out.csv"
+    assert (
+        run("train", people, "--target", "stays", "--out", model, "--model", "nb", "--drop-ids").exit_code
+        == 0
+    )
+    costs = ("--cost", "True:False=1000", "--unsure", "0.2")
+    assert run("predict", model, people, "--out", out, *costs).exit_code == 0
+    rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == ROWS
+    for row in rows:
+        p = float(row["p(True)"])
+        risks = {"False": 1000 * p, "True": 1 - p, "unsure": 0.2}
+        if sorted(risks.values())[1] - min(risks.values()) > 1e-3:  # the file has six digits
+            assert row["decision"] == min(risks, key=risks.__getitem__)
+    assert {row["decision"] for row in rows} > {"True"}
+    compared = json.loads(
+        run(
+            "compare", people, "--target", "stays", "--model", "nb", "--cost", "True:False=5", "--json"
+        ).stdout
+    )
+    assert compared["costs"]["nb"] < compared["costs"]["no-change"]
+    for wrong, said in (
+        ("True=5", "expected LABEL:DECISION=COST"),
+        ("True:Flase=5", "there is no label 'Flase'"),
+    ):
+        result = run("predict", model, people, "--out", out, "--cost", wrong)
+        assert result.exit_code == 3 and said in result.stderr
+
+
+class Tags(HTMLParser):
+    """The tags that are open, and all that came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Add a tag."""
+        self.seen.append(tag)
+        if tag not in ("meta", "line", "circle", "rect"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close a tag."""
+        if tag not in ("line", "circle", "rect"):
+            assert self.open.pop() == tag
+
+
+def test_a_report_is_one_file_with_all_its_parts(people: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    result = run("compare", people, "--target", "stays", "--model", "nb", "--html", path)
+    assert result.exit_code == 0, result.stderr
+    text = path.read_text(encoding="utf-8")
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == [] and "script" not in tags.seen and "http" not in text
+    for part in (
+        "Results",
+        "Over time",
+        "Calibration",
+        "Confusions of",
+        "Label True",
+        "Evidence of the features",
+    ):
+        assert f"<h2>{part}" in text, part
+    assert tags.seen.count("polyline") >= 8 and "majority" in text and "income" in text
+    weird = tmp_path / "w.csv"
+    weird.write_text("<b>,y\n" + "".join(f"{n % 3},<i>{n % 2}\n" for n in range(60)))
+    assert run("compare", weird, "--target", "y", "--model", "nb", "--html", path).exit_code == 0
+    assert "<i>" not in path.read_text(encoding="utf-8") and "&lt;i&gt;1" in path.read_text(encoding="utf-8")
+
+
+def test_baselines_are_always_there_and_a_sorted_table_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{n % 7},{'abc'[n // 100]}\n" for n in range(300)))
+    result = run("compare", path, "--target", "y", "--model", "nb", "--json")
+    assert list(json.loads(result.stdout)["learners"]) == ["nb", "majority", "no-change"]
+    assert "rows are sorted by the target" in result.stderr and "--shuffle" in result.stderr
+    shuffled = run("compare", path, "--target", "y", "--model", "nb", "--json", "--shuffle")
+    assert "sorted" not in shuffled.stderr
+    learners = json.loads(shuffled.stdout)["learners"]
+    assert learners["no-change"]["cumulative"]["accuracy"] < 0.5
+    assert learners["no-change"]["cumulative"]["log_loss"] is None
+
+
+def test_names_and_figures_are_not_cut_in_80_columns(people: Path) -> None:
+    name = "a-model-with-a-very-long-name-that-says-much"
+    result = run("compare", people, "--target", "stays", "--model", f"{name}=nb")
+    assert name in result.stdout and "…" not in result.stdout
+    for heading in ("kappa", "kappa-M", "kappa-T", "F1", "log-loss", "AUC", "ECE %", "us/event", "size"):
+        assert heading in result.stdout, heading
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+def lines_of(n: int = 120) -> str:
+    return "".join(f"{n * 0.37 % 5:.3f},{'ab'[n % 2]},{n * 1.7 % 11:.3f}\n" for n in range(n))
+
+
+def compared(path: Path, *arguments: str, target: str = "y") -> tuple[int, str]:
+    result = run("compare", path, "--target", target, "--model", "nb", *arguments, "--json")
+    assert "Traceback" not in result.stderr, result.stderr
+    return result.exit_code, " ".join(result.stderr.split())
+
+
+def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,n,y\n" + lines_of())
+    code, said = compared(path)
+    assert code == 0 and "--target y has 110 distinct numbers" in said and "--bins 4" in said
+    result = run(
+        "compare", path, "--target", "y", "--model", "nb", "--bins", "3", "--checkpoints", tmp_path / "c"
+    )
+    assert result.exit_code == 0
+    f1 = json.loads((tmp_path / "c").read_text().splitlines()[-3])["cumulative"]["f1"]
+    assert len(f1) == 3 and any(label.startswith("below ") for label in f1)
+    code, said = compared(path, "--bins", "3", target="n")
+    assert code == 3 and "the target 'n' is not numeric" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "said"),
+    [
+        ("x,y\n" + "1,a\n" * 30, (), 0, "--target y has one value, 'a', in the first 30 rows"),
+        (
+            "x,y\n" + "1,a\n2,None\n" * 30,
+            (),
+            0,
+            "30 of 60 rows have no label, since 'None' counts as missing",
+        ),
+        ("x,y\n" + "1,a\n2,None\n" * 30, ("--missing", ""), 0, ""),
+        ("x,z\n1,a\n", (), 3, "no column 'y'"),
+        ("x,Y\n1,a\n", (), 3, "did you mean 'Y'"),
+        (
+            "5.1,3.5,setosa\n4.9,3,setosa\n",
+            (),
+            3,
+            "The first line looks like data (2 of 3 cells are numbers)",
+        ),
+        ("x,x,y\n1,2,a\n", (), 3, "these stand twice: ['x']"),
+        ("x,y\n1,a\r\n2,b\n3,a\r\n", (), 0, ""),
+        ("x,y\r1,a\r2,b\r", (), 5, "tr '\\r' '\\n'"),
+        ("", (), 5, "the file is empty"),
+        ("x,y\n", (), 0, "no model is more accurate"),
+        ("x,y\n" + "1,a\n" * 20 + "9" * 2_000_000 + ",b\n2,b\n", (), 0, ""),
+        ("x,y\n1,a\n", ("--decimal", ";"), 3, "decimal: expected '.' or ','"),
+        ("x,y\n1,a\n", ("--encoding", "utf-99"), 3, "encoding: expected a name"),
+    ],
+    ids=[
+        *("constant target", "a label that is a missing token", "a token made a label", "no such column"),
+        *("another case", "no header", "duplicate columns", "mixed line ends", "returns alone", "empty"),
+        *("no row", "a long cell", "wrong decimal", "wrong encoding"),
+    ],
+)
+def test_bad_input_is_a_clear_line(
+    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    found, stderr = compared(path, *arguments)
+    assert (found, said in stderr) == (code, True), stderr
+
+
+def test_a_file_without_a_header_is_read_with_numbered_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(lines_of())
+    result = run("compare", path, "--no-header", "--target", "c2", "--model", "nb", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["learners"]["nb"]["events"] == 120
+
+
+def test_a_missing_target_lists_the_columns(people: Path) -> None:
+    result = run("compare", people)
+    assert result.exit_code == 3 and "--target is missing" in result.stderr
+    assert "user, joined, level, income, town, stays" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_other_encodings_are_read_and_named(people: Path, encoding: str) -> None:
+    people.write_text(people.read_text(encoding="utf-8"), encoding=encoding)
+    result = run("compare", people, "--target", "stays", "--model", "nb", "--json")
+    assert result.exit_code == 0 and json.loads(result.stdout)["learners"]["nb"]["events"] == ROWS
+    shown = run("inspect", people, "--target", "stays").stdout
+    assert f"encoding {'cp1252' if encoding == 'latin-1' else encoding}" in shown and "Köln" in shown
+
+
+def test_a_learner_that_exceeds_its_budget_stops_and_the_others_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,y\n" + "".join(f"a{n},b{n},c{n},{'xy'[n % 2]}\n" for n in range(400)))
+    given = ("--model", "nb", "--model", "aode", "--arg", "aode.memory_budget=60000")
+    result = run("compare", path, "--target", "y", *given, "--json")
+    found = json.loads(result.stdout)
+    assert list(found["stopped"]) == ["aode"] and "budget" in found["stopped"]["aode"]
+    assert found["learners"]["nb"]["events"] == 400 > found["learners"]["aode"]["events"]
+    assert "aode stopped after" in run("compare", path, "--target", "y", *given).stdout
+
+
+def test_a_pipeline_over_its_budget_ends_with_code_3(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "a,b,c,y\n" + "".join(f"a{n},b{n},c{n},{'xy'[n % 2]}\n" for n in range(400))
+    )
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        'name = "p"\nsource = { kind = "csv", path = "t.csv", target = "y" }\n'
+        'model = { kind = "aode", arguments = { memory_budget = 60000 } }\n'
+    )
+    result = run("run", pipeline)
+    assert result.exit_code == 3 and "budget" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_nested_fields_of_json_can_be_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        "".join(json.dumps({"a": n % 3, "nested": {"b": [1]}, "y": "xy"[n % 2]}) + "\n" for n in range(40))
+    )
+    result = run("compare", path, "--target", "y", "--model", "nb", "--ignore", "nested", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["learners"]["nb"]["events"] == 40
+
+
+def test_a_saved_model_is_shown_like_a_snapshot_and_a_number_as_text_is_hinted_at(tmp_path: Path) -> None:
+    path, model = tmp_path / "t.csv", tmp_path / "m.zip"
+    path.write_text("zip,y\n" + "01234,a\n12345,b\n" * 10)
+    assert run("train", path, "--target", "y", "--out", model, "--model", "nb").exit_code == 0
+    shown = run("snapshot", "show", model, "--json")
+    assert shown.exit_code == 0 and json.loads(shown.stdout)["learner"] == "NaiveBayes"
+    assert run("snapshot", "show", model, "3").exit_code == 3
+    explained = run("explain", model, '{"zip": 12345}').stdout
+    assert "(never learned; '12345'" in " ".join(explained.split()) and "give it as that" in explained
