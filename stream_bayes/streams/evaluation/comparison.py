@@ -50,6 +50,9 @@ COLUMNS = (
     ("F1", "macro_f1", 1.0, 3),
     ("ECE %", "calibration_error", PERCENT, 2),
 )
+REASONS = {
+    "no_key": "without a label"
+}  # of skipped records, for people: without a key no label can come later
 GAP, EDGES = 3, 4  # around a cell, and around the table
 
 
@@ -228,7 +231,9 @@ class Comparison(Mapping[str, Checkpoint]):
         caption = f"{events:,} events, each predicted before it was learned"
         caption += f"; {self.waiting:,} predicted and without label" * bool(self.waiting)
         if self.skipped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.skipped.items()))
+            reasons = ", ".join(
+                f"{count:,} {REASONS.get(reason, reason)}" for reason, count in sorted(self.skipped.items())
+            )
             caption += f"; {sum(self.skipped.values()):,} skipped: {reasons}"
         for name, reason in self.stopped.items():
             caption += f"\n{name} stopped after {self[name].events:,} events: {reason}"
