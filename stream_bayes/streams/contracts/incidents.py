@@ -6,9 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
-__all__ = ["GAP", "OUT_OF_ORDER", "OVERSIZE", "RESEEKS", "RESENT", "HasIncidents", "total_incidents"]
+__all__ = [
+    "BAD_FIELDS",
+    "GAP",
+    "OUT_OF_ORDER",
+    "OVERSIZE",
+    "RESEEKS",
+    "RESENT",
+    "HasIncidents",
+    "total_incidents",
+]
 
 GAP, OVERSIZE, RESEEKS, RESENT = "offset_gap", "oversize_outputs", "reseeks", "transaction_aborts"
+BAD_FIELDS = "bad_fields"  # features of wrong types that were taken as missing
 OUT_OF_ORDER = "out_of_order"  # records older than an earlier one of their partition
 
 

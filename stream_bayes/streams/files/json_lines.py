@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from stream_bayes.core.events.event import Partition
+from stream_bayes.streams.contracts.incidents import BAD_FIELDS
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.source import BLOCK_BYTES, FileSource, Lines
 from stream_bayes.streams.records.decoder import Decoder
@@ -53,6 +54,10 @@ class JSONLinesSource(FileSource):
     ) -> None:
         self.decoder = JSONDecoder() if decoder is None else decoder
         super().__init__(path, name, follow, self.decoder.max_record_bytes, block_bytes, sleep)
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        return {BAD_FIELDS: self.decoder.bad_fields.total()}
 
     def _records(self, lines: Lines, partition: Partition) -> tuple[list[Record], int]:
         records: list[Record] = []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, BrokerAway, SourceError
-from stream_bayes.streams.contracts.incidents import OUT_OF_ORDER, RESEEKS
+from stream_bayes.streams.contracts.incidents import BAD_FIELDS, OUT_OF_ORDER, RESEEKS
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.kafka.aligned_reader import AlignedReader
 from stream_bayes.streams.kafka.client import ClientFailed, Interrupted, Message
@@ -261,7 +261,8 @@ class KafkaSource:
     def incidents(self) -> Mapping[str, int]:
         aligned = self._aligned
         self._out_of_order = self._out_of_order if aligned is None else aligned.out_of_order
-        return {OUT_OF_ORDER: self._out_of_order, RESEEKS: self.reseeks}
+        bad_fields = sum(decoder.bad_fields.total() for decoder in self.decoders.values())
+        return {BAD_FIELDS: bad_fields, OUT_OF_ORDER: self._out_of_order, RESEEKS: self.reseeks}
 
     # -- checks while reading -----------------------------------------------------------------------------------------
 

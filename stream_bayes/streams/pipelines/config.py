@@ -45,7 +45,13 @@ from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
 from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config_errors import lines_of
 from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
-from stream_bayes.streams.pipelines.config_tables import VARIABLE, FieldsConfig, Secret, Table
+from stream_bayes.streams.pipelines.config_tables import (
+    VARIABLE,
+    FieldsConfig,
+    ObjectFieldsConfig,
+    Secret,
+    Table,
+)
 from stream_bayes.streams.pipelines.kafka_tables import TOPIC, KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 
 __all__ = [
@@ -159,7 +165,7 @@ class CSVConfig(FileConfig):
         )
 
 
-class JSONLinesConfig(FileConfig):
+class JSONLinesConfig(FileConfig, ObjectFieldsConfig):
     """A file of JSON objects, a line each, plain or gzipped."""
 
     kind: Literal["jsonl"]
@@ -297,7 +303,7 @@ class PipelineConfig(Table):
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
         if self.drift is not None:
             kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
-        fields = set(FieldsConfig.model_fields) | {"kind", "decoder", *FORMAT}
+        fields = set(ObjectFieldsConfig.model_fields) | {"kind", "decoder", *FORMAT}
         return kept | {"source": self.source.model_dump(mode="json", include=fields)}
 
 

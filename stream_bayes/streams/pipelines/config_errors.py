@@ -35,6 +35,7 @@ MESSAGES = {
 PATTERNS = {
     "name": "expected letters, digits, '.', '_' and '-', of which the first is a letter or a digit; at most 100",
     "delimiter": 'expected one character, or "tab"',
+    "thousands": "expected one of . , _ ' and a blank, or nothing",
     "topic": "expected a topic's name: letters, digits, '.', '_' and '-', without blanks; at most 249",
 }
 # Parts of a path that are not keys, but pydantic's choices of a type.

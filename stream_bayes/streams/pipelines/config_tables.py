@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from stream_bayes.streams.records.fields import MAX_FIELDS, Fields
 
-__all__ = ["VARIABLE", "FieldsConfig", "RenewedSecret", "Secret", "Table"]
+__all__ = ["VARIABLE", "FieldsConfig", "ObjectFieldsConfig", "RenewedSecret", "Secret", "Table"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -67,14 +67,32 @@ class FieldsConfig(Table):
 
     def fields(self) -> Fields:
         """Return these settings as the `Fields` of a decoder."""
-        return Fields(
-            target=self.target,
-            key=self.key,
-            time=self.time,
-            time_unit=self.time_unit,
-            weight=self.weight,
-            kind=self.type,
-            ignore=tuple(self.ignore),
-            only=None if self.only is None else tuple(self.only),
-            max_fields=self.max_fields,
-        )
+        return Fields(**self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "key": self.key,
+            "time": self.time,
+            "time_unit": self.time_unit,
+            "weight": self.weight,
+            "kind": self.type,
+            "ignore": tuple(self.ignore),
+            "only": None if self.only is None else tuple(self.only),
+            "max_fields": self.max_fields,
+        }
+
+
+class ObjectFieldsConfig(FieldsConfig):
+    """The roles of the fields of JSON objects, which may be nested or in an envelope."""
+
+    flatten: bool = Field(False, description="nested fields are named as in payload.after.sky")
+    envelope: Literal["debezium", "cloudevents"] | None = None
+    on_bad_field: Literal["refuse", "missing"] = "refuse"
+
+    def _arguments(self) -> dict[str, Any]:
+        return super()._arguments() | {
+            "flatten": self.flatten,
+            "envelope": self.envelope,
+            "on_bad_field": self.on_bad_field,
+        }

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
 from stream_bayes.streams.kafka.connection import SECONDS, Connection, default_client
-from stream_bayes.streams.pipelines.config_tables import FieldsConfig, RenewedSecret, Secret, Table
+from stream_bayes.streams.pipelines.config_tables import ObjectFieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
 
 __all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
@@ -68,7 +68,7 @@ class KafkaConfig(Table):
         )
 
 
-class KafkaSourceConfig(FieldsConfig):
+class KafkaSourceConfig(ObjectFieldsConfig):
     """A topic of events."""
 
     kind: Literal["kafka"]

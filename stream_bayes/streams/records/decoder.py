@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from typing import Any, ClassVar
 
 from stream_bayes.core.events.event import ONE, SAMPLE, SOMEWHERE, Event, Partition, Position
@@ -34,6 +35,8 @@ class Decoder(ABC):
     ----------
     name
         Name in configuration files.
+    bad_fields
+        The number of features of wrong types that were taken as missing, by name.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Decoder(ABC):
         self.fields = (Fields() if fields is None else fields).with_schema(schema)
         self.schema = schema
         self.max_record_bytes = checked_bytes("max_record_bytes", max_record_bytes)
+        self.bad_fields: Counter[str] = Counter()
         self._event = Assembler(self.fields).event
         self._is_open = (
             schema is None and self.fields.only is None
@@ -121,7 +125,18 @@ class Decoder(ABC):
         key: Any,
         time: float | None,
     ) -> Event:
-        content = self.content(raw)
+        return self._event_of(self.content(raw), position, partition, length, key, time)
+
+    def _event_of(
+        self,
+        content: dict[str, Any],
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any,
+        time: float | None,
+    ) -> Event:
+        """Return the event of a record's fields."""
         if self._is_open and len(content) > self.fields.max_fields:
             raise undecodable(
                 Reason.TOO_MANY_FIELDS,

@@ -13,10 +13,12 @@ from stream_bayes.core.values.values import is_missing, shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
+from stream_bayes.streams.records.envelopes import ENVELOPES
 
 __all__ = ["MAX_FIELDS", "ROLES", "Assembler", "Fields", "kind_from", "seconds_from", "weight_from"]
 
 MAX_FIELDS = 5000  # a record with more is a mistake or an attack: each new name costs memory for good
+ON_BAD_FIELD = ("refuse", "missing")
 ROLES = ("target", "key", "time", "weight", "kind")
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 KINDS = {kind.value: kind for kind in Kind}
@@ -54,6 +56,10 @@ class Fields:
         True to flatten nested objects into fields named `outer.inner`; otherwise they are refused.
     max_fields
         The most features of a record, unless a schema or `only` names them. A record with more is a bad record.
+    envelope
+        The object around the fields: `"debezium"` or `"cloudevents"`. Its key and time are the defaults of the event's.
+    on_bad_field
+        A feature of a wrong type: `"refuse"` the record, or count it and take the feature as `"missing"`.
 
     Raises
     ------
@@ -78,6 +84,8 @@ class Fields:
     only: Sequence[str] | None = None
     flatten: bool = False
     max_fields: int = MAX_FIELDS
+    envelope: str | None = None
+    on_bad_field: str = "refuse"
 
     def __post_init__(self) -> None:
         roles = self.roles
@@ -86,6 +94,10 @@ class Fields:
         if self.time_unit not in PER_SECOND and self.time_unit != "iso":
             expected = ", ".join([*PER_SECOND, "iso"])
             raise SchemaError(f"time_unit: expected one of {expected}, got {shown(self.time_unit)}")
+        if self.on_bad_field not in ON_BAD_FIELD:
+            raise SchemaError(f"on_bad_field: expected refuse or missing, got {shown(self.on_bad_field)}")
+        if self.envelope is not None and self.envelope not in ENVELOPES:
+            raise SchemaError(f"envelope: expected one of {', '.join(ENVELOPES)}, got {shown(self.envelope)}")
         for name in ("required", "ignore", "only"):
             given = getattr(self, name)
             if isinstance(given, str):

@@ -41,7 +41,10 @@ class ConfluentJSONDecoder(JSONDecoder):
     name = "confluent-json"
 
     def content(self, raw: bytes) -> dict[str, Any]:
-        return super().content(unframed(raw))
+        return super().content(self.unframed(raw))
+
+    def unframed(self, raw: bytes) -> bytes:
+        return unframed(raw)
 
 
 def unframed(raw: bytes) -> bytes:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, TypeAlias, TypedDict
 
 import msgspec
 
+from stream_bayes.core.events.event import ONE, TOMBSTONE, Event, Partition, Position
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import SchemaError, Undecodable
 from stream_bayes.streams.records.bad_records import Reason, described, shortened, undecodable
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, Decoder
+from stream_bayes.streams.records.envelopes import ENVELOPES
 from stream_bayes.streams.records.fields import Fields
 
 __all__ = ["JSONDecoder"]
 
+logger = logging.getLogger(__name__)
+
 Number: TypeAlias = float | None
 Scalar: TypeAlias = str | bool | int | float | None
 SCALARS = frozenset({str, bool, int, float, type(None)})
+NUMBERS = frozenset({int, float, type(None)})
+
+MAX_WARNED = 100  # names of bad fields that are logged and counted each; further ones together
+OTHERS = "..."
 
 MAX_DEPTH = 32  # of objects in objects that are flattened: the names of all levels are held at once
 
@@ -55,10 +64,14 @@ class JSONDecoder(Decoder):
         super().__init__(fields, schema, max_record_bytes)
         self._declared = _declared(self.fields, schema)
         self._numbers = [name for name, expected in (self._declared or {}).items() if expected is Number]
+        self._number_names = frozenset(self._numbers)
+        self._role_names = frozenset(self.fields.roles.values())
+        self._drops = self.fields.on_bad_field == "missing"
         self._refuses = schema is not None and schema.unknown == "refuse"
         # Usually one pass over the bytes decodes the fields, checks them, and drops those that are not declared.
         dropping = self._declared is None and bool(self.fields.ignore)
-        self._one_pass = not (self.fields.flatten or self._refuses or dropping)
+        self._open = None if self.fields.envelope is None else ENVELOPES[self.fields.envelope]
+        self._one_pass = not (self.fields.flatten or self._refuses or dropping or self._open)
         record: Any = dict[str, Scalar]
         if self._declared is not None:
             typed_dict: Any = (
@@ -76,13 +89,45 @@ class JSONDecoder(Decoder):
                 pass  # the slower way below finds the field
             except msgspec.DecodeError as error:
                 raise _no_json(raw, error) from None
+        content = self._object(raw)
+        if self._open is not None:
+            content = self._open(content).fields
+        return self._checked(self._arranged(content))
+
+    def _made(
+        self,
+        raw: bytes,
+        position: Position,
+        partition: Partition,
+        length: int,
+        key: Any,
+        time: float | None,
+    ) -> Event:
+        if self._open is None:
+            return super()._made(raw, position, partition, length, key, time)
+        opened = self._open(self._object(self.unframed(raw)))
+        key = key if opened.key is None else opened.key
+        time = time if opened.time is None else opened.time
+        if opened.kind is TOMBSTONE:
+            name = self.fields.key
+            fields = flattened(opened.fields) if self.fields.flatten else opened.fields
+            key = key if name is None or fields.get(name) is None else fields[name]
+            return Event({}, None, key, time, position, ONE, TOMBSTONE, partition, length)
+        return self._event_of(
+            self._checked(self._arranged(opened.fields)), position, partition, length, key, time
+        )
+
+    def unframed(self, raw: bytes) -> bytes:
+        """Return the JSON in a record. A subclass removes a frame."""
+        return raw
+
+    def _object(self, raw: bytes) -> dict[str, Any]:
         try:
-            content = self._untyped(raw)
+            return self._untyped(raw)
         except msgspec.ValidationError as error:  # not an object, or a number out of range
             raise undecodable(Reason.WRONG_TYPE, f"{error}") from None
         except msgspec.DecodeError as error:
             raise _no_json(raw, error) from None
-        return self._checked(self._arranged(content))
 
     def _arranged(self, content: dict[str, Any]) -> dict[str, Any]:
         """Return the fields that are used, flattened."""
@@ -99,7 +144,9 @@ class JSONDecoder(Decoder):
         return {name: content[name] for name in self._declared if name in content}
 
     def _checked(self, content: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields if all are as declared."""
+        """Return the fields if all are as declared; with `on_bad_field="missing"`, features that are not are None."""
+        if self._drops:
+            self._drop_bad_fields(content)
         for name in self._numbers:
             value = content.get(name)
             if value is None or type(value) is float:
@@ -114,6 +161,24 @@ class JSONDecoder(Decoder):
             name = next(name for name, value in content.items() if type(value) not in SCALARS)
             raise _wrong(name, "text, a number, true or false", described(content[name]))
         return content
+
+    def _drop_bad_fields(self, content: dict[str, Any]) -> None:
+        """Set features of wrong types to None, and count them."""
+        numbers, roles = self._number_names, self._role_names
+        for name, value in content.items():
+            kind = type(value)
+            if name in roles or (kind in SCALARS and (name not in numbers or kind in NUMBERS)):
+                continue
+            content[name] = None
+            if self.bad_fields[name] == 0 and len(self.bad_fields) <= MAX_WARNED:
+                expected = "a number" if name in numbers else "text, a number, true or false"
+                logger.warning(
+                    "field %s: expected %s, got %s; it is taken as missing, here and in later records",
+                    shortened(name),
+                    expected,
+                    described(value),
+                )
+            self.bad_fields[name if len(self.bad_fields) < MAX_WARNED else OTHERS] += 1
 
 
 def _wrong(name: str, expected: str, came: str) -> Undecodable:

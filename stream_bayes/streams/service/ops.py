@@ -28,6 +28,7 @@ from stream_bayes.core.events.pending import OUTCOMES, Pending
 from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.contracts.incidents import (
+    BAD_FIELDS,
     GAP,
     OUT_OF_ORDER,
     OVERSIZE,
@@ -52,6 +53,7 @@ REQUEST_TIMEOUT = 5.0  # seconds for a client to send its request
 REFUSED_METHODS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DRIFT_STATES = ("stable", "warning", "searching", "trial")
 INCIDENT_HELP = {
+    BAD_FIELDS: "Features of wrong types that were taken as missing.",
     GAP: "Positions that expired before they were read.",
     OUT_OF_ORDER: "Records older than an earlier one of their partition.",
     OVERSIZE: "Outputs and dead letters larger than their topic accepts.",
