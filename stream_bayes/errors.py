@@ -40,6 +40,7 @@ __all__ = [
     "NotOwner",
     "NotSupported",
     "OtherConfiguration",
+    "ReadOnlyArgument",
     "SchemaError",
     "SinkError",
     "SnapshotNotWritten",
@@ -138,6 +139,10 @@ class OtherConfiguration(BadState):
 
 class CannotSave(StreamBayesError, TypeError):
     """A snapshot cannot hold the state of a part of a model: it is code, unregistered, or not reproducible."""
+
+
+class ReadOnlyArgument(StreamBayesError, AttributeError):
+    """An argument of a learner is assigned after construction, when it would change nothing."""
 
 
 class NotSupported(StreamBayesError, NotImplementedError):

@@ -29,7 +29,12 @@ from stream_bayes.drift.succession import Succession, SuccessionSettings
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
+from stream_bayes.learners.classifier.arguments import (
+    ReadOnlyArguments,
+    check_choice,
+    check_count,
+    check_number,
+)
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY, most_probable
@@ -40,7 +45,7 @@ from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifi
 __all__ = ["DriftAdaptive"]
 
 
-class DriftAdaptive(base.MiniBatchClassifier):
+class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     """A learner that is replaced by a better one when the world changes.
 
     Parameters

@@ -11,6 +11,7 @@ from river import base, compose
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native, is_frame, iter_dicts, like_series
 from stream_bayes.errors import BadValue, NotSupported
+from stream_bayes.learners.classifier.arguments import ReadOnlyArguments
 from stream_bayes.learners.classifier.batches import row_count
 from stream_bayes.learners.classifier.predictions import Probabilities
 from stream_bayes.learners.decision_rules import Costs, Rule, Thresholds
@@ -18,7 +19,7 @@ from stream_bayes.learners.decision_rules import Costs, Rule, Thresholds
 __all__ = ["DecidingClassifier"]
 
 
-class DecidingClassifier(base.Wrapper[base.Estimator], base.MiniBatchClassifier):
+class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.MiniBatchClassifier):
     """A classifier that answers with a rule's decision instead of the most probable label.
 
     Learning and probabilities are the classifier's; the rule adds nothing to its memory. Before anything is learned the

@@ -11,19 +11,25 @@ probabilities. `DecidingClassifier` puts a rule behind any classifier.
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any, Protocol
 
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadLabel, BadValue, NotSupported
+from stream_bayes.errors import BadLabel, BadValue, NeverMet, NotSupported
 
 __all__ = ["Costs", "Rule", "Thresholds"]
 
 # Risks that agree to nine digits are a tie. Probabilities arrive rounded (1 - 0.9 is not quite 0.1),
 # and rounding must not choose between decisions that are equally good.
 TIE = 1e-9
+
+CLOSE = 0.8  # the likeness, by difflib, of names of which one is probably a slip
+DIGITS = re.compile(r"\d+")
 
 SLACK = 1e-9  # rounding by which normalised probabilities may exceed 1
 
@@ -268,7 +274,8 @@ class Thresholds:
 
     Immutable, and equal to any other `Thresholds` with the same numbers. A label that is not the most probable is never
     the answer, however low its threshold; use `Costs` for that. Of equally probable labels the first is taken, as in
-    River. At the threshold exactly, the label is answered.
+    River. At the threshold exactly, the label is answered. A threshold for a label that no probability is given for is
+    ignored; the warning `NeverMet` names it if its name is close to a label's.
 
     Parameters
     ----------
@@ -318,9 +325,28 @@ class Thresholds:
         known = _checked(probabilities)
         if not any(known.values()):
             return None
+        if any(listed not in known for listed, _ in self.listed):
+            self._warn_of_unknown(known)
         label = max(known, key=known.__getitem__)
         least = next((value for listed, value in self.listed if listed == label), self.unlisted)
         return label if known[label] >= least else self.otherwise
+
+    def _warn_of_unknown(self, known: Mapping[Any, float]) -> None:
+        """Warn of a threshold for a label whose name is close to that of a label without one: probably a slip."""
+        own = {listed for listed, _ in self.listed}
+        free = {str(label).casefold(): label for label in known if label not in own}
+        for listed in own - known.keys():
+            text = str(listed).casefold()
+            for close in get_close_matches(text, free, 1, CLOSE):
+                if (
+                    DIGITS.sub("", text) != DIGITS.sub("", close) or text == close
+                ):  # class 1 is no slip for class 2
+                    warnings.warn(
+                        f"the threshold of {listed!r} applies to none of the labels {shown(list(known))}; did you mean "
+                        f"{free[close]!r}?",
+                        NeverMet,
+                        stacklevel=3,
+                    )
 
     def __repr__(self) -> str:
         least = dict(self.listed) if self.listed else self.unlisted

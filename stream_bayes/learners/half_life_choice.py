@@ -10,7 +10,7 @@ from river import base
 
 from stream_bayes.data.frames import Native
 from stream_bayes.errors import BadValue
-from stream_bayes.learners.classifier.arguments import check_choice, check_number
+from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
 from stream_bayes.learners.classifier.predictions import log_loss, most_probable
 from stream_bayes.learners.classifier.samples import samples_of
@@ -26,7 +26,7 @@ class HalfLifeLeader(NamedTuple):
     since: int
 
 
-class HalfLifeChoice(base.Classifier):
+class HalfLifeChoice(ReadOnlyArguments, base.Classifier):
     """A learner once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
 
     Each event is predicted by all before they learn it, and minus the logarithm of what one gave the true class is
@@ -74,8 +74,8 @@ class HalfLifeChoice(base.Classifier):
         self.loss_half_life = loss_half_life
         self.rate = rate
         check_learner(learner)
-        if learner.half_life is not None or learner.memory_budget is not None:
-            raise BadValue("the learner must have no half_life and no memory_budget of its own")
+        if learner.half_life is not None:
+            raise BadValue("the learner must have no half_life of its own; half_lives are its half-lives")
         if (
             not isinstance(half_lives, (list, tuple))
             or not half_lives
@@ -106,8 +106,10 @@ class HalfLifeChoice(base.Classifier):
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
-        # All refuse the same samples, and the first refuses before any has learned.
-        answers = [member.predict_learn_one(x, y, w) for member in self._members]
+        # All refuse the same samples, and the first refuses before any has learned; those that fade need more memory.
+        answers: list[dict[Any, float]] = [{}] * len(self._members)
+        for place in sorted(range(len(answers)), key=lambda place: self.half_lives[place] is None):
+            answers[place] = self._members[place].predict_learn_one(x, y, w)
         answer = self._combined(answers)
         left = 2.0 ** (-1.0 / self.loss_half_life)
         self._losses = [

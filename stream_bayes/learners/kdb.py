@@ -14,7 +14,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, CannotMerge, NotSupported
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["KDB"]
@@ -96,7 +96,7 @@ class KDB(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.k = k
         self.every = every

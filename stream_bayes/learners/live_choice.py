@@ -20,7 +20,7 @@ from stream_bayes.learners.classifier.arguments import check_choice, check_numbe
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants
-from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.one_dependence import check_average
 
@@ -93,7 +93,7 @@ class LiveChoice(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.readings = readings
         self.combine = combine

@@ -26,7 +26,7 @@ from stream_bayes.learners.classifier.arguments import (
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.intervals import Cumulants
-from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
 from stream_bayes.learners.classifier.posteriors import average_cumulants
 from stream_bayes.learners.classifier.traits import Traits
 
@@ -97,7 +97,9 @@ class AODE(PairClassifier):
     max_values
         The number of values of a feature after which new ones share one code.
     memory_budget
-        The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
+        The most bytes to take, by default 1 GiB; growth past it raises `BudgetExceeded` and learns nothing. The table
+        grows with the square of the values, so a feature like an id, with a new value in every event, fills it; the
+        warning `TooManyValues` names such a feature. None: no limit.
 
     Notes
     -----
@@ -132,7 +134,7 @@ class AODE(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.min_count = min_count
         self.subsumption = subsumption
@@ -173,14 +175,14 @@ class A2DE(PairClassifier):
     Parameters
     ----------
     min_count
-        The weight, in fresh samples, that a pair of values needs to be eligible. If none of an event's pairs is,
-        `AODE` answers, with the same limit.
+        The weight, in fresh samples, that a pair of values needs to be eligible; a pair that holds nothing never is. If
+        none of an event's pairs is, `AODE` answers, with the same limit.
     subsumption
         As in `AODE`.
     prior, strength, class_prior, half_life, binning, schema, max_values
         As in `AODE`.
     memory_budget
-        The most bytes to take, by default 1 GiB: the table grows with the cube of the features.
+        As in `AODE`; the table grows with the cube of the features.
 
     Notes
     -----
@@ -213,7 +215,7 @@ class A2DE(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = 2**30,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.min_count = min_count
         self.subsumption = subsumption
@@ -282,7 +284,7 @@ class SPODE(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.parent = parent
         self.loss_half_life = loss_half_life

@@ -12,17 +12,22 @@ from stream_bayes.core.encoding._bags import BagEncoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._bags import BernoulliReading, ComplementReading, MultinomialReading
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.values.inputs import counted
 from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import SchemaError, UnknownFeature
 from stream_bayes.learners.classifier.arguments import check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
+from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log_shares
 
 __all__ = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
 
 
 class _BagClassifier(BayesClassifier):
-    """A classifier over bags of words: its store has one run of values, the tokens."""
+    """A classifier over bags of words, as `{token: count}` or as a list of tokens.
+
+    Its store has one run of values, the tokens.
+    """
 
     inputs: ClassVar[frozenset[str]] = frozenset({"bag"})
     reading: ClassVar[type[Reading]]
@@ -88,6 +93,10 @@ class _BagClassifier(BayesClassifier):
         labels = self._store.encoder.labels
         return self._by_class(label, lambda y: self._share(place, labels.find(y)))
 
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each token for each class, as log-evidence that adds up."""
+        return super().explain_one(counted(x) if isinstance(x, (list, tuple)) else x)
+
     def _share(self, place: int, label: int) -> float:
         own, total = self._parameters(place, label)
         return own / total
@@ -107,6 +116,7 @@ class _BagClassifier(BayesClassifier):
 class MultinomialNB(_BagClassifier):
     """Multinomial naive Bayes: a message is drawn word by word from its class's distribution.
 
+    A message is a dict `{token: count}`, or a list of its tokens.
     P(w | y) = (n(y, w) + alpha) / (n(y) + alpha V), with V the words that hold samples now, or were declared;
     P(y) is the classes' share, unsmoothed. A word never learned is skipped (River's counts it as alpha in every
     class, which favours the class with the fewest words).

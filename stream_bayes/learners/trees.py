@@ -15,7 +15,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_count, check_name, warn_of_absent
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.pairs import PairClassifier
+from stream_bayes.learners.classifier.pairs import MEMORY_BUDGET, PairClassifier
 
 __all__ = ["ODE", "TAN"]
 
@@ -59,7 +59,7 @@ class ODE(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.parents = parents
         _check_acyclic(parents)
@@ -139,7 +139,7 @@ class TAN(PairClassifier):
         binning: str | Binning | None = "quantile",
         schema: Schema | None = None,
         max_values: int | None = None,
-        memory_budget: int | None = None,
+        memory_budget: int | None = MEMORY_BUDGET,
     ) -> None:
         self.root = root
         self.every = every

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stream_bayes.errors import BadLabel, BadValue, NotSupported
+from stream_bayes.errors import BadLabel, BadValue, NeverMet, NotSupported
 from stream_bayes.learners.decision_rules import Costs, Thresholds
 
 LABELS = ["a", 2, True, ("t", 1), "ü", b"bytes", None]  # True is 1 to Python, and 2 is neither
@@ -379,3 +379,17 @@ def test_costs_keep_nothing_of_the_matrix_they_came_from():
     costs = Costs(matrix)
     matrix["a"]["x"] = 100.0
     assert costs.decide({"x": 1.0}) == "a"
+
+
+@pytest.mark.parametrize("rule", [Thresholds({"spm": 0.99}), Thresholds({"ham": 0.5, "Spam": 0.99})])
+def test_a_threshold_for_a_misspelt_label_is_named(rule: Thresholds) -> None:
+    with pytest.warns(NeverMet, match=r"applies to none of the labels .*; did you mean 'spam'\?"):
+        rule.decide({"spam": 0.6, "ham": 0.4})
+
+
+@pytest.mark.filterwarnings("error::stream_bayes.errors.NeverMet")
+def test_a_threshold_for_a_label_that_has_not_come_yet_warns_of_nothing() -> None:
+    assert Thresholds({"fraud": 0.9}).decide({"spam": 0.6, "ham": 0.4}) == "spam"
+    assert (
+        Thresholds({"class 1": 0.9, "class 10": 0.9}).decide({"class 1": 0.95, "class 2": 0.05}) == "class 1"
+    )

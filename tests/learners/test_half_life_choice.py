@@ -111,7 +111,6 @@ def test_bad_arguments_are_refused() -> None:
     wrong: list[dict[str, Any]] = [
         {"learner": "nb"},
         {"learner": NaiveBayes(half_life=5.0)},
-        {"learner": NaiveBayes(memory_budget=10**6)},
         {"half_lives": ()},
         {"half_lives": (5.0, 5.0)},
         {"half_lives": 5.0},

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,19 @@ from river import naive_bayes as river_nb
 from sklearn import naive_bayes as sklearn_nb
 
 import stream_bayes
-from stream_bayes import BernoulliNB, ComplementNB, MultinomialNB, Numeric, Schema
-from stream_bayes.errors import BadLabel, BadValue, SchemaError, UnknownFeature
+from stream_bayes import (
+    AODE,
+    KDB,
+    TAN,
+    BernoulliNB,
+    ComplementNB,
+    LiveChoice,
+    MultinomialNB,
+    NaiveBayes,
+    Numeric,
+    Schema,
+)
+from stream_bayes.errors import BadLabel, BadValue, NotLearned, SchemaError, UnknownFeature
 
 ALL = [MultinomialNB, ComplementNB, BernoulliNB]
 KINDS = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
@@ -357,3 +369,39 @@ def test_a_message_with_several_words_past_max_values_is_taken_back():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB])
+@pytest.mark.parametrize("form", [list, tuple])
+def test_a_list_of_tokens_is_the_bag_of_its_counts(kind: Any, form: Any) -> None:
+    bags, lists = kind(), kind()
+    messages = [("free pills free", "spam"), ("meeting notes", "ham"), ("", "ham")]
+    for text, y in messages:
+        bags.learn_one(dict(Counter(text.split())), y)
+        lists.learn_one(form(text.split()), y)
+    words = form("free meeting free".split())
+    bag = dict(Counter(words))
+    assert lists.predict_proba_one(words) == bags.predict_proba_one(bag)
+    assert lists.predict_proba_many([words]) == bags.predict_proba_many([bag])
+    assert lists.explain_one(words).evidence == bags.explain_one(bag).evidence
+    lists.unlearn_one(form("free pills free".split()), "spam")
+    lists.learn_many([form(["free", "pills", "free"])], ["spam"])
+    assert lists.predict_proba_one(words) == bags.predict_proba_one(bag)
+    with pytest.raises(NotLearned, match="'lunch'"):
+        lists.unlearn_one(form(["lunch"]), "ham")
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB])
+def test_a_list_of_anything_but_tokens_is_refused(kind: Any) -> None:
+    for x in ([{"free": 1}], ["free", 1], [["free"]]):
+        with pytest.raises(BadValue):
+            kind().learn_one(x, "spam")
+
+
+@pytest.mark.parametrize("kind", [AODE, TAN, KDB, LiveChoice])
+def test_a_counter_of_words_in_a_learner_with_bins_is_an_error_that_names_what_to_use(kind: Any) -> None:
+    with pytest.raises(BadValue, match="MultinomialNB"):
+        kind().learn_one(Counter("free pills".split()), "spam")
+    model = NaiveBayes()
+    model.learn_one(Counter("free pills".split()), "spam")
+    assert model.predict_one(Counter("free lunch".split())) == "spam"

@@ -224,8 +224,11 @@ class A2deOracle(AodeOracle):
     def members(self, x: Values) -> list[Member]:
         kept = self.resolved(x)
         pairs = [{name: kept[name], other: kept[other]} for name, other in combinations(kept, 2)]
+        held = {number: self.frequency(pair) for number, pair in enumerate(pairs)}
         members = [
-            Member(pair, without(kept, *pair)) for pair in pairs if self.frequency(pair) >= self.min_count
+            Member(pair, without(kept, *pair))
+            for number, pair in enumerate(pairs)
+            if held[number] >= self.min_count and held[number] > 0.0
         ]
         return members or super().members(x)
 

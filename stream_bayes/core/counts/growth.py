@@ -7,7 +7,8 @@ taken back before anything has changed.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,18 @@ from stream_bayes.core.counts._values import ValueCounts
 from stream_bayes.core.counts.memory import Coming, MemoryUse
 from stream_bayes.core.counts.state import MOMENTS, grid, sizes
 from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded
 
-__all__ = ["Growth"]
+__all__ = ["Growth", "OnManyValues"]
+
+OnManyValues: TypeAlias = Callable[[Value, int, int], None]  # a feature, its values, its events
 
 Array = NDArray[Any]
 
 SMALLEST_ROOM = 4
+MANY_EVENTS = 500
+MANY_VALUES = 3  # events a value, at most, of a feature like an id
 FEATURES_PER_SPARE = 4  # so that features that come one by one seldom move the tables
 
 
@@ -37,10 +43,15 @@ class Growth:
     ----------
     memory
         The store's parts, their bytes and the budget.
+    on_many_values
+        Called once with the name of a feature like an id, its values and its events: after `MANY_EVENTS` events, when
+        its values are a third of them.
     """
 
-    def __init__(self, memory: MemoryUse) -> None:
+    def __init__(self, memory: MemoryUse, on_many_values: OnManyValues | None = None) -> None:
         self.memory = memory
+        self.on_many_values = on_many_values
+        self._noticed: set[int] = set()  # the slots of features that it was called with
         self.encoder = memory.encoder
         self.tables = memory.tables
 
@@ -57,11 +68,32 @@ class Growth:
         except BudgetExceeded:
             encoder.rollback()
             raise
+        grown = self._features_that_grew() if self.on_many_values is not None else ()
         encoder.created.clear()
         if discretizer is not None:
             discretizer.open_new_features()
         tables.labels = len(encoder.labels)
         self._grow_parts(spare)
+        for slot in grown:
+            self._notice_many_values(slot)
+
+    def _features_that_grew(self) -> set[int]:
+        """Return the slots of the features with new values, besides those that were noticed."""
+        created = self.encoder.created
+        return {
+            made.slot for made in created if isinstance(made, Vocabulary) and made.slot >= 0
+        } - self._noticed
+
+    def _notice_many_values(self, slot: int) -> None:
+        """Report a feature whose values are a third of its events."""
+        feature, tables = self.encoder.nominal[slot], self.tables
+        values, events = len(feature.vocabulary), int(tables.clock)
+        if tables.exact:  # nothing fades: events of the feature itself
+            layout = tables.values.layout
+            events = int(np.asarray(tables.values.present)[slot * layout.classes :][: layout.classes].sum())
+        if events >= MANY_EVENTS and MANY_VALUES * values >= events and self.on_many_values is not None:
+            self._noticed.add(slot)
+            self.on_many_values(feature.name, values, events)
 
     def _grow_parts(self, spare: bool) -> None:
         """Make room for the same names in window and families, with some to spare or none."""
@@ -133,9 +165,19 @@ class Growth:
             if need > budget:
                 raise BudgetExceeded(
                     f"the tables would need {need:,} bytes, the budget is {budget:,}; raise "
-                    "memory_budget, bound the values with max_values, or learn fewer features"
+                    f"memory_budget, bound the values with max_values, or learn fewer features{self._widest(used)}"
                 )
         self._move(layout, numeric)
+
+    def _widest(self, used: Any) -> str:
+        """Return the features with the most values, as the end of an error."""
+        if self.memory.order == 1:
+            return ""
+        features = self.encoder.nominal
+        widest = sorted(range(len(features)), key=lambda slot: -used[slot])[:3]
+        named = ", ".join(f"{shown(features[slot].name)} ({int(used[slot]):,} values)" for slot in widest)
+        first = shown(features[widest[0]].name) if widest else ""
+        return f": the widest are {named}. Leave one out with Discard({first}) | ..., or declare the others in a schema"
 
     def give_up_spare_room(self) -> None:
         """Shrink if families just chosen leave no room to spare in the budget."""

@@ -23,7 +23,7 @@ from stream_bayes.core.counts.families import (
     families_state,
     load_families,
 )
-from stream_bayes.core.counts.growth import Growth
+from stream_bayes.core.counts.growth import Growth, OnManyValues
 from stream_bayes.core.counts.memory import Coming, MemoryUse
 from stream_bayes.core.counts.merging import merge_names, merge_tables
 from stream_bayes.core.counts.names import name_of_failed, weights_by_name
@@ -72,6 +72,8 @@ class CountStore:
         1 counts values by class, 2 pairs of values too, 3 also triples.
     half_life
         The number of learned events after which a sample weighs half; None keeps everything.
+    on_many_values
+        Called with a feature like an id, as in `Growth`.
     memory_budget
         The most bytes that tables and names may take; growth past it raises `BudgetExceeded` and changes nothing.
     binning
@@ -109,6 +111,7 @@ class CountStore:
         word_histogram: bool = False,
         binning: Mapping[str, Any] | None = None,
         window: int | None = None,
+        on_many_values: OnManyValues | None = None,
     ) -> None:
         self.encoder = encoder
         self.order = order
@@ -119,7 +122,7 @@ class CountStore:
             self.discretizer = Discretizer(self.tables, encoder, **(binning or {}))
             self.tables.observer = self.discretizer
         self._memory = MemoryUse(encoder, self.tables, order, word_histogram, self.discretizer, memory_budget)
-        self._growth = Growth(self._memory)
+        self._growth = Growth(self._memory, on_many_values)
         if window is None:
             self._growth.shrink(self._memory.columns)
         else:
@@ -188,7 +191,14 @@ class CountStore:
 
     def sample_rows(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]) -> SampleRows:
         """Return samples as rows, each encoded when its turn comes; those whose label is None are not to be learned."""
-        return SampleRows(self.encoder, self.tables, self.admit, self.memory_budget is not None, xs, ys, ws)
+        return SampleRows(self.encoder, self.tables, self.admit, self._bounds_families, xs, ys, ws)
+
+    @property
+    def _bounds_families(self) -> bool:
+        """True if any row may need room in families, which the budget limits."""
+        return self.memory_budget is not None and (
+            self.window is not None or self.tables.families is not None
+        )
 
     def admit(self, x: Mapping[Any, Any], row: Any) -> Any:
         """Return the row to learn of a sample just encoded, with room for everything it names."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cython
 
 from stream_bayes.core.encoding._vocabulary import PrefetchedCodes, Vocabulary
-from stream_bayes.core.values.inputs import no_bag, read_count
+from stream_bayes.core.values.inputs import counted, no_bag, read_count
 from stream_bayes.core.values.values import canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NotLearned, UnknownFeature
 
@@ -65,8 +65,9 @@ class BagEncoder(Encoder):
             row.whole = is_whole(row.weight)
         elif row.weight != 1.0:
             row.whole = whole_products(row)
-        if row.entries < len(x) and not self.declared:
-            for token, count in x.items():
+        event: dict = as_bag(x)
+        if row.entries < len(event) and not self.declared:
+            for token, count in event.items():
                 if not is_missing(count) and count > self.threshold and self.tokens.lookup(token) == UNSEEN:
                     raise NotLearned(f"cannot unlearn token {token!r}: it was never learned")
         return row
@@ -84,7 +85,7 @@ class BagEncoder(Encoder):
         beyond: cython.Py_ssize_t = -1
         if isinstance(x, (str, bytes)):
             raise no_bag(x)
-        event: dict = as_dict(x)
+        event: dict = as_bag(x)
         row.entries = 0
         row.numbers = 0
         row.whole = True
@@ -146,3 +147,9 @@ class BagEncoder(Encoder):
         if learning:
             return self.tokens.encode(plain, self.created)
         return UNSEEN if plain is token else self.tokens.lookup(plain)
+
+
+@cython.cfunc
+def as_bag(x) -> dict:
+    """Return the count of each token; a list of tokens is counted."""
+    return counted(x) if type(x) is list or type(x) is tuple else as_dict(x)

@@ -23,6 +23,7 @@ from stream_bayes.core.values.inputs import (
     no_features,
     read_nominal,
     read_number,
+    refuse_bag,
 )
 from stream_bayes.core.values.values import canonical, canonical_label, is_missing, shown
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, NotLearned, UnknownFeature
@@ -324,6 +325,8 @@ class RowEncoder(Encoder):
         place: cython.Py_ssize_t = 0
         usual: list = self.usual
         event: dict = as_dict(x)
+        if type(x) is not dict and self.bins is not None:
+            refuse_bag(x)
         row.entries = 0
         row.numbers = 0
         row.whole = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections import Counter
+from collections.abc import Sequence, Sized
 from typing import TypeGuard
 
 from stream_bayes.core.values.values import Value, canonical, is_missing, shown
@@ -14,6 +15,7 @@ __all__ = [
     "WHOLE",
     "check_declared",
     "check_named",
+    "counted",
     "feature_name",
     "is_number",
     "may_be_name",
@@ -22,6 +24,7 @@ __all__ = [
     "read_count",
     "read_nominal",
     "read_number",
+    "refuse_bag",
 ]
 
 NONE, WHOLE, ALL = "none", "whole", "all"  # which numbers may be values of nominal features
@@ -49,6 +52,25 @@ def no_features(x: object) -> BadValue:
     if hasattr(x, "shape") or isinstance(x, (list, tuple)):
         many = "; many rows, a data frame or a list of dicts, go to the verbs for many, as learn_many and predict_many"
     return BadValue(f"an event's features come as a dict {{name: value}}, not as {_form(x)}{many}")
+
+
+def counted(tokens: Sequence[object]) -> dict[str | bytes, int]:
+    """Return the count of each token of a list; raise for a list of anything else."""
+    counts: dict[str | bytes, int] = {}
+    for token in tokens:
+        if not isinstance(token, (str, bytes)):
+            raise no_features(tokens)
+        counts[token] = counts.get(token, 0) + 1
+    return counts
+
+
+def refuse_bag(x: object) -> None:
+    """Raise for a bag of words, as `BagOfWords` makes it: an absent word is no missing number."""
+    if isinstance(x, Counter):
+        raise BadValue(
+            "a learner whose numbers go into bins takes no bag of words: absent words would be missing "
+            "values; use MultinomialNB, ComplementNB, BernoulliNB or NaiveBayes"
+        )
 
 
 def no_bag(text: str | bytes) -> BadValue:

@@ -5,16 +5,21 @@ Names of features can only be checked later: `warn_of_absent` warns of those tha
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 from stream_bayes.by_name import closest
-from stream_bayes.core.values.values import Value, canonical, canonical_label
+from stream_bayes.core.values.values import Value, canonical, canonical_label, shown
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadValue, NeverMet, SchemaError
+from stream_bayes.errors import BadValue, NeverMet, ReadOnlyArgument, SchemaError, TooManyValues
 
 __all__ = [
+    "ReadOnlyArguments",
+    "argument_names",
     "check_choice",
     "check_class_prior",
     "check_count",
@@ -22,7 +27,32 @@ __all__ = [
     "check_number",
     "declared_classes",
     "warn_of_absent",
+    "warn_of_many_values",
 ]
+
+
+UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@lru_cache(maxsize=256)
+def argument_names(init: Callable[..., None]) -> tuple[str, ...] | None:
+    """Return the names of the arguments of a constructor; None if some have no name."""
+    _, *parameters = inspect.signature(init).parameters.values()
+    if any(parameter.kind in UNNAMED for parameter in parameters):
+        return None
+    return tuple([parameter.name for parameter in parameters])
+
+
+class ReadOnlyArguments:
+    """A learner whose arguments are set once, by its constructor: a later assignment would change nothing."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__ and name in (argument_names(type(self).__init__) or ()):
+            raise ReadOnlyArgument(
+                f"{name} of a {type(self).__name__} was used when it was made, and cannot be changed; make another one "
+                f"with clone(new_params={{{name!r}: {shown(value)}}}), which has learned nothing"
+            )
+        super().__setattr__(name, value)
 
 
 def check_number(name: str, value: object, *, least: float = 0.0, above: bool = False) -> None:
@@ -101,3 +131,14 @@ def warn_of_absent(what: str, absent: Sequence[Value], events: int, known: Seque
             NeverMet,
             stacklevel=2,
         )
+
+
+def warn_of_many_values(name: Value, values: int, events: int) -> None:
+    """Warn of a feature that is like an id."""
+    warnings.warn(
+        f"feature {name!r} has {values:,} values in {events:,} events: one like an id is no evidence for later "
+        f"events, and the tables grow with each value. Leave it out, as with Discard({name!r}) | ..., bound it "
+        "with max_values, or declare the features to learn in a schema",
+        TooManyValues,
+        stacklevel=2,
+    )

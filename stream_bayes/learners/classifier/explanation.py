@@ -84,6 +84,8 @@ class Explanation:
         return sorted(self.evidence.items(), key=lambda item: (-_gap(item[1]), repr(item[0])))
 
     def __str__(self) -> str:
+        if not self.baseline:
+            return "nothing has been learned: there is no class to explain"
         names = ["(baseline)", *(_text(feature) for feature, _ in self.ranked())]
         rows = [self.baseline, *(per_class for _, per_class in self.ranked())]
         first = max(len(self.kind), *map(len, names))
@@ -143,6 +145,8 @@ def _difference(scores: Mapping[Value, float], others: Mapping[Value, float]) ->
 
 def _gap(per_class: Mapping[Value, float]) -> float:
     values = per_class.values()
+    if not values:
+        return 0.0
     low, high = min(values), max(values)
     return 0.0 if low == high else high - low
 

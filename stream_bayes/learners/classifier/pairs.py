@@ -13,7 +13,7 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import NotSupported
-from stream_bayes.learners.classifier.arguments import check_choice, check_number
+from stream_bayes.learners.classifier.arguments import check_choice, check_number, warn_of_many_values
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.feature_tables import FeatureTables
@@ -22,7 +22,9 @@ from stream_bayes.learners.classifier.posteriors import product_cumulants
 from stream_bayes.learners.classifier.row_encoder import row_encoder
 from stream_bayes.learners.classifier.traits import Traits
 
-__all__ = ["PairClassifier"]
+__all__ = ["MEMORY_BUDGET", "PairClassifier"]
+
+MEMORY_BUDGET = 2**30  # bytes: a feature like an id must not take all memory before anybody notices
 
 
 class PairClassifier(BayesClassifier):
@@ -75,7 +77,9 @@ class PairClassifier(BayesClassifier):
 
     def _store_of(self, encoder: Encoder, **settings: Any) -> CountStore:
         """Return an empty store over an encoder."""
-        return CountStore(encoder, order=self.order, window=self.kept_events, **settings)
+        return CountStore(
+            encoder, order=self.order, window=self.kept_events, on_many_values=warn_of_many_values, **settings
+        )
 
     def _settings(self, class_prior: str) -> dict[str, Any]:
         """Return the arguments of every reading of the store."""

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import zlib
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,6 +20,7 @@ from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import tagged, untagged
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadState, CannotMerge, StreamBayesError
+from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, argument_names
 from stream_bayes.learners.classifier.binning import Binning
 
 __all__ = [
@@ -171,19 +170,7 @@ def loaded_parameter(saved: Any) -> Any:
     raise BadState(f"a parameter saved as {sorted(map(str, saved))} is not known")
 
 
-UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-
-@lru_cache(maxsize=256)
-def _names_in(init: Callable[..., None]) -> tuple[str, ...] | None:
-    """Return the names of the arguments; None if some have no name."""
-    _, *parameters = inspect.signature(init).parameters.values()
-    if any(parameter.kind in UNNAMED for parameter in parameters):
-        return None
-    return tuple([parameter.name for parameter in parameters])
-
-
-class CountLearner(base.Base):
+class CountLearner(ReadOnlyArguments, base.Base):
     """A learner that is its arguments, a store of counts, and the parts derived from them.
 
     `BayesClassifier` and `BayesNet` are such learners. A subclass with derived parts writes `_derived` and
@@ -194,7 +181,7 @@ class CountLearner(base.Base):
 
     def _get_params(self) -> dict[str, Any]:
         # River inspects the signature at every call, which takes longer than the rest of a clone.
-        names = _names_in(type(self).__init__)
+        names = argument_names(type(self).__init__)
         if names is None:
             return super()._get_params()
         given = {name: getattr(self, name) for name in names}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from stream_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
 from stream_bayes.errors import BadLabel
 from stream_bayes.learners.classifier.explanation import Explanation
+from stream_bayes.testing.public_learners import learners
 
 nominal = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["u", "v", "w", True, None]), max_size=4)
 numeric = st.dictionaries(st.sampled_from("mno"), st.integers(-50, 50), max_size=3)
@@ -190,3 +191,11 @@ def test_where_every_class_is_impossible_the_log_odds_are_those_of_the_answer():
     p, why = model.predict_proba_one(x), model.explain_one(x)
     assert p == pytest.approx({"y": 3 / 5, "z": 2 / 5})
     assert why.log_odds("y") == pytest.approx(math.log(p["y"] / p["z"]))
+
+
+@pytest.mark.parametrize("name", learners())
+def test_an_explanation_before_anything_was_learned_can_be_printed(name: str) -> None:
+    x = {} if "schema" in name or "binning=None" in name else {"free": 2}
+    why = learners()[name].explain_one(x)
+    assert str(why) == "nothing has been learned: there is no class to explain"
+    assert [feature for feature, _ in why.ranked()] == list(x)
