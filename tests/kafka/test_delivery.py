@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -234,3 +235,29 @@ def test_a_run_ends_with_all_its_threads(pipeline: Pipeline) -> None:
     for client in CLIENTS:
         pipeline.engine(client=client).run(10)
     until("the clients to end their threads", lambda: set(threading.enumerate()) <= before)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_partition_that_is_resumed_when_others_are_at_their_ends_is_read_on(lab: Lab, client: str) -> None:
+    topic = lab.topic(2)
+    long, short = Partition(topic, 0), Partition(topic, 1)
+    lab.put(topic, [(0, None, b"x" * 100) for _ in range(3000)])
+    reader = make_reader(Connection(servers=(lab.servers,), client=client, seconds=TO_BEGIN), 2_000_000)
+    counts = Counter[Partition]()
+
+    def has_come(partition: Partition, count: int) -> bool:
+        counts.update(message.partition for message in reader.poll(100, 0.2))
+        return counts[partition] >= count
+
+    try:
+        reader.assign({long: 0, short: 0})
+        until("some records", lambda: has_come(long, 1))
+        reader.pause([long])
+        lab.put(topic, [(1, None, b"y") for _ in range(10)])
+        until("those of the other partition", lambda: has_come(short, 10))
+        assert counts[long] < 3000
+        reader.resume([long])
+        until("the rest", lambda: has_come(long, 3000), 15.0)
+    finally:
+        reader.close()
+    assert counts == {long: 3000, short: 10}

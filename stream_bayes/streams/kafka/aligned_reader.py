@@ -91,6 +91,7 @@ class AlignedReader:
         self._ends_at = self._clock()
         self._idle_since: dict[Partition, float] = {}
         self._failure: StreamBayesError | None = None
+        self._is_silent = True  # the last poll of the reader returned nothing
 
     @property
     def out_of_order(self) -> int:
@@ -153,8 +154,7 @@ class AlignedReader:
             if not batch:
                 raise
             self._failure = error  # raised by the next call: this batch was popped
-        for record in batch:
-            self._returned[record.partition] = record.after
+        self._returned.update({record.partition: record.position + 1 for record in batch})
         return batch
 
     def _fill(self, batch: list[Record], limit: int, deadline: float) -> None:
@@ -164,6 +164,9 @@ class AlignedReader:
                 return
             if batch and not is_waiting:
                 return
+            if not batch and not self._is_silent:
+                self._fetch(0.0)
+                continue
             # A batch that has begun is filled up with what the client has, without waiting for more.
             left = 0.0 if batch else max(0.0, deadline - self._clock())
             if not self._fetch(min(left, self._wait_idle or left)) and (batch or not left):
@@ -192,8 +195,9 @@ class AlignedReader:
     def _decode_ahead(self) -> None:
         for partition, messages in self._messages.items():
             while messages and partition not in self._merge:
-                chunk = [messages.popleft() for _ in range(min(DECODED, len(messages)))]
-                self._bytes[partition] -= sum(map(_size, chunk))
+                count = len(messages)
+                chunk = [messages.popleft() for _ in range(min(DECODED, count))]
+                self._bytes[partition] -= self._bytes[partition] * len(chunk) // count  # about
                 decode = self._decode
                 self._merge.push(
                     partition, [record for message in chunk if (record := decode(message)) is not None]
@@ -219,7 +223,7 @@ class AlignedReader:
 
     def _is_fetched(self, partition: Partition, end: Position) -> bool:
         fetched = self._fetched[partition]
-        if fetched < end:
+        if fetched < end and self._is_silent:
             # Compacted records and transaction markers never come, but the reader's position moves past them.
             fetched = self._fetched[partition] = max(fetched, self._reader.position(partition))
         return fetched >= end
@@ -240,6 +244,7 @@ class AlignedReader:
         """Poll the reader. Return True if messages came."""
         self._resume()
         messages = self._reader.poll(POLL_LIMIT, seconds)
+        self._is_silent = not messages
         if not messages:
             return False
         stops = self._stops

@@ -5,6 +5,7 @@ Some calls go past kafka-python's public methods, which are slow or may wait for
     KafkaProducer._accumulator.append, ._sender.wakeup, .force_close and .join, ._closed
     KafkaProducer._transaction_manager: maybe_add_partition_to_transaction, send_offsets_to_transaction, begin_commit,
         begin_abort
+    KafkaConsumer._fetcher._next_partition_records
     KafkaNetClient, its ._net.stop and ._net.close, its .cluster.config, and the logger "kafka.net.manager"
 
 So pyproject.toml bounds kafka-python from above. A test lists these parts; raise the bound after a run of tests/kafka.
@@ -185,6 +186,7 @@ class PythonReader:
         try:
             with translated_errors(self._connection):
                 # The client waits for its thread without a limit, and the thread may have ended.
+                self._drop_exhausted()
                 poll = partial(self._consumer.poll, int(1000 * seconds), limit)
                 polled = bounded(poll, seconds + LOCAL_SECONDS)
         except Interrupted as error:
@@ -202,6 +204,16 @@ class PythonReader:
             for place, records in polled.items()
             for record in records
         ]
+
+    def _drop_exhausted(self) -> None:
+        """Drop the client's present portion if nothing is left of it.
+
+        What the client had fetched of a resumed partition takes the place of that portion only if there is none. If no
+        other partition has records, it would stay aside for ever.
+        """
+        fetcher = self._consumer._fetcher
+        if not fetcher._next_partition_records:
+            fetcher._next_partition_records = None
 
     def position(self, partition: Partition) -> Position:
         fetch = partial(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.consumer.fetcher import Fetcher
 from kafka.net.compat import KafkaNetClient
 from kafka.net.manager import __name__ as manager_logger
 from kafka.partitioner.default import murmur2
@@ -45,6 +46,11 @@ def test_a_producer_has_the_inner_objects_that_are_called() -> None:
     source = inspect.getsource(KafkaProducer)
     for name in ("_accumulator", "_sender", "_transaction_manager", "_closed"):
         assert f"self.{name} = " in source
+
+
+def test_a_consumer_has_a_portion_that_can_be_dropped() -> None:
+    assert "self._fetcher = " in inspect.getsource(KafkaConsumer)
+    assert "self._next_partition_records = None" in inspect.getsource(Fetcher)
 
 
 def test_a_client_has_a_network_that_can_be_stopped_and_settings_that_can_be_set() -> None:
