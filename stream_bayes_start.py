@@ -42,7 +42,7 @@ stream-bayes spam classify [--home DIR] [FILE...]
   --key-env N  the environment variable with the key of the filter's tokens
 
 filter reads a mail and writes it with X-Stream-Bayes among its headers. classify reads files, or a mail from the
-standard input. Exit codes: 0 spam, 1 ham, 2 unsure, 3 error; of several messages, that of the last.
+standard input. Exit codes: 0 spam, 1 ham, 2 unsure; of several messages, that of the last; 3 after any error.
 """
 
 Answer = tuple[str, str, str, str]  # verdict, probability of spam, score and id, as text
@@ -94,42 +94,63 @@ def filter_mail(arguments: list[str]) -> int:
 
 def classify(arguments: list[str]) -> int:
     """Write a line for each message: verdict, probability of spam, score, id and file. Return the exit code."""
-    code = ERROR
+    code, failed = ERROR, False
     try:
         options, files = parse(arguments)
         if "embed" in options:
             raise ValueError("--embed belongs to filter")
         classify_mail = make_classifier(options)
-        for place, raw in messages(files):
-            answer = classify_mail(without_own_fields(raw))
-            if not write_output(os.fsencode("\t".join((*answer, place.translate(ESCAPES))) + "\n")):
-                return ERROR
-            code = CODES[answer[0]]
     except Exception as error:
         report_error(error)
         return ERROR
-    return code
-
-
-def messages(files: list[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield each message with its place. Load the package only for mailboxes, directories and gzip."""
     for file in files or ["-"]:
-        if file == "-":
-            if sys.stdin is not None and sys.stdin.buffer.isatty():
-                sys.stderr.write("stream-bayes: reading a mail from the terminal; Ctrl-D ends it\n")
-            yield file, read_input()
-            continue
-        begin = b""
-        if os.path.isfile(file):
-            with open(file, "rb") as stream:
-                begin = stream.read(5)
-                if begin[:5] != b"From " and begin[:2] != b"\x1f\x8b":
-                    yield file, begin + stream.read()
-                    continue
-        from stream_bayes.streams.mail.mailbox import mails
+        found = False
+        try:
+            for place, raw in messages(file):
+                found = True
+                answer = classify_mail(without_own_fields(raw))
+                if not write_output(os.fsencode("\t".join((*answer, place.translate(ESCAPES))) + "\n")):
+                    return ERROR
+                code = CODES[answer[0]]
+            if not found:
+                raise ValueError(f"{file}: there is no message in it")
+        except Exception as error:  # the other files can still be read
+            report_error(error)
+            failed = True
+    return ERROR if failed else code
 
-        for mail in mails(file):
-            yield mail.place, mail.raw
+
+def messages(file: str) -> Iterator[tuple[str, bytes]]:
+    """Yield each message of a file with its place. Load the package only for mailboxes, directories and gzip."""
+    if file == "-":
+        if sys.stdin is not None and sys.stdin.buffer.isatty():
+            sys.stderr.write("stream-bayes: reading a mail from the terminal; Ctrl-D ends it\n")
+        yield file, read_input()
+        return
+    if os.path.isfile(file):
+        with open(file, "rb") as stream:
+            begin = stream.read(5)
+            if not begin:
+                return
+            if begin != b"From " and begin[:2] != b"\x1f\x8b":
+                yield file, begin + stream.read()
+                return
+    from stream_bayes.streams.mail.mailbox import mails, subfolders_of
+
+    skipped = subfolders_of(file)
+    if skipped:
+        report_skipped(file, [folder.name for folder in skipped])
+    for mail in mails(file):
+        yield mail.place, mail.raw
+
+
+def report_skipped(file: str, names: list[str]) -> None:
+    """Write to the standard error which subfolders of a Maildir are not read."""
+    report_error(
+        ValueError(
+            f"{file}: {len(names)} subfolders are not read: {', '.join(names)}; name those to read too"
+        )
+    )
 
 
 def parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,10 +21,10 @@ from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
-from stream_bayes.streams.mail.mailbox import Mail, mails, size_of
+from stream_bayes.streams.mail.mailbox import Mail, mails, size_of, subfolders_of
 from stream_bayes.streams.mail.server import SpamServer, classify_mail
 from stream_bayes.streams.service.signals import stopping_on_signals
-from stream_bayes_start import home_of, run_command, without_own_fields
+from stream_bayes_start import home_of, report_skipped, run_command, without_own_fields
 
 __all__ = ["home_at", "local_classifier", "report_waiting", "spam"]
 
@@ -71,7 +72,7 @@ def train(
     home: Home = None,
     key_env: Key = None,
     learn: Annotated[
-        str, typer.Option(help="Messages a new filter learns: everything, errors or near-errors.")
+        str, typer.Option(help="Messages a new filter learns: everything or near-errors.")
     ] = "everything",
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Also use pairs of words as tokens, in a new filter.")
@@ -110,6 +111,10 @@ def train(
         def make() -> SpamFilter:
             return SpamFilter(key=place.key, learner=make_learner(learner) if learner else None, **settings)
 
+        for path, _ in given:
+            skipped = subfolders_of(path)
+            if skipped:
+                report_skipped(path, [folder.name for folder in skipped])
         total = size_of(path for path, _ in given)
         with place.changing(make, report_waiting) as model, _bar(total, quiet=json) as show:
             _check_settings(model, settings, learner)
@@ -120,9 +125,11 @@ def train(
                 raw = without_own_fields(mail.raw)
                 key = id_of_mail(raw)
                 corrected += model.label_of(key) not in (None, label)
-                model.learn_one(raw, label, id=key)
+                model.learn_one(raw, label, id=key, bulk=True)
                 learned += 1
                 show(mail.done, learned)
+            if model.replay_is_due:
+                model.replay()
             new = model.clock - before
         counts = {
             "messages": learned,
@@ -216,13 +223,27 @@ def explain(
         if not json:
             sys.stdout.write(f"{explanation}\n")
             return
-        rows = [{"token": row.token, "adds": row.adds} for row in explanation.tokens]
+        wanted, unwanted = explanation.labels
+        rows = [
+            {
+                "token": row.token,
+                "adds": row.adds,
+                str(wanted): _known(row.wanted),
+                str(unwanted): _known(row.unwanted),
+            }
+            for row in explanation.tokens
+        ]
         verdict = {
             "verdict": explanation.verdict,
             "score": explanation.score,
             "probability": explanation.probability,
         }
         print_json({**verdict, "tokens": rows})
+
+
+def _known(messages: float) -> float | None:
+    """Return a number of messages; None with a learner, which has no such counts."""
+    return None if math.isnan(messages) else messages
 
 
 @spam.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import Annotated
 
@@ -31,8 +33,17 @@ def export(
     """Write the counts of messages and tokens by label, as JSON for other programs."""
     with exit_on_error():
         counts = home_at(home, key_env).load().export_counts()
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(counts), indent=1) + b"\n")
+        write_private(file, msgspec.json.format(msgspec.json.encode(counts), indent=1) + b"\n")
         typer.echo(f"wrote {len(counts['tokens']):,} tokens to {file}")
+
+
+def write_private(file: Path, data: bytes) -> None:
+    """Write a file, new or old, that only its owner may read: words of mail are private."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, 0o600)
+        stream.write(data)
 
 
 def import_(

@@ -141,6 +141,43 @@ def test_explanations_name_tokens(home: Path, tmp_path: Path) -> None:
     assert sum(row["adds"] for row in reported["tokens"]) == pytest.approx(reported["score"])
 
 
+def test_explanations_have_counts_and_words_even_of_hashed_tokens(
+    boxes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPAM_KEY", "a key of sixteen bytes or more")
+    options = ("--home", tmp_path / "home", "--key-env", "SPAM_KEY")
+    run("spam", "train", *options, "--ham", boxes / "ham.mbox", "--spam", boxes / "spam")
+    (tmp_path / "mail").write_bytes(MESSAGES[0][0])
+    rows = json.loads(run("spam", "explain", tmp_path / "mail", *options, "--json").stdout)["tokens"]
+    by_token = {row["token"]: row for row in rows}
+    assert by_token["mime:text/plain"]["ham"] > 30 and by_token["mime:text/plain"]["spam"] > 30
+    done = run("spam", "explain", tmp_path / "mail", "--home", tmp_path / "home")
+    assert done.exit_code == 4 and "--key-env" in " ".join(done.output.split())
+
+
+def test_exported_words_are_for_their_owner_only(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "counts.json").touch(0o644)
+    run("spam", "export", tmp_path / "counts.json", "--home", home)
+    assert (tmp_path / "counts.json").stat().st_mode & 0o077 == 0
+
+
+def test_training_by_folder_in_two_calls_equals_one(boxes: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    run("spam", "train", "--home", one, "--spam", boxes / "spam")
+    run("spam", "train", "--home", one, "--ham", boxes / "ham.mbox")
+    run("spam", "train", "--home", two, "--ham", boxes / "ham.mbox")
+    run("spam", "train", "--home", two, "--spam", boxes / "spam")
+    models = [SpamHome(place).load() for place in (one, two)]
+    for raw, _ in stream(20, seed=8):
+        assert models[0].predict_proba_one(raw) == models[1].predict_proba_one(raw)
+
+
+def test_subfolders_of_a_maildir_are_named_when_they_are_not_read(home: Path, boxes: Path) -> None:
+    (boxes / "spam" / ".Junk" / "cur").mkdir(parents=True)
+    done = run("spam", "train", "--home", home, "--spam", boxes / "spam")
+    assert done.exit_code == 0 and "1 subfolders are not read: .Junk" in done.output
+
+
 def test_counts_go_out_and_into_another_filter(home: Path, tmp_path: Path) -> None:
     assert run("spam", "export", tmp_path / "counts.json", "--home", home).exit_code == 0
     other = tmp_path / "other"
@@ -173,11 +210,11 @@ def test_filters_merge(home: Path, tmp_path: Path) -> None:
 
 def test_a_filter_keeps_the_settings_it_was_made_with(tmp_path: Path, boxes: Path) -> None:
     train = ("spam", "train", "--home", tmp_path / "home", "--ham", boxes / "ham.mbox")
-    assert run(*train, "--learn", "errors", "--learner", "multinomial-nb").exit_code == 0
+    assert run(*train, "--learn", "near-errors", "--learner", "multinomial-nb").exit_code == 0
     assert run(*train).exit_code == 0
     model = SpamHome(tmp_path / "home").load()
-    assert model.train == "errors" and type(model.learner).__name__ == "MultinomialNB"
-    for other in (("--learn", "near-errors"), ("--pairs",), ("--learner", "bernoulli-nb")):
+    assert model.train == "near-errors" and type(model.learner).__name__ == "MultinomialNB"
+    for other in (("--pairs",), ("--learner", "bernoulli-nb")):
         assert run(*train, *other).exit_code == 3
 
 

@@ -203,6 +203,18 @@ def test_each_verdict_names_the_file_of_its_message(home: Path, monkeypatch: pyt
     assert ran(monkeypatch, MESSAGES[0][0], "classify", "--home", home)[1].endswith(b"\t-\n")
 
 
+def test_files_that_cannot_be_read_or_are_empty_are_named_and_the_others_classified(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "mail").write_bytes(CERTAIN["spam"])
+    files = [tmp_path / "missing", tmp_path / "empty", tmp_path / "mail"]
+    code, out = ran(monkeypatch, b"", "classify", "--home", home, *files)
+    assert code == 3 and out.startswith(b"spam\t") and out.count(b"\n") == 1
+    errors = capsys.readouterr().err
+    assert "missing" in errors and "empty: there is no message in it" in errors
+
+
 def test_a_message_has_one_line_whatever_its_file_is_called(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,10 @@ class Calibration:
     """
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop all scores, and return to the prior."""
         self.slope, self.intercept = SLOPE, 0.0
         self.middles: list[float] = []  # of the isotonic steps, and their log-odds
         self.levels: list[float] = []

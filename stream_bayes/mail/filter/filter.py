@@ -20,6 +20,7 @@ from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import FilterParts, load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
@@ -60,8 +61,8 @@ class SpamFilter(base.Classifier):
     labels
         The two labels: the wanted one, then the unwanted one.
     train
-        The messages to learn: `"everything"`; `"errors"`, only those classified wrong; `"near-errors"`, also those
-        nearly wrong, by a margin that adapts. All three calibrate on every message.
+        The messages to learn: `"everything"`; or `"near-errors"`, those classified wrong or nearly wrong, by a margin
+        that adapts. Both calibrate on every message.
     costs
         Turn probabilities into a verdict; any rule with `decide`. None: losing one ham costs as much as letting 30
         spams through, and a message that a person must check half a spam. A message is then spam from 98.3 % on.
@@ -141,7 +142,7 @@ class SpamFilter(base.Classifier):
         scorer: Scorer = (
             TokenScorer(influence) if learner is None else LearnerScorer(learner, labels, influence)
         )
-        self._parts = FilterParts(scorer, Calibration(), Receipts(max_receipts), training)
+        self._parts = FilterParts(scorer, Calibration(), Receipts(max_receipts), training, Rehearsal())
         # A cache: a message that is predicted and then learned is parsed once. It is no part of the state.
         self._last_scored: _Scored | None = None
 
@@ -177,7 +178,9 @@ class SpamFilter(base.Classifier):
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: Message, y: Hashable, id: str | None = None) -> None:  # type: ignore[override]  # it has an id beside
+    def learn_one(  # type: ignore[override]  # it has more arguments
+        self, x: Message, y: Hashable, id: str | None = None, *, bulk: bool = False
+    ) -> None:
         """Learn a message, or correct it: a message whose id has a receipt never counts twice.
 
         Parameters
@@ -189,6 +192,10 @@ class SpamFilter(base.Classifier):
         id
             Its id, to correct or forget it later; by default its SHA-256. Never use the sender's Message-ID: a sender
             could overwrite the messages of others.
+        bulk
+            True for messages from folders. In a long run of one label, earlier messages of the other one are learned
+            again, so that it does not matter in which order folders are trained. Without it, this is done only if
+            the labels before the run came in runs too: otherwise a run is a drift, which the filter follows.
         """
         label = self._label_number(y)
         key = self.id_of(x) if id is None else id
@@ -201,11 +208,52 @@ class SpamFilter(base.Classifier):
         _, bag, score = self._score(x)
         selected, margin = parts.training.select(score.score, label, parts.calibration)
         # A learner may refuse the message, by its budget; until then nothing changes.
+        both = 0.0 not in parts.scorer.messages
         receipt = (parts.scorer.learn if selected else parts.scorer.skip)(bag, score, label)
         parts.training.margin = margin
-        parts.calibration.add(score.score, label)
+        if both:  # scores given before that cannot be compared with later ones
+            parts.calibration.add(score.score, label)
         parts.receipts.put(key, receipt)
+        if parts.scorer.can_replay:
+            for _ in range(parts.rehearsal.observe(label, parts.scorer.messages, bulk=bulk)):
+                self._rehearse(1 - label)
+            if parts.rehearsal.replay_is_due(len(parts.receipts)):
+                self.replay()
         parts.scorer.evict_tokens(self.max_tokens, parts.receipts)
+
+    def _rehearse(self, label: int) -> None:
+        """Score and learn an earlier message of a label as if it came now."""
+        parts = self._parts
+        key = parts.receipts.next_of(label, parts.rehearsal.cursors[label])
+        if key is not None:
+            parts.scorer.unlearn(parts.receipts.by_id[key])
+            self._learn_again(key)
+            parts.rehearsal.cursors[label] = key
+
+    def _learn_again(self, key: str) -> None:
+        """Score an unlearned message, and learn it."""
+        parts = self._parts
+        score, receipt = parts.scorer.learn_again(parts.receipts.by_id[key])
+        parts.receipts.put(key, receipt)
+        if 0.0 not in parts.scorer.messages:
+            parts.calibration.add(score, receipt.label)
+
+    def replay(self) -> None:
+        """Learn all messages that have a receipt again, mixed by a hash of their ids, and calibrate on them anew.
+
+        Counts stay as they are. Margin and calibration no longer depend on the order in which these messages came, so
+        call it after training from folders, as `stream-bayes spam train` does. During long runs of one label the
+        filter does it itself from time to time; see `learn_one`.
+        """
+        parts = self._parts
+        if not parts.scorer.can_replay or not parts.receipts.holds_both:
+            return
+        parts.rehearsal.since_replay = 0.0
+        for receipt in parts.receipts.by_id.values():
+            parts.scorer.unlearn(receipt)
+        parts.calibration.clear()
+        for key in parts.receipts.mixed():
+            self._learn_again(key)
 
     def id_of(self, x: Message) -> str:
         """Return the id of a message learned without one: its SHA-256."""
@@ -229,7 +277,7 @@ class SpamFilter(base.Classifier):
         if receipt.label == label:
             return
         self._parts.scorer.unlearn(receipt)
-        self._parts.receipts.by_id[key] = self._parts.scorer.relearn(receipt, label)
+        self._parts.receipts.put(key, self._parts.scorer.relearn(receipt, label))
 
     def forget(self, id: str) -> None:
         """Take back all that a message added to counts and margins; delete its id, and tokens that no other holds.
@@ -241,7 +289,7 @@ class SpamFilter(base.Classifier):
         """
         parts = self._parts
         parts.scorer.unlearn(self._receipt(id))
-        del parts.receipts.by_id[id]
+        parts.receipts.remove(id)
         if self._last_scored is not None and self.id_of(self._last_scored.message) == id:
             self._last_scored = None
         parts.scorer.drop_unused_tokens(parts.receipts)
@@ -315,9 +363,13 @@ class SpamFilter(base.Classifier):
         return self.rule.decide(probabilities)
 
     def explain_one(self, x: Message) -> SpamExplanation:
-        """Return the tokens that decided, with their contributions to the score."""
+        """Return the tokens that decided, in clear, with their contributions to the score."""
         _, bag, score = self._score(x)
         rows = self._parts.scorer.contributions(bag)
+        if self.key is not None and not isinstance(x, FilterBag):
+            plain = self._tokens.transform_one(x) if isinstance(x, (bytes, str)) else checked_bag(x)
+            names = {_hash(token, self.key): token for token in plain}
+            rows = [row._replace(token=names[row.token]) for row in rows]
         rows.sort(key=lambda row: (-abs(row.adds), row.token))
         proba = self.predict_proba_one(x)
         return SpamExplanation(
@@ -338,6 +390,11 @@ class SpamFilter(base.Classifier):
     def ids(self) -> list[str]:
         """Return the ids of the messages that can be corrected or forgotten, oldest first."""
         return list(self._parts.receipts)
+
+    @property
+    def replay_is_due(self) -> bool:
+        """True if messages of one label came in a long run since the last replay."""
+        return self._parts.rehearsal.since_replay > 0.0
 
     @property
     def tokens(self) -> int:
@@ -443,10 +500,13 @@ def _default_rule(labels: Labels) -> Rule:
 def _hashed(bag: Bag, key: bytes) -> Bag:
     hashed: Bag = {}
     for token, count in bag.items():
-        data = token.encode("utf-8", "surrogatepass")
-        name = hashlib.blake2b(data, digest_size=9, key=key).hexdigest()
+        name = _hash(token, key)
         hashed[name] = hashed.get(name, 0) + count
     return hashed
+
+
+def _hash(token: str, key: bytes) -> str:
+    return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=9, key=key).hexdigest()
 
 
 def _logistic(x: float) -> float:

@@ -50,6 +50,11 @@ class LearnerScorer:
         self.version = 0
 
     @property
+    def can_replay(self) -> bool:
+        """True unless the learner fades: the order of its messages is then part of the model."""
+        return self.learner.half_life is None
+
+    @property
     def is_trained(self) -> bool:
         """True if anything was learned."""
         return self.weights.clock > 0
@@ -63,7 +68,7 @@ class LearnerScorer:
         """Score a message."""
         joint = self.learner.joint_log_likelihood(bag)
         score = 0.0
-        if all(label in joint for label in self.labels):
+        if 0 not in self.units_learned and all(label in joint for label in self.labels):
             wanted, unwanted = (joint[label] for label in self.labels)
             if wanted != unwanted:  # not so if both are -inf, whose difference is NaN
                 score = (unwanted - wanted) / math.sqrt(max(len(bag), 1))
@@ -104,6 +109,12 @@ class LearnerScorer:
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, with this label."""
         return self._add(replace(receipt, label=label), json.loads(receipt.bag))
+
+    def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
+        """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
+        bag = json.loads(receipt.bag)
+        score = self.score(bag).score
+        return score, self._add(receipt, bag) if receipt.learned else receipt
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:
         """Return the contribution of each token to the score."""

@@ -5,8 +5,11 @@ They also make redelivery harmless: a message whose receipt is held is not count
 
 from __future__ import annotations
 
+import hashlib
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from heapq import merge
 from typing import Any
 
 import numpy as np
@@ -61,11 +64,16 @@ class Receipt:
 
 
 class Receipts:
-    """The receipts of the last `limit` messages by id, oldest first."""
+    """The receipts of recent messages by id, oldest first: at most `limit`.
+
+    Past the limit, the oldest receipt of the label with more receipts goes, so the rarer label keeps up to half.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.by_id: dict[str, Receipt] = {}
+        # The ids of each label by a hash: an order that is the same however the messages came.
+        self._rings: tuple[list[tuple[bytes, str]], list[tuple[bytes, str]]] = ([], [])
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -74,10 +82,41 @@ class Receipts:
         return iter(self.by_id)
 
     def put(self, key: str, receipt: Receipt) -> None:
-        """Add a receipt; past the limit, drop the oldest one."""
+        """Add a receipt, or replace that of the same id."""
+        before = self.by_id.get(key)
         self.by_id[key] = receipt
+        if before is not None:
+            if before.label == receipt.label:
+                return
+            self._leave(key, before.label)
+        insort(self._rings[receipt.label], (_hash(key), key))
         if len(self.by_id) > self.limit:
-            del self.by_id[next(iter(self.by_id))]
+            common = int(len(self._rings[1]) > len(self._rings[0]))
+            self.remove(next(each for each, held in self.by_id.items() if held.label == common))
+
+    def remove(self, key: str) -> None:
+        """Remove the receipt of an id."""
+        self._leave(key, self.by_id.pop(key).label)
+
+    def _leave(self, key: str, label: int) -> None:
+        ring = self._rings[label]
+        del ring[bisect_left(ring, (_hash(key), key))]
+
+    def next_of(self, label: int, after: str) -> str | None:
+        """Return the id that follows another one among those of a label; None if the label has none."""
+        ring = self._rings[label]
+        if not ring:
+            return None
+        return ring[bisect_right(ring, (_hash(after), after)) % len(ring)][1]
+
+    @property
+    def holds_both(self) -> bool:
+        """True with receipts of both labels."""
+        return all(self._rings)
+
+    def mixed(self) -> list[str]:
+        """Return all ids in the order of their hashes."""
+        return [key for _, key in merge(*self._rings)]
 
     def recode(self, codes: NDArray[np.int32]) -> None:
         """Replace the codes in all receipts: `codes[old]` is the new one, -1 for an evicted token."""
@@ -115,3 +154,7 @@ class Receipts:
             "receipt_bag_sizes": np.array([len(bag) for bag in bags], np.int64),
             "receipt_clocks": np.array([receipt.at for receipt in held], np.int64),
         }
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -85,6 +85,11 @@ class Scorer(Protocol):
     version: int
 
     @property
+    def can_replay(self) -> bool:
+        """True if messages may be learned again in another order."""
+        ...
+
+    @property
     def is_trained(self) -> bool:
         """True if anything was learned or imported."""
         ...
@@ -107,6 +112,10 @@ class Scorer(Protocol):
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:
         """Learn an unlearned message again, from its receipt, with this label."""
+        ...
+
+    def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
+        """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
         ...
 
     def contributions(self, bag: dict[str, int]) -> list[TokenContribution]:

@@ -2,7 +2,7 @@ r"""A spam filter's state as JSON and arrays, and back, with everything checked.
 
     {"format": 1, "learner": "SpamFilter", "parameters": {...},
      "store": {"tokens": "lunch\nnotes", "messages": [1024, 2048], "clock": 3, "lengths": 7, "margin": 3.0,
-               "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
+               "rehearsal": {...}, "receipts": ["9f86d0...", ...], "key": null,      a digest of the key only
                "learner": null},                                 or a learner's state, its arrays as "learner_NAME"
      "reading": {"slope": 1.0, "intercept": 0.0, "seen": 3},         the calibration
      "arrays": {"counts": (tokens, 2), "margins": (tokens,), "seen": (tokens,),
@@ -45,6 +45,7 @@ from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import checked_bag
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
+from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import Scorer
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import Training
@@ -73,12 +74,15 @@ class FilterParts:
         The additions of recent messages.
     training
         Selects the messages to learn.
+    rehearsal
+        Selects earlier messages to learn again.
     """
 
     scorer: Scorer
     calibration: Calibration
     receipts: Receipts
     training: Training
+    rehearsal: Rehearsal
 
 
 # -- saving -----------------------------------------------------------------------------------------------------------
@@ -100,6 +104,7 @@ def save_state(arguments: Mapping[str, Any], parts: FilterParts) -> dict[str, An
             "clock": scorer.weights.clock,
             "lengths": scorer.weights.lengths,
             "margin": parts.training.margin,
+            "rehearsal": parts.rehearsal.state(),
             "receipts": packed(list(ids)),
             "key": None if key is None else _digest(key),
             "learner": learner,
@@ -189,7 +194,7 @@ def load_state(
             raise BadState(
                 "the state's tokens are hashed with another key"
                 if key is not None
-                else "the state's tokens are hashed: give from_state the key"
+                else "the state's tokens are hashed: give from_state the key, or the command --key-env"
             )
         saved = dict(state["parameters"])
         limits, costs = saved.pop("limits"), saved.pop("costs")
@@ -213,6 +218,7 @@ def load_state(
         margin = store["margin"]
         expect(type(margin) is float and 0.0 < margin < 1e3, "its margin is out of range")
         parts.training.margin = margin
+        parts.rehearsal.load(store["rehearsal"])
     return model
 
 
@@ -279,7 +285,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
     for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
         expect(type(key) is str, "an id of its receipts is no text")
-        parts.receipts.by_id[str(key)] = Receipt(
+        receipt = Receipt(
             own.copy(),
             int(tokens[place]),
             int(labels[place]),
@@ -290,6 +296,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
             bags[place],
             int(clocks[place]),
         )
+        parts.receipts.put(str(key), receipt)
 
 
 def _loaded_bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -> list[bytes]:

@@ -55,6 +55,8 @@ class TokenScorer:
         self.table = EvidenceTable(PRIOR, RESERVE)
         self.version = 0  # never saved
 
+    can_replay = True
+
     @property
     def is_trained(self) -> bool:
         """True if anything was learned or imported."""
@@ -114,6 +116,13 @@ class TokenScorer:
         again = _learned(receipt, label)
         self.table.add(again.codes, label, again.units, again.step, 0)
         return again
+
+    def learn_again(self, receipt: Receipt) -> tuple[float, Receipt]:
+        """Return the score of an unlearned message, and its receipt when it is learned as if it came now."""
+        mean, margin = self.table.score(receipt.codes, receipt.tokens)
+        score = margin + MEAN_WEIGHT * mean
+        again = replace(receipt, probability=_logistic(margin))
+        return score, self.relearn(again, receipt.label) if receipt.learned else again
 
     def absorb(
         self,

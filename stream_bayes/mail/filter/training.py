@@ -7,7 +7,7 @@ from stream_bayes.mail.filter.calibration import Calibration
 
 __all__ = ["TRAINING", "Training"]
 
-TRAINING = ("everything", "near-errors", "errors")
+TRAINING = ("everything", "near-errors")
 
 # The margin of log-odds within which "near-errors" learns: each error widens it, and each other message narrows it.
 MARGIN, MIN_MARGIN, MAX_MARGIN = 3.0, 1.0, 10.0
@@ -15,7 +15,7 @@ WIDENING, NARROWING = 1.15, 0.999
 
 
 class Training:
-    """Selects the messages to learn: all, those classified wrong, or also those nearly wrong.
+    """Selects the messages to learn: all, or those classified wrong or nearly wrong.
 
     Parameters
     ----------
@@ -44,7 +44,5 @@ class Training:
             return True, self.margin
         log_odds = calibration.log_odds(score)
         right = log_odds if label else -log_odds
-        if self.kind == "errors":
-            return right <= 0.0, self.margin
         adapted = self.margin * (WIDENING if right <= 0.0 else NARROWING)
         return right <= self.margin, min(max(adapted, MIN_MARGIN), MAX_MARGIN)

@@ -16,7 +16,7 @@ from typing import IO, NamedTuple, cast
 
 from stream_bayes.errors import SourceError
 
-__all__ = ["MAX_BYTES", "Mail", "mails", "size_of"]
+__all__ = ["MAX_BYTES", "Mail", "mails", "size_of", "subfolders_of"]
 
 MAX_BYTES = 1 << 26  # of one message; the rest of a longer one is skipped
 GZIP = b"\x1f\x8b"
@@ -86,6 +86,14 @@ def size_of(paths: Iterable[str | Path]) -> int | None:
         except OSError as error:
             raise SourceError(f"{path}: cannot be read: {error}") from error
     return total
+
+
+def subfolders_of(path: str | Path) -> list[Path]:
+    """Return the subfolders of a Maildir (Maildir++: `.Junk`, `.Lists.python`), which `mails` does not read with it."""
+    own = Path(path)
+    if str(path) == "-" or not (own / "cur").is_dir():
+        return []
+    return [each for each in sorted(own.iterdir()) if each.name.startswith(".") and (each / "cur").is_dir()]
 
 
 def _files(path: Path) -> Iterator[Path]:

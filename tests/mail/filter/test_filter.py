@@ -221,12 +221,12 @@ def test_training_on_errors_learns_less_and_still_well() -> None:
             model.learn_one(bag, label, id=str(place))
         learned[train] = sum(model.messages.values())
         right[train] = sum(hits[500:]) / len(hits[500:])
-    assert learned["errors"] < learned["near-errors"] < learned["everything"] == 1000
+    assert learned["near-errors"] < learned["everything"] == 1000
     assert min(right.values()) > 0.9
 
 
 def test_skipped_messages_can_be_corrected() -> None:
-    model = SpamFilter(train="errors")
+    model = SpamFilter(train="near-errors")
     for raw, label in stream(300):
         model.learn_one(raw, label)
     passed = next(
@@ -297,7 +297,10 @@ def test_probabilities_are_learned_from_scores_of_before_a_message_was_learned()
     for raw, label in stream(40):
         before = model.score_one(raw)
         model.learn_one(raw, label)
-        assert model._parts.calibration.scores[model.clock - 1] == before
+        calibration = model._parts.calibration
+        if calibration.seen:  # once both labels were learned
+            assert calibration.scores[calibration.seen - 1] == before
+    assert calibration.seen > 30
 
 
 @given(EVENTS, st.data())

@@ -231,7 +231,7 @@ def test_arguments_of_files_make_a_filter() -> None:
     model = make_filter(
         {
             "labels": ["wanted", "unwanted"],
-            "train": "errors",
+            "train": "near-errors",
             "costs": {"false_positive": 99, "unsure": 0.5},
             "limits": {"tokens": 100},
             "learner": {"kind": "multinomial-nb", "arguments": {"alpha": 0.5}},

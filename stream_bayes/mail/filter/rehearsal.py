@@ -1,0 +1,129 @@
+"""Rehearsal: learning earlier messages again, while messages of one label come in a row.
+
+People train all ham first and then all spam, or a folder at a time. A linear model that learns from each message then
+drifts to the label of the day, and the calibration sees scores of one label only. So during a run of one label each
+message is followed by earlier ones of the other label, which are taken back, scored and learned as if they came now.
+When that has been done often enough, all messages with a receipt are replayed in the order of a hash of their ids:
+margin and calibration are then those of a mixed stream, in whatever order the messages came.
+
+Mail that comes as it is received is not rehearsed: there a long run is a drift, which the model should follow. The
+labels before the run decide: mixed as by chance, or in runs themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stream_bayes.core.values.checks import expect
+
+__all__ = ["Rehearsal"]
+
+CHANCE: Final = math.log(
+    1e9
+)  # a run is less likely than 1 in so many, given the share of its label before it
+MIXED: Final = 0.25  # of the changes of label that chance would make
+MEMORY: Final = 300.0  # messages over which shares and changes are averaged
+MAX_REHEARSED: Final = 4.0  # messages for each message of a run
+REPLAY_SHARE: Final = 0.2  # of the receipts: after so many messages of such runs all are replayed
+MIN_REPLAY: Final = 30  # messages
+
+
+class Rehearsal:
+    """The run of labels that is going on, the labels before it, and the messages rehearsed last.
+
+    Examples
+    --------
+    >>> rehearsal = Rehearsal()
+    >>> [rehearsal.observe(label, (100.0, 50.0)) for label in [0] * 100 + [1] * 6][100:]
+    [0, 0, 0, 0, 2, 2]
+    """
+
+    def __init__(self) -> None:
+        self.label = 0
+        self.length = 0.0  # of the run
+        self.seen = 1.0  # messages, up to `MEMORY`
+        self.share = 0.5  # of label 1
+        self.changes = 0.0  # the share of messages whose label is not that of the message before
+        self.before = (0.5, 0.0)  # share and changes at the beginning of the run
+        self.due = 0.0  # messages to rehearse
+        self.cursors = ["", ""]  # the id rehearsed last, by label
+        self.since_replay = 0.0  # messages of such runs
+
+    def observe(self, label: int, messages: tuple[float, float], *, bulk: bool = False) -> int:
+        """Count a message. Return the number of earlier ones of the other label to rehearse.
+
+        Parameters
+        ----------
+        label
+            Of the message, 0 or 1.
+        messages
+            The messages learned of each label: in their proportion they are rehearsed.
+        bulk
+            True if a run is no drift, whatever came before.
+        """
+        changed = label != self.label
+        if changed:
+            self.before = (self.share, self.changes)
+            self.label, self.length, self.due = label, 0.0, 0.0
+        self.length += 1.0
+        self.seen = min(self.seen + 1.0, MEMORY)
+        self.share += (label - self.share) / (self.seen + 1.0)
+        self.changes += (changed - self.changes) / (self.seen + 1.0)
+        share, changes = self.before
+        expected = 2.0 * share * (1.0 - share)
+        is_drift = not bulk and changes > MIXED * expected + 1.0 / MEMORY
+        if is_drift or messages[1 - label] == 0.0:
+            return 0
+        own = (share if label else 1.0 - share) * MEMORY
+        if self.length * -math.log((own + 1.0) / (MEMORY + 2.0)) < CHANCE:
+            return 0
+        self.since_replay += 1.0
+        self.due += min(messages[1 - label] / max(messages[label], 1.0), MAX_REHEARSED)
+        count = int(self.due)
+        self.due -= count
+        return count
+
+    def replay_is_due(self, receipts: int) -> bool:
+        """Return True when so many receipts are to be replayed."""
+        return self.since_replay >= max(REPLAY_SHARE * receipts, MIN_REPLAY)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as JSON."""
+        return {
+            "label": self.label,
+            "length": self.length,
+            "seen": self.seen,
+            "share": self.share,
+            "changes": self.changes,
+            "before": list(self.before),
+            "due": self.due,
+            "since_replay": self.since_replay,
+            "cursors": list(self.cursors),
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Load what `state` returned, with everything checked."""
+        numbers = {
+            name: state[name] for name in ("length", "seen", "share", "changes", "due", "since_replay")
+        }
+        share, changes = state["before"]
+        every = [*numbers.values(), share, changes]
+        expect(
+            all(type(number) is float and 0.0 <= number < 2.0**53 for number in every),
+            "a number of its rehearsal is out of range",
+        )
+        expect(max(numbers["share"], numbers["changes"], share, changes) <= 1.0, "a share is above 1")
+        expect(
+            state["label"] in (0, 1) and type(state["label"]) is int,
+            "the label of its run is neither 0 nor 1",
+        )
+        cursors = state["cursors"]
+        expect(
+            len(cursors) == 2 and all(type(key) is str for key in cursors),
+            "the ids of its rehearsal are no texts",
+        )
+        self.label, self.before, self.cursors = state["label"], (share, changes), list(cursors)
+        for name, number in numbers.items():
+            setattr(self, name, number)
