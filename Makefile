@@ -77,6 +77,13 @@ test-checked: $(CHECKED)/.ready
 	$(call say,test: the same$(comma) with bounds checks compiled in)
 	@cd $(CHECKED) && $(CURDIR)/$(BIN)/python $(PYTEST) --build=checked $(LAWS)
 
+# Runs the notebooks, and fails for a warning, such as a link to nowhere.
+.PHONY: docs
+docs: setup  ## build the documentation into build/site
+	$(call say,documentation)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo build/site/index.html
+
 .PHONY: bench
 bench: setup  ## measure speed and accuracy, on the compiled build
 	$(call say,benchmarks)

@@ -65,6 +65,14 @@ class RunResult:
         Number of records that could not be used, by reason.
     pending
         The samples that wait for their labels; None if the stream has no late labels.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> result = streams.run(days, NaiveBayes())
+    >>> result.processed, result.learned, result.dead_letters
+    (100, 100, {})
     """
 
     model: Any

@@ -28,6 +28,17 @@ class Sampled:
     r_hat
         Gelman and Rubin's ratio over split chains: near 1 (1.01 is a common limit) if the chains agree. None without
         chains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stream_bayes.networks import BayesNet
+    >>> model = BayesNet({"rain": [], "lawn": ["rain"]})
+    >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "dry")]:
+    ...     model.learn_one({"rain": rain, "lawn": lawn})
+    >>> answer = model.query("rain", {"lawn": "wet"}, method="likelihood-weighting", rng=np.random.default_rng(1))
+    >>> answer.sampled.samples > 0
+    True
     """
 
     samples: int
@@ -91,6 +102,15 @@ class MostProbable(Mapping[Any, Value]):
         The label of each variable, by name.
     log_probability
         The logarithm of the probability of the whole row, evidence included.
+
+    Examples
+    --------
+    >>> from stream_bayes.networks import BayesNet
+    >>> model = BayesNet({"rain": [], "lawn": ["rain"]})
+    >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "dry")]:
+    ...     model.learn_one({"rain": rain, "lawn": lawn})
+    >>> model.most_probable({"lawn": "wet"})["rain"]
+    'yes'
     """
 
     __slots__ = ("_labels", "log_probability")

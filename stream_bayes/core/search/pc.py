@@ -38,6 +38,13 @@ class GTest:
         The degrees of freedom.
     p_value
         The probability of a G at least this large if the variables are independent; 1 without a degree of freedom.
+
+    Examples
+    --------
+    >>> from stream_bayes.networks import g_test, sample_of
+    >>> rows = [{"a": a, "b": b} for a, b in [("x", "x"), ("y", "y"), ("x", "x"), ("y", "y")]] * 10
+    >>> g_test(sample_of(rows), "a", "b").p_value < 0.01
+    True
     """
 
     statistic: float

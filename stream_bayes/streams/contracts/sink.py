@@ -80,6 +80,15 @@ class Output(RecordResult, frozen=True, gc=False):
         The model that predicted.
     version
         `SCHEMA_VERSION`.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> outputs = []
+    >>> result = streams.run(days, NaiveBayes(), predictions=streams.CallableSink(outputs.extend))
+    >>> outputs[10].position, outputs[10].prediction
+    (10, 'rain')
     """
 
     prediction: Any
@@ -103,6 +112,13 @@ class DeadLetter(RecordResult, frozen=True, gc=False):
         The record as it came, or its beginning. For an event that was decoded: its label and features as JSON.
     version
         `SCHEMA_VERSION`.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import DeadLetter
+    >>> letter = DeadLetter("mail-1", "mails", 0, 17, None, "wrong-type", "expected an object, got a list", b"[]")
+    >>> letter.reason, letter.position, letter.raw
+    ('wrong-type', 17, b'[]')
     """
 
     reason: str
@@ -126,6 +142,12 @@ class DriftEntry(RecordResult, frozen=True, gc=False):
         The other fields of the entry, `{name: JSON value}`.
     version
         `SCHEMA_VERSION`.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import DriftEntry
+    >>> DriftEntry(None, "days", 0, 5_012, None, "drift", 5_013, {"since": 4_980}).details
+    {'since': 4980}
     """
 
     what: str
@@ -148,6 +170,11 @@ class Sink(Protocol):
         `"local"` if the sink can be cut back to a length, `"kafka"` for a broker's transactions, `"none"` for a sink
         that discards everything, and `"outside"` if it can neither be cut back nor take part in a transaction: there,
         outputs come at least once.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import CallableSink, NoSink, Sink
+    >>> sinks: list[Sink] = [NoSink(), CallableSink(print)]
     """
 
     name: str

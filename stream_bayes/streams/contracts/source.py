@@ -29,6 +29,13 @@ class Source(Protocol):
         same medium every event counts exactly once in the outputs too.
     may_skip
         True if positions may be left out, as in a compacted log. Otherwise the engine stops at a gap.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import IterableSource, Source
+    >>> source: Source = IterableSource([{"sky": "grey"}, {"sky": "blue"}], name="days")
+    >>> [event.x for event in source.poll(10)], list(source.positions.values())
+    ([{'sky': 'grey'}, {'sky': 'blue'}], [2])
     """
 
     name: str

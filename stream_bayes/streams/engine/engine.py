@@ -64,6 +64,15 @@ class Engine:
         Maximum number of events between two commits.
     clock, sleep
         Return seconds, and wait. Only the schedule of snapshots depends on them.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> step = streams.Step(streams.served(NaiveBayes()))
+    >>> engine = streams.Engine(step, streams.from_iterable(days))
+    >>> engine.run().processed
+    100
     """
 
     def __init__(

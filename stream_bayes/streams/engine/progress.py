@@ -23,6 +23,11 @@ class Progress:
         Duration of this run.
     learned
         Samples learned in this run, less those unlearned.
+
+    Examples
+    --------
+    >>> Progress(processed=1_000, processed_in_run=200, replayed=0, seconds=2.0, learned=990).processed_in_run
+    200
     """
 
     processed: int

@@ -58,6 +58,14 @@ class Checkpoint(msgspec.Struct, frozen=True):
         Gigabytes times hours: the sum over checkpoints of the size times the time since the checkpoint before.
     metrics
         Additional metrics by name.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> result = streams.compare({"nb": NaiveBayes()}, days, every=50)
+    >>> [(point.learner, point.events, round(point.cumulative.accuracy, 2)) for point in result.checkpoints]
+    [('nb', 50, 0.98), ('nb', 100, 0.99)]
     """
 
     learner: str
@@ -72,7 +80,22 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def write_checkpoints(checkpoints: Iterable[Checkpoint], path: str | PathLike[str]) -> None:
-    """Write a line of JSON for each checkpoint."""
+    """Write a line of JSON for each checkpoint.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> result = streams.compare({"nb": NaiveBayes()}, days, every=50)
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "points.jsonl")
+    ...     streams.write_checkpoints(result.checkpoints, path)
+    ...     again = streams.read_checkpoints(path)
+    >>> again == result.checkpoints
+    True
+    """
     lines = b"".join(msgspec.json.encode(checkpoint) + b"\n" for checkpoint in checkpoints)
     Path(path).write_bytes(lines)
 
@@ -84,6 +107,18 @@ def read_checkpoints(path: str | PathLike[str]) -> list[Checkpoint]:
     ------
     BadFormat
         If a line is not a checkpoint.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> with TemporaryDirectory() as directory:
+    ...     path = Path(directory, "points.jsonl")
+    ...     streams.write_checkpoints(streams.compare({"nb": NaiveBayes()}, days).checkpoints, path)
+    ...     [point.learner for point in streams.read_checkpoints(path)]
+    ['nb']
     """
     decoder = msgspec.json.Decoder(Checkpoint)
     found = []

@@ -84,6 +84,14 @@ class Comparison(Mapping[str, Checkpoint]):
         As above.
     costs
         Mean cost of the decisions of each learner, if mistakes were given costs.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> result = streams.compare({"nb": NaiveBayes(), "uniform": NaiveBayes(class_prior="uniform")}, days)
+    >>> [(name, round(last.cumulative.accuracy, 2)) for name, last in result.items()]
+    [('nb', 0.99), ('uniform', 0.99)]
     """
 
     def __init__(

@@ -45,6 +45,14 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
         `{label: probability}`.
     event
         The event with the sample's key, time and position; None for a stream of pairs.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> answer = streams.evaluate(days, NaiveBayes()).answers[10]
+    >>> answer.number, answer.label, answer.prediction
+    (10, 'rain', 'rain')
     """
 
     number: int
@@ -82,6 +90,14 @@ class Evaluation:
         Number of records that could not be used, by reason.
     waiting
         Number of samples that were predicted, but whose label did not come.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> result = streams.evaluate(days, NaiveBayes())
+    >>> round(result.accuracy, 2), len(result.answers)
+    (0.99, 100)
     """
 
     def __init__(self, learner: Learner, comparison: Comparison, answers: Sequence[Answer]) -> None:

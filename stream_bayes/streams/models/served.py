@@ -44,6 +44,12 @@ class Served(Protocol):
         Name of its class, for snapshots.
     model
         The model itself. `load` may replace it by another object.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.streams import Served, served
+    >>> model: Served = served(NaiveBayes())
     """
 
     name: str
@@ -239,6 +245,13 @@ def served(model: Any, max_names: int | None = None) -> Served:
     ------
     BadValue
         If it is no classifier, or no pipeline that ends in one.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> from stream_bayes.streams import served
+    >>> type(served(NaiveBayes())).__name__
+    'ServedLearner'
     """
     inner: Any = model.classifier if isinstance(model, DecidingClassifier) else model
     decide = model.rule.decide if isinstance(model, DecidingClassifier) else None

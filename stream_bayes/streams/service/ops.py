@@ -189,6 +189,18 @@ def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
     ------
     BadConfig
         If the address cannot be listened on.
+
+    Examples
+    --------
+    >>> from urllib.request import urlopen
+    >>> from stream_bayes import NaiveBayes, streams
+    >>> days = [({"sky": "grey"}, "rain"), ({"sky": "blue"}, "sun")] * 50
+    >>> engine = streams.Engine(streams.Step(streams.served(NaiveBayes())), streams.from_iterable(days))
+    >>> engine.run().processed
+    100
+    >>> with streams.serving(engine, "127.0.0.1", 0) as port, urlopen(f"http://127.0.0.1:{port}/livez") as answer:
+    ...     answer.status
+    200
     """
     registry = CollectorRegistry()
     registry.register(Metrics(engine))
