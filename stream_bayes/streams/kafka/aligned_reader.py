@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
+from operator import attrgetter
 
 from stream_bayes.core.events.event import Partition, Position
 from stream_bayes.core.events.time_merge import TimeMerge
@@ -247,17 +249,14 @@ class AlignedReader:
         self._is_silent = not messages
         if not messages:
             return False
-        stops = self._stops
-        partition, buffer = None, self._messages[messages[0].partition]
-        for message in messages:
-            if message.partition is not partition:
-                partition = message.partition
-                buffer = self._messages[partition]
-                self._idle_since.pop(partition, None)
-            self._fetched[partition] = message.offset + 1
-            if stops is None or message.offset < stops[partition]:
-                self._bytes[partition] += _size(message)
-                buffer.append(message)
+        for partition, run in groupby(messages, attrgetter("partition")):
+            came = list(run)
+            self._idle_since.pop(partition, None)
+            self._fetched[partition] = came[-1].offset + 1
+            if self._stops is not None:
+                came = [message for message in came if message.offset < self._stops[partition]]
+            self._bytes[partition] += sum(map(_size, came))
+            self._messages[partition].extend(came)
         self._pause()
         return True
 

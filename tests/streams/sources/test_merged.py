@@ -151,6 +151,29 @@ def test_a_pipeline_over_several_files_gives_what_one_sorted_file_gives(tmp_path
     assert str(states[0]) == str(states[1])
 
 
+def test_a_tombstone_does_not_overtake_the_label_of_its_sample(tmp_path: Path) -> None:
+    samples: list[dict[str, Any]] = [
+        {"at": 1, "id": "a", "type": "sample", "sky": "grey"},
+        {"at": 2, "id": "b", "type": "sample", "sky": "blue"},
+        {"at": 5, "id": "a", "type": "tombstone"},
+    ]
+    labels = [
+        {"at": 3, "id": "a", "type": "label", "y": "wet"},
+        {"at": 4, "id": "b", "type": "label", "y": "dry"},
+    ]
+    lines(tmp_path / "samples.jsonl", samples)
+    lines(tmp_path / "labels.jsonl", labels)
+    told = pipeline(
+        tmp_path / "state",
+        ["samples.jsonl", "labels.jsonl"],
+        labels={"wait_for": 50.0, "correct_within": 50.0, "on_tombstone": "unlearn"},
+    )
+    engine = build(checked(told), tmp_path)
+    engine.run()
+    assert (engine.step.learned, engine.step.dead) == (1, {})
+    assert set(engine.step.model.answer({"sky": "grey"})) == {"dry"}
+
+
 def test_learners_are_compared_on_several_files_in_the_order_of_time(tmp_path: Path) -> None:
     rows = [({"sky": number % 3}, number % 2, float(number)) for number in range(60)]
     events = [Event(x, y, time=time) for x, y, time in rows]
