@@ -9,6 +9,7 @@ Networks as values
     Structure               a directed acyclic graph: d-separation, Markov blankets, moral graph, CPDAG, SHD
     DiscreteNetwork         a structure with its conditional tables
     read_bif, write_bif     files in the Interchange Format (BIF)
+    to_pgmpy, from_pgmpy, to_pyagrum, from_pyagrum      models of these packages
     Difference, EquivalenceClass        structures compared; the structures that no data can distinguish
 
 Infer
@@ -54,6 +55,7 @@ from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, S
 from stream_bayes.core.search.search_result import Move, SearchResult
 from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
 from stream_bayes.formats.bif import read_bif, write_bif
+from stream_bayes.formats.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
@@ -87,9 +89,13 @@ __all__ = [
     "SearchResult",
     "Structure",
     "chow_liu_tree",
+    "from_pgmpy",
+    "from_pyagrum",
     "g_test",
     "read_bif",
     "sample_of",
     "tan_structure",
+    "to_pgmpy",
+    "to_pyagrum",
     "write_bif",
 ]

@@ -44,6 +44,8 @@ from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifi
 
 __all__ = ["DriftAdaptive"]
 
+WINDOW, NETWORK_WINDOW = 2_000, 20_000  # events
+
 
 class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     """A learner that is replaced by a better one when the world changes.
@@ -72,7 +74,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         The number of events after which a search's result is tried. 0: the search runs at once, and the stream waits.
         More: it runs in the background, on the executor that `search_on` sets.
     window
-        The number of newest events that are kept, so that a candidate can learn those since the change.
+        The number of newest events that are kept, so that a candidate can learn those since the change. None: 20,000
+        for a `BayesNetClassifier`, 2,000 for others.
     judge_after
         The number of events after which the candidates are judged.
     trials
@@ -82,6 +85,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         The amount by which a candidate's log-loss must be less, in nats per event, beyond two standard errors.
     retired
         The number of replaced models that are kept, with all their counts, as candidates at the next drift.
+    renew
+        True to try candidates also without a drift, as a detector does not see a world that becomes easier: a fresh
+        model of the newest events, each time the events since the last change have doubled. Likewise the structure of a
+        `BayesNetClassifier` is searched again, and one without structure gets one, unless `policy="refit"`. What is
+        found is adopted if a trial proves it better.
 
     Notes
     -----
@@ -112,11 +120,12 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         policy: str = "both",
         search: HillClimbing | None = None,
         search_delay: int = 0,
-        window: int = 2000,
+        window: int | None = None,
         judge_after: int = 25,
         trials: int = 6,
         margin: float = 0.0,
         retired: int = 2,
+        renew: bool = False,
     ) -> None:
         self.learner = learner
         self.detector = detector
@@ -129,7 +138,10 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         self.trials = trials
         self.margin = margin
         self.retired = retired
+        self.renew = renew
         self._check()
+        if window is None:
+            window = NETWORK_WINDOW if isinstance(learner, BayesNetClassifier) else WINDOW
         settings = SuccessionSettings(
             learner,
             policy,
@@ -140,6 +152,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             trials,
             margin,
             retired,
+            renew,
         )
         self._watch = DriftWatch(detector, signal)
         self._succession = Succession(settings, self._watch)
@@ -161,8 +174,12 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
                 f"{type(learner).__name__} has neither; use another signal"
             )
         check_choice("policy", self.policy, POLICIES)
-        for name in ("window", "judge_after", "trials"):
+        for name in ("judge_after", "trials"):
             check_count(name, getattr(self, name))
+        if self.window is not None:
+            check_count("window", self.window)
+        if not isinstance(self.renew, bool):
+            raise BadValue(f"renew must be True or False, not {shown(self.renew)}")
         for name in ("search_delay", "retired"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
@@ -172,11 +189,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
         if self.search is not None and self.search.restarts:
             raise BadValue("search must have no restarts, which are drawn at random")
-        if self.window < 2 * FEWEST:
+        if self.window is not None and self.window < 2 * FEWEST:
             raise BadValue(
                 f"window must be at least {2 * FEWEST} events, so that a change can be found in it, not {self.window}"
             )
-        if self.window < self.search_delay:
+        if (WINDOW if self.window is None else self.window) < self.search_delay:
             raise BadValue(
                 f"window must be at least search_delay={self.search_delay}, as the candidates learn what came "
                 f"during the search from it, not {self.window}"
@@ -219,7 +236,16 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         else:
             signal = loss / MOST_LOSS if loss < MOST_LOSS else 1.0
         succession.recent.push(row, succession.clock, signal)
-        if succession.trial is not None:
+        if succession.is_renewing:  # that delays no response to a drift
+            assert succession.trial is not None
+            succession.try_candidates(x, y, w, loss, succession.trial)
+        elif (
+            succession.trial is None
+            and succession.task is None
+            and succession.clock >= succession.next_renewal
+        ):
+            succession.renew()
+        if succession.trial is not None and not succession.is_renewing:
             if answer and self._worsens_again(signal, succession.trial.begun):
                 succession.give_up(succession.trial)
             else:
@@ -288,6 +314,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         else:
             shadow.rederive()
             succession.candidates = [("both", shadow)]
+            succession.is_renewing = False
             succession.catch_up(Trial(clock, since, clock - 1, self.judge_after))  # it lacks this event
 
     def _watch_families(self, families: FamilyWatch) -> None:
@@ -345,7 +372,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     # -- reading the state --------------------------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         drifts = self.log.counts.get("drift", 0)
         return (
             f"DriftAdaptive({type(self.learner).__name__}, {self.state_}, {self.clock:,} events, {drifts:,} drifts, "
@@ -360,7 +387,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     @property
     def state_(self) -> str:
         """`"stable"`, `"warning"`, `"searching"` or `"trial"`."""
-        if self._succession.trial is not None:
+        if self._succession.trial is not None and not self._succession.is_renewing:
             return "trial"
         if self._succession.task is not None:
             return "searching"

@@ -4,6 +4,9 @@ policy     structure           counts
 "refit"    the present one     the events since the change
 "both"     derived anew        the events since the change
 "search"   derived anew        the present ones; of a network, the recent events
+
+Without a change, "grown" searches a network's structure again in more events, and "fresh" begins anew with the newest
+events; it keeps the structure if the policy is "refit".
 """
 
 from __future__ import annotations
@@ -20,10 +23,13 @@ from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.values import Value
 from stream_bayes.drift.recent_events import Events, learn_events
+from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = [
+    "FRESH",
+    "GROWN",
     "POLICIES",
     "Basis",
     "Executor",
@@ -35,6 +41,7 @@ __all__ = [
 ]
 
 POLICIES = ("both", "refit", "search")
+GROWN, FRESH = "grown", "fresh"
 
 
 class Basis(NamedTuple):
@@ -93,31 +100,38 @@ def share_names(model: BayesClassifier, present: BayesClassifier) -> None:
 
 
 def basis_of(
-    policy: str, learner: BayesClassifier, present: BayesClassifier, only: tuple[Value, ...] = ()
+    policy: str,
+    learner: BayesClassifier,
+    present: BayesClassifier,
+    only: tuple[Value, ...] = (),
+    keeps_structure: bool = False,
 ) -> Basis | None:
     """Return a candidate before it has learned anything; None if it needs no events: it has the present counts.
 
     Parameters
     ----------
     policy
-        One of `POLICIES`.
+        One of `POLICIES`, `GROWN` or `FRESH`.
     learner
         The learner as the user made it.
     present
         The present model.
     only
         Of a network, the variables whose parents may change; the others keep theirs. Empty: all.
+    keeps_structure
+        True to keep the present structure, as `"refit"` always does.
     """
     is_network = isinstance(present, BayesNetClassifier)
     if policy == "search" and not is_network:
         return None
-    made = present.clone() if policy == "refit" else learner.clone()
+    keeps_structure = keeps_structure or policy == "refit"
+    made = present.clone() if keeps_structure else learner.clone()
     if only and isinstance(made, BayesNetClassifier) and isinstance(present, BayesNetClassifier):
         made.structure = present.structure
     share_names(made, present)
-    if policy == "refit":
+    if keeps_structure:
         _keep_structure(made, present)
-    return Basis(policy, type(made), made.state(), is_network and policy != "refit", policy == "search")
+    return Basis(policy, type(made), made.state(), is_network and not keeps_structure, policy == "search")
 
 
 def _keep_structure(made: Any, present: Any) -> None:
@@ -176,8 +190,13 @@ class SearchTask:
             if structure is None:
                 why = f"the search spent its budget of {self.search.max_families} families"
                 return SearchOutcome(basis.name, None, why, number)
-            model.structure = structure
-        learn_events(model, events)
+            try:
+                model.structure = structure
+                learn_events(model, events)
+            except BudgetExceeded as error:
+                return SearchOutcome(basis.name, None, str(error), number)
+        else:
+            learn_events(model, events)
         if basis.name != "refit":
             model.rederive()
         return SearchOutcome(basis.name, model, None, number)

@@ -8,6 +8,13 @@ beyond doubt; if not, the trial doubles, until all candidates are refused.
 
 If the world changes again during a trial, its candidates are given up for candidates that begin with the newer change.
 If it changes during a search, that search's trial comes first.
+
+With `renew`, candidates are also tried without a drift, from the start of a stream and after an adoption:
+
+    grown    a network's structure, searched again in all events kept since the last change, each time their number has
+             doubled; its trial doubles from an eighth of them up to half: small gains take long to prove
+    fresh    a model of the newest quarter of them, half-way between: a detector does not see a world that becomes
+             easier, or changes slowly; it must be better by three standard errors
 """
 
 from __future__ import annotations
@@ -16,17 +23,31 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.candidates import Executor, RunningSearch, SearchTask, basis_of, share_names
+from stream_bayes.drift.candidates import (
+    FRESH,
+    GROWN,
+    Executor,
+    RunningSearch,
+    SearchTask,
+    basis_of,
+    share_names,
+)
 from stream_bayes.drift.log import change_between
 from stream_bayes.drift.recent_events import RecentEvents
-from stream_bayes.drift.trial import Trial
+from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.predictions import log_loss
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["Succession", "SuccessionSettings"]
 
+FIRST_SEARCH = 128  # events of the present world, after which a network's structure is first searched again
+FIRST_FRESH = 384  # and after which a fresh model is first tried
+FRESH_SHARE = 4  # the newest one in so many events makes a fresh model
+FRESH_DOUBT = 3.0  # standard errors by which it must be better
+NEVER = 2**61
 CATCH_UP = 64  # events that a candidate learns at once, of those that came during its search
 
 Candidate = tuple[str, BayesClassifier]
@@ -44,6 +65,7 @@ class SuccessionSettings(NamedTuple):
     trials: int
     margin: float
     retired: int
+    renew: bool
 
 
 class Succession:
@@ -69,6 +91,18 @@ class Succession:
         self.trial: Trial | None = None
         self.retired: list[Candidate] = []
         self.changed_again: int | None = None  # the first event after a change during a search or a trial
+        self.since = 1  # the first event of the present world
+        self.is_renewing = False  # True while a grown or a fresh candidate is on trial
+        self.grows = (
+            isinstance(self.model, BayesNetClassifier) and settings.policy != "refit" and settings.renew
+        )
+        self.next_search = (
+            FIRST_SEARCH if self.grows else NEVER
+        )  # the event after which the structure is searched again
+        self.next_fresh = (
+            FIRST_FRESH if settings.renew else NEVER
+        )  # the event after which a fresh model is tried
+        self.next_renewal = min(self.next_search, self.next_fresh)
         self.executor: Executor | None = None
         self.running: RunningSearch | None = None
 
@@ -90,6 +124,7 @@ class Succession:
     def search(self, since: int, only: tuple[Value, ...] = ()) -> None:
         """Search a candidate for the events since a change; in a network only some families may change."""
         settings = self.settings
+        self.candidates, self.trial, self.is_renewing = [], None, False
         trial = Trial(self.clock, since, self.clock, settings.judge_after)
         try:
             basis = basis_of(settings.policy, settings.learner, self.model, only)
@@ -101,6 +136,26 @@ class Succession:
             return
         events = self.recent.since(0 if basis.is_whole else since)
         self.task = SearchTask(self.clock, since, basis, events, settings.search, only)
+        if not settings.search_delay:
+            self._join(self.task)
+
+    def renew(self) -> None:
+        """Search a candidate without a drift: a grown one or a fresh one, as is due."""
+        settings, events = self.settings, self.clock - self.since + 1
+        if self.clock >= self.next_search:
+            name, since = GROWN, self.since
+            self.next_search = self.clock + events
+        else:
+            name, since = FRESH, self.clock - min(events, settings.window) // FRESH_SHARE + 1
+            self.next_fresh = self.clock + events
+        self.next_renewal = min(self.next_search, self.next_fresh)
+        try:
+            basis = basis_of(name, settings.learner, self.model, keeps_structure=settings.policy == "refit")
+        except StreamBayesError as error:
+            self.record("unfinished", since=since, candidate=name, why=str(error))
+            return
+        assert basis is not None
+        self.task = SearchTask(self.clock, since, basis, self.recent.since(since), settings.search)
         if not settings.search_delay:
             self._join(self.task)
 
@@ -125,6 +180,14 @@ class Succession:
         found = task.run() if self.running is None else self.running.result()
         seconds = timer() - begun if timer else None
         self.task, self.running = None, None
+        length = self.settings.judge_after
+        if found.name == GROWN:
+            if found.model is not None and _same_structure(found.model, self.model):
+                self._search_changed()
+                return
+            length = max(length, found.events // 8)
+        elif found.name == FRESH:
+            length *= 4
         if found.model is None:
             self.record(
                 "unfinished", since=task.since, candidate=found.name, events=found.events, why=found.why
@@ -134,7 +197,7 @@ class Succession:
         if self.settings.search_delay:
             events = len(task.events["window_labels"])
             self.record("searched", since=task.since, events=events, seconds=seconds)
-        self.catch_up(Trial(task.begun, task.since, task.begun, self.settings.judge_after))
+        self.catch_up(Trial(task.begun, task.since, task.begun, length))
 
     # -- trial --------------------------------------------------------------------------------------------------------
 
@@ -154,9 +217,11 @@ class Succession:
                 self.record("refused", since=trial.since, candidate="search", why="nothing else is found")
             else:
                 self.candidates.append(("search", twin))
-        self.candidates += [(name, model._twin()) for name, model in self.retired]
+        if self._renewed is None:
+            self.candidates += [(name, model._twin()) for name, model in self.retired]
         nothing = (0.0,) * len(self.candidates)
         self.trial = trial._replace(caught=caught, gains=nothing, squares=nothing)
+        self.is_renewing = self._renewed is not None
         if not nothing:
             self._finish()
 
@@ -182,13 +247,23 @@ class Succession:
         if trial.events < trial.length:
             return
         best = trial.best
-        if trial.is_better(best, self.settings.margin):
+        doubt = FRESH_DOUBT if self._renewed == FRESH else DOUBT
+        if trial.is_better(best, self.settings.margin, doubt):
             self._adopt(trial, best)
-        elif trial.length < self.settings.judge_after * 2 ** (self.settings.trials - 1):
+        elif trial.length < self._longest_trial(trial):
             self.trial = trial.doubled()
         else:
             self._refuse(trial, best, self.candidates[best][0], "it is no better")
             self._finish()
+
+    def _schedule_renewals(self) -> None:
+        """Set the events after which candidates are tried without a drift, by the age of the present world."""
+        doubled = 2 * self.clock - self.since
+        if self.grows:
+            self.next_search = max(self.clock + FIRST_SEARCH, doubled)
+        if self.settings.renew:
+            self.next_fresh = max(self.clock + FIRST_FRESH, doubled + (self.clock - self.since) // 2)
+        self.next_renewal = min(self.next_search, self.next_fresh)
 
     def learn_unlabelled(self, x: X, w: float) -> None:
         """Let the present model, and the candidates on trial, learn an event without a label."""
@@ -206,22 +281,40 @@ class Succession:
         self._finish()
 
     def _refuse(self, trial: Trial, place: int, name: str, why: str) -> None:
+        if name in (GROWN, FRESH):
+            return  # nothing had changed, so that nothing is to be reported
         score = trial.score(place)
         self.record("refused", since=trial.since, candidate=name, score=score, events=trial.events, why=why)
 
     def _finish(self) -> None:
         """End a trial; if the world changed again meanwhile, search candidates since then."""
-        self.candidates, self.trial = [], None
-        self.watch.reset()
+        renewed = self._renewed
+        self.candidates, self.trial, self.is_renewing = [], None, False
+        if renewed is None:
+            self.watch.reset()
+        self._search_changed()
+
+    def _search_changed(self) -> None:
+        """Search candidates since a change during a search or a trial, if there was one."""
         since, self.changed_again = self.changed_again, None
         if since is not None:
             self.search(since)
+
+    @property
+    def _renewed(self) -> str | None:
+        """`GROWN` or `FRESH` for a candidate that is tried without a drift."""
+        return next((name for name, _ in self.candidates if name in (GROWN, FRESH)), None)
+
+    def _longest_trial(self, trial: Trial) -> int:
+        if self._renewed is not None:
+            return min(trial.begun - trial.since + 1, self.settings.window) // 2
+        return self.settings.judge_after << (self.settings.trials - 1)
 
     def _adopt(self, trial: Trial, best: int) -> None:
         """Replace the present model by a candidate, and keep it among the retired ones."""
         (name, model), before = self.candidates[best], self.model
         was_retired, most = name.startswith("retired"), self.settings.retired
-        leaving = self.recent.model_before(trial.since) if most else before
+        leaving = self.recent.model_before(trial.since) if most and name != GROWN else before
         if not was_retired and name != "refit":
             model.rederive()
         if was_retired:
@@ -231,7 +324,10 @@ class Succession:
             share_names(model, before)
             self.recent.move(model, 0 if name == "search" else trial.since)
         others = [candidate for candidate in self.retired if candidate[0] != name]
-        others.append((f"retired {self.generation}", leaving))
+        if name != GROWN:  # that one replaces a model of the same world
+            others.append((f"retired {self.generation}", leaving))
+            self.since = self.clock + 1 if was_retired or name == "search" else trial.since
+            self._schedule_renewals()
         self.retired = others[max(len(others) - most, 0) :]
         self.model = model
         self.generation += 1
@@ -244,3 +340,12 @@ class Succession:
             events=trial.events,
         )
         self._finish()
+
+
+def _same_structure(one: BayesClassifier, other: BayesClassifier) -> bool:
+    """Return True if two networks have equivalent structures."""
+    assert isinstance(one, BayesNetClassifier) and isinstance(other, BayesNetClassifier)
+    mine, theirs = one.structure, other.structure
+    if mine is None or theirs is None or mine.variables != theirs.variables:
+        return mine == theirs
+    return mine.same_equivalence_class(theirs)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Trial"]
+__all__ = ["DOUBT", "Trial"]
 
 DOUBT = 2.0  # standard errors by which a candidate must be better
 
@@ -78,11 +78,11 @@ class Trial(NamedTuple):
         """The candidate with the greatest gain; of equal ones the first."""
         return max(range(len(self.gains)), key=self.gains.__getitem__)
 
-    def is_better(self, candidate: int, margin: float) -> bool:
-        """Return True if a candidate's mean gain is above a margin by `DOUBT` standard errors."""
+    def is_better(self, candidate: int, margin: float, doubt: float = DOUBT) -> bool:
+        """Return True if a candidate's mean gain is above a margin by so many standard errors."""
         mean = self.gains[candidate] / self.events
         variance = max(self.squares[candidate] / self.events - mean * mean, 0.0)
-        return mean - margin > DOUBT * math.sqrt(variance / self.events)
+        return mean - margin > doubt * math.sqrt(variance / self.events)
 
     def score(self, candidate: int) -> dict[str, float]:
         """Return the mean log-loss of the present model and of a candidate."""

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from stream_bayes.core.values.values import JSONValue
 from stream_bayes.drift.adaptive import DriftAdaptive
-from stream_bayes.drift.candidates import Basis, SearchTask
+from stream_bayes.drift.candidates import FRESH, GROWN, Basis, SearchTask
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.drift.trial import Trial
 from stream_bayes.learners.classifier.state import loaded_parameter
 from stream_bayes.learners.half_life_choice import HalfLifeChoice
-from stream_bayes.river_state.codecs import COUNT, PLAIN, WEIGHT, Leaf, ListOf, OrNone, ValueCodec
+from stream_bayes.river_state.codecs import COUNT, FLAG, PLAIN, WEIGHT, Leaf, ListOf, OrNone, ValueCodec
 from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.registry import OBJECT, OBJECTS, decode_object, encode_object, register
 
@@ -147,7 +147,7 @@ class _Recent(ValueCodec):
 
     def decode(self, saved: Any, made: Any, location: Location) -> Any:
         arrays = _loaded_arrays(saved, (*COLUMNS, "signals"), location)
-        recent = RecentEvents(self.held.model_, self.held.window)
+        recent = RecentEvents(self.held.model_, self.held._succession.settings.window)
         recent.load(arrays, arrays["signals"])
         return recent
 
@@ -181,7 +181,7 @@ class _Task(ValueCodec):
     def _basis(self, saved: list[Any], location: Location) -> Basis:
         if (
             len(saved) != 4
-            or saved[0] != self.held.policy
+            or saved[0] not in (self.held.policy, GROWN, FRESH)
             or not all(type(part) is bool for part in saved[2:])
         ):
             raise location.altered("a candidate before it has learned", saved)
@@ -294,6 +294,11 @@ def _adaptive(held: DriftAdaptive) -> dict[str, ValueCodec]:
         "trial": OrNone(_Trial()),
         "retired": _Named(held),
         "changed_again": OrNone(COUNT),
+        "is_renewing": FLAG,
+        "since": COUNT,
+        "next_search": COUNT,
+        "next_fresh": COUNT,
+        "next_renewal": COUNT,
     }
     watch = {"detector": OBJECT, "families": OrNone(_Families()), "fed": COUNT, "log": _Log()}
     return {
@@ -320,6 +325,7 @@ def _adaptive_fits(held: DriftAdaptive) -> bool:
         and (succession.changed_again or 0) <= now
         and len(succession.retired) <= held.retired
         and (held._warned or 0) <= now
+        and 0 < succession.since <= now + 1
         and succession.recent.newest <= now
     )
 

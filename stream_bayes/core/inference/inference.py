@@ -401,7 +401,10 @@ class Inference:
     @contextmanager
     def _given(self, evidence: Evidence | None) -> Iterator[None]:
         if not self._findings.claim():
-            raise InUse("this engine is answering another thread; give each thread one of its own")
+            raise InUse(
+                "this engine is answering another thread; give each thread an engine of its own, or query the view() "
+                "of a learner"
+            )
         try:
             if evidence:
                 self._network.enter(evidence, self._findings)

@@ -60,17 +60,17 @@ class Posterior(Mapping[Any, float]):
         The reason for the method.
     sampled
         The reliability of an answer from samples; None for an exact answer.
+    intervals
+        The credible interval of each probability, if it was requested.
 
     Examples
     --------
     >>> answer = Posterior({"yes": 0.25, "no": 0.75}, "exact", "requested")
-    >>> answer["yes"], answer.method
-    (0.25, 'exact')
-    >>> max(answer, key=answer.get)
-    'no'
+    >>> answer["yes"], answer.method, answer.argmax()
+    (0.25, 'exact', 'no')
     """
 
-    __slots__ = ("_probabilities", "method", "reason", "sampled")
+    __slots__ = ("_probabilities", "intervals", "method", "reason", "sampled")
 
     def __init__(
         self, probabilities: dict[Any, float], method: str, reason: str, sampled: Sampled | None = None
@@ -79,6 +79,11 @@ class Posterior(Mapping[Any, float]):
         self.method = method
         self.reason = reason
         self.sampled = sampled
+        self.intervals: Mapping[Any, tuple[float, float]] | None = None
+
+    def argmax(self) -> Any:
+        """Return the most probable label; of equal ones the first."""
+        return max(self._probabilities, key=self._probabilities.__getitem__)
 
     def __getitem__(self, label: Any) -> float:
         return self._probabilities[label]

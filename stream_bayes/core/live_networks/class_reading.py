@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.live_networks._class_reading import BlanketReading
+from stream_bayes.core.live_networks.counted_network import variance_of
 from stream_bayes.core.live_networks.labelled_counts import LabelledCounts
 from stream_bayes.core.live_networks.labelled_network import LabelledNetwork
 from stream_bayes.core.live_networks.subnetwork import Subnetwork
@@ -150,7 +151,7 @@ class ClassReading(BlanketReading):
                 apart = expected[y][variable] - sum(
                     expected[other][variable] * (p / others) for other, p in share.items() if other != y
                 )
-                spread += _variance_of(apart, network.weights(variable))
+                spread += variance_of(apart, network.weights(variable))
             answer[y] = math.log(share[y] / others), spread
         return answer
 
@@ -248,12 +249,3 @@ class ClassReading(BlanketReading):
         """Continue after the store was loaded."""
         super().load_derived(saved)
         self.arrange()
-
-
-def _variance_of(slopes: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
-    """Return the variance of sum(slopes * log(share)) over rows of Dirichlet parameters; 0 without parameters."""
-    if weights is None:
-        return 0.0
-    total = weights.sum(axis=-1)
-    squares = np.divide(slopes**2, weights, out=np.zeros_like(slopes), where=weights > 0.0).sum(axis=-1)
-    return float(((squares * total - slopes.sum(axis=-1) ** 2) / (total + 1.0)).sum())

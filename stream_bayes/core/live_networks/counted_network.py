@@ -22,7 +22,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded
 
-__all__ = ["CountedNetwork", "check_bytes", "shares_of"]
+__all__ = ["CountedNetwork", "check_bytes", "shares_of", "variance_of"]
 
 Numbers = NDArray[np.float64]
 
@@ -44,6 +44,15 @@ def shares_of(weights: Numbers) -> Numbers:
         totals = weights.sum(axis=-1, keepdims=True)
     shares: Numbers = weights / totals
     return shares
+
+
+def variance_of(slopes: Numbers, weights: Numbers | None) -> float:
+    """Return the variance of sum(slopes * log(share)) over rows of Dirichlet parameters; 0 without parameters."""
+    if weights is None:
+        return 0.0
+    total = weights.sum(axis=-1)
+    squares = np.divide(slopes**2, weights, out=np.zeros_like(slopes), where=weights > 0.0).sum(axis=-1)
+    return float(((squares * total - slopes.sum(axis=-1) ** 2) / (total + 1.0)).sum())
 
 
 def check_bytes(variable: Value, parents: Sequence[Value], shape: Sequence[int]) -> None:

@@ -115,6 +115,39 @@ class DiscreteNetwork:
         at = {**(given or {}), variable: label}
         return float(self.tables[variable][tuple([self._code(v, at) for v in family])])
 
+    def do(self, values: Mapping[Any, Value]) -> DiscreteNetwork:
+        """Return the network after an intervention: some variables are set to labels, whatever their parents are.
+
+        Evidence is what is observed and changes the probabilities of causes; an intervention does not.
+
+        Examples
+        --------
+        >>> lawn = DiscreteNetwork(
+        ...     Structure({"rain": [], "lawn": ["rain"]}),
+        ...     states={"rain": ["yes", "no"], "lawn": ["wet", "dry"]},
+        ...     tables={"rain": [0.2, 0.8], "lawn": [[0.9, 0.1], [0.05, 0.95]]},
+        ... )
+        >>> watered = lawn.do({"lawn": "wet"})
+        >>> watered.structure.edges, watered.tables["lawn"].tolist(), watered.tables["rain"].tolist()
+        ((), [1.0, 0.0], [0.2, 0.8])
+        """
+        tables: dict[Any, npt.ArrayLike] = dict(self.tables)
+        for variable in values:
+            self.structure.parents(variable)  # refuses what is no variable
+            point = np.zeros(len(self.states[variable]))
+            point[self._code(variable, values)] = 1.0
+            tables[variable] = point
+        parents = {v: () if v in values else self.structure.parents(v) for v in self.structure.variables}
+        return DiscreteNetwork(
+            Structure(parents),
+            self.states,
+            tables,
+            name=self.name,
+            properties=self.properties,
+            properties_of=self.properties_of,
+            tolerance=self.tolerance,
+        )
+
     def _code(self, variable: Value, at: Mapping[Any, Value]) -> int:
         if variable not in at:
             raise BadValue(f"the label of the parent {shown(variable)} is needed; give it in `given`")

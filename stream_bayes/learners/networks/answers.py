@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_bayes.core.inference.coded_network import Network
+from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
-from stream_bayes.core.live_networks.counted_network import CountedNetwork
+from stream_bayes.core.live_networks.counted_network import CountedNetwork, variance_of
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
-from stream_bayes.learners.networks.conditional_table import ConditionalTable
+from stream_bayes.learners.networks.conditional_table import ConditionalTable, checked_level
 from stream_bayes.learners.networks.surprise import Surprise
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "log_likelihood",
     "marginals",
     "most_probable",
+    "probability_of_evidence",
     "query",
 ]
 
@@ -36,14 +40,59 @@ UNINFORMED = 0.5  # samples of each value: Jeffreys' prior
 UNSEEN = ("novel", "ignore", "error")  # the policies for values that were never learned
 
 
-def query(live: LiveInference, targets: Any, evidence: X | None, unseen: str, **settings: Any) -> Posterior:
+def query(
+    live: LiveInference,
+    targets: Any,
+    evidence: X | None,
+    unseen: str,
+    level: float | None = None,
+    **settings: Any,
+) -> Posterior:
     """Return the probabilities of one variable's values, or of the combinations of several variables' values."""
     engine, network = live.engine(), live.network()
     given, novel = _evidence(network, evidence, unseen)
     for variable in targets if isinstance(targets, list) else [targets]:
         if variable in network.structure:
             _check_has_value(variable, network)
-    return _noted(engine.query(targets, given, **settings), novel)
+    answer = _noted(engine.query(targets, given, **settings), novel)
+    if level is not None:
+        answer.intervals = _intervals(engine, network, targets, given, answer, checked_level(level))
+    return answer
+
+
+def _intervals(
+    engine: Inference, network: CountedNetwork, targets: Any, given: X, answer: Posterior, level: float
+) -> dict[Any, tuple[float, float]]:
+    """Return the credible interval of each probability by the delta method, for its log-odds.
+
+    The log-odds of p = P(t | e) change with the logarithm of a cell of a table by (F(t, e) - F(e)) / (1 - p), with F
+    the probability of that cell. The rows of the tables are independent Dirichlet variables.
+    """
+    several = targets if isinstance(targets, list) else [targets]
+    weights = {v: posterior_weights(network, v) for v in network.structure.variables}
+    average = engine.families(given)
+    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    intervals = {}
+    for label, share in answer.items():
+        if not 0.0 < share < 1.0:
+            intervals[label] = (share, share)
+            continue
+        values = label if isinstance(targets, list) else (label,)
+        own = engine.families({**given, **dict(zip(several, values, strict=True))})
+        slopes = {v: (own[v] - average[v]) / (1.0 - share) for v in weights}
+        spread = z * math.sqrt(max(sum(variance_of(slopes[v], weights[v]) for v in weights), 0.0))
+        odds = math.log(share / (1.0 - share))
+        low, high = (0.5 + 0.5 * math.tanh((odds + side * spread) / 2.0) for side in (-1, 1))
+        intervals[label] = low, high
+    return intervals
+
+
+def probability_of_evidence(live: LiveInference, evidence: X, unseen: str) -> float:
+    """Return the probability of evidence; likelihoods are not normalised."""
+    engine, network = live.engine(), live.network()
+    given, novel = _evidence(network, evidence, unseen)
+    found = engine.log_probability(given) + sum(_log_novel(network, v, unseen) for v in novel)
+    return math.exp(found)
 
 
 def marginals(live: LiveInference, evidence: X | None, unseen: str, **settings: Any) -> dict[Any, Posterior]:
@@ -143,11 +192,17 @@ def conditional_table(network: CountedNetwork, variable: Any) -> ConditionalTabl
         )
     _check_has_value(variable, network)
     parents = structure.parents(variable)
+    weights = posterior_weights(network, variable)
+    states = [network.states[name] for name in (*parents, variable)]
+    return ConditionalTable(variable, parents, states, network.table(variable), weights)
+
+
+def posterior_weights(network: CountedNetwork, variable: Any) -> NDArray[np.float64]:
+    """Return the parameters of each row's Dirichlet posterior; without any prior, with Jeffreys' prior."""
     weights = network.weights(variable)
     if not network.strength and (network.given is None or not network.weight):
         weights += UNINFORMED
-    states = [network.states[name] for name in (*parents, variable)]
-    return ConditionalTable(variable, parents, states, network.table(variable), weights)
+    return weights
 
 
 def _evidence(

@@ -43,6 +43,7 @@ from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.encoder import encoder_of
 from stream_bayes.learners.networks.surprise import Surprise
+from stream_bayes.learners.networks.view import BayesNetView
 
 __all__ = ["BayesNet"]
 
@@ -392,6 +393,11 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         if not self._has_warned:
             self._warn_of_ignored(_names_in(X))
 
+    def fit(self, X: Native, w: Native = None) -> Self:
+        """Learn many events, as `learn_many` does, and return the network."""
+        self.learn_many(X, w)
+        return self
+
     def run_em(self) -> None:
         """Run EM over the window now, with `missing="window-em"`.
 
@@ -439,7 +445,8 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             value. None and NaN count as not observed.
         settings
             `method`, `rng`, `samples`, `chains` and `burn_in`, as `Inference.query` takes them. The default is exact
-            where that fits into memory.
+            where that fits into memory. `level=0.95` adds the credible interval of each probability, as `intervals` of
+            the answer: the uncertainty of the tables, to first order in the log-odds.
 
         Raises
         ------
@@ -462,6 +469,57 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     def most_probable(self, evidence: X | None = None) -> MostProbable:
         """Return the most probable values of all variables together given evidence; None where no value is known."""
         return answers.most_probable(self._live, evidence, self.unseen)
+
+    def mpe(self, evidence: X | None = None) -> MostProbable:
+        """Return the most probable explanation: `most_probable`."""
+        return self.most_probable(evidence)
+
+    def map_query(
+        self, variables: Iterable[Any] | None = None, evidence: X | None = None, **settings: Any
+    ) -> dict[Any, Any]:
+        """Return the most probable values of some variables together; all others are summed out.
+
+        Parameters
+        ----------
+        variables
+            The variables; None takes all that are not in the evidence.
+        evidence, settings
+            As `query` takes them.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]})
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> model.map_query(["rain"], {"lawn": "wet"}), model.map_query()
+        ({'rain': 'no'}, {'lawn': 'dry', 'rain': 'no'})
+        """
+        if variables is None:
+            known = evidence or {}
+            return {v: value for v, value in self.most_probable(evidence).items() if v not in known}
+        wanted = list(variables)
+        return dict(zip(wanted, self.query(wanted, evidence, **settings).argmax(), strict=True))
+
+    def probability_of_evidence(self, evidence: X) -> float:
+        """Return the probability of evidence; likelihoods of soft evidence are not normalised."""
+        return answers.probability_of_evidence(self._live, evidence, self.unseen)
+
+    def do(self, values: X) -> DiscreteNetwork:
+        """Return the network as it is now after an intervention, for `Inference`.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> from stream_bayes.networks import Inference
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]})
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> observed, done = model.query("rain", {"lawn": "wet"}), Inference(model.do({"lawn": "wet"})).query("rain")
+        >>> round(observed["yes"], 2), round(done["yes"], 2)
+        (0.46, 0.3)
+        """
+        return self.to_network().do(values)
 
     def log_likelihood_one(self, x: X) -> float:
         """Return the logarithm of the probability of an event; -inf if it is impossible.
@@ -509,6 +567,13 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         Surprise({'user': 7.601, 'country': 0.693}, total=8.294, novel=('user',))
         """
         return answers.explain(self._live, x, self.unseen)
+
+    def view(self) -> BayesNetView:
+        """Return the network as it is now, for other threads and processes to query while learning goes on.
+
+        It copies the tables. Call it in the thread that learns, and again once the answers may follow what was learned.
+        """
+        return BayesNetView(self, self.structure, self.states, self.clock)
 
     def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
         """Draw events as columns of values, which `learn_many` accepts.

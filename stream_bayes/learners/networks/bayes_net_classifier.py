@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container, Mapping
-from typing import Any
+from typing import Any, Self
 
 from stream_bayes.core.encoding._features import read_weight
 from stream_bayes.core.live_networks.class_reading import ClassReading
@@ -13,6 +13,7 @@ from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import Value, canonical, shown
+from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadLabel, BadStructure, BadValue, CountsForgotten, UnknownFeature
 from stream_bayes.learners.classifier.arguments import check_choice
@@ -22,6 +23,7 @@ from stream_bayes.learners.classifier.intervals import Cumulants, log_share, log
 from stream_bayes.learners.classifier.pairs import PairClassifier
 from stream_bayes.learners.classifier.traits import Traits
 from stream_bayes.learners.networks.answers import as_network
+from stream_bayes.learners.networks.view import ClassifierView
 
 __all__ = ["BayesNetClassifier"]
 
@@ -175,6 +177,15 @@ class BayesNetClassifier(PairClassifier):
             )
         self._store.learn_shares(x, {label: weight * share for label, share in shares.items()})
 
+    def fit(self, X: Native, y: Native = None, w: Native = None) -> Self:
+        """Learn many samples, as `learn_many` does, and return the classifier."""
+        self.learn_many(X, y, w)
+        return self
+
+    def predict_proba(self, X: Native) -> Any:
+        """Return the probabilities of many rows, as `predict_proba_many` does."""
+        return self.predict_proba_many(X)
+
     # -- structure ----------------------------------------------------------------------------------------------------
 
     @property
@@ -298,6 +309,13 @@ class BayesNetClassifier(PairClassifier):
         [0.25, 0.75]
         """
         return as_network(self._reading.network())
+
+    def view(self) -> ClassifierView:
+        """Return the classifier as it is now, for other threads and processes to use while learning goes on.
+
+        It copies the tables. Call it in the thread that learns.
+        """
+        return ClassifierView(self, self.structure, self.classes_)
 
     def _value(self, name: Any, value: Any) -> Value:
         known = self._tables.feature(name)

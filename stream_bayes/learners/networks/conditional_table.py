@@ -14,7 +14,7 @@ from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, UnknownRow
 from stream_bayes.learners.classifier.intervals import beta_interval
 
-__all__ = ["ConditionalTable"]
+__all__ = ["ConditionalTable", "checked_level"]
 
 Row = tuple[Any, ...]  # the values of the parents
 Numbers = NDArray[np.float64]
@@ -113,11 +113,11 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
             raise BadValue(
                 f"given: expected a known value of each of {shown(list(self.parents))}, got {shown(known)}"
             )
-        return self._intervals_at(place, _checked(level))
+        return self._intervals_at(place, checked_level(level))
 
     def intervals(self, level: float = 0.95) -> dict[Row, dict[Any, tuple[float, float]]]:
         """Return the intervals of every row."""
-        level = _checked(level)
+        level = checked_level(level)
         places = np.ndindex(*self._shares.shape[:-1])
         return {row: self._intervals_at(place, level) for row, place in zip(self, places, strict=True)}
 
@@ -135,7 +135,8 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         return f"ConditionalTable({self.variable!r}, {self.parents!r}, {rows!r}{more})"
 
 
-def _checked(level: float) -> float:
+def checked_level(level: float) -> float:
+    """Return the probability of an interval; raise `BadValue` unless it lies between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0.0 < level < 1.0:
         raise BadValue(f"level lies between 0 and 1, not {level!r}")
     return level

@@ -1,0 +1,165 @@
+"""Views of networks: a learner as it was at one moment, for any number of threads and processes.
+
+A view holds the learner's state. Each call borrows a copy of the learner that was made of it; there is one for each
+call at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.inference.posterior import MostProbable, Posterior
+from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.data.frames import Native
+from stream_bayes.learners.classifier.explanation import Explanation
+from stream_bayes.learners.classifier.state import CountLearner
+from stream_bayes.learners.networks.conditional_table import ConditionalTable
+from stream_bayes.learners.networks.surprise import Surprise
+
+__all__ = ["BayesNetView", "ClassifierView", "LearnerView"]
+
+X = Mapping[Any, Any]
+
+
+class LearnerView:
+    """A learner as it was when the view was made. Its methods may be called by several threads at once.
+
+    Parameters
+    ----------
+    learner
+        The learner, which goes on learning. Make the view in the thread that learns.
+
+    Notes
+    -----
+    Making a view copies the learner's tables and names, and for each thread that uses it at the same time once more. A
+    view can be pickled for another process.
+    """
+
+    def __init__(self, learner: CountLearner) -> None:
+        self._kind = type(learner)
+        self._state = learner.state()
+        self._idle: list[Any] = []  # copies that no call uses; taking one from a list is atomic
+
+    def _call(self, method: str, *arguments: Any, **settings: Any) -> Any:
+        """Call a method of a copy that no other call uses."""
+        try:
+            copy = self._idle.pop()
+        except IndexError:
+            copy = self._kind.from_state(self._state)
+        try:
+            return getattr(copy, method)(*arguments, **settings)
+        finally:
+            self._idle.append(copy)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": []}
+
+
+class BayesNetView(LearnerView):
+    """A `BayesNet` as it was at one moment; its methods are those of `BayesNet`.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from stream_bayes import BayesNet
+    >>> model = BayesNet({"rain": []}, strength=0)
+    >>> model.learn_one({"rain": "yes"})
+    >>> view = model.view()
+    >>> model.learn_one({"rain": "no"})
+    >>> with ThreadPoolExecutor(2) as threads:
+    ...     [dict(answer) for answer in threads.map(view.query, ["rain", "rain"])]
+    [{'yes': 1.0}, {'yes': 1.0}]
+    """
+
+    def __init__(
+        self, learner: CountLearner, structure: Structure, states: dict[Any, tuple[Any, ...]], clock: int
+    ) -> None:
+        super().__init__(learner)
+        self.structure = structure
+        self.states = states
+        self.clock = clock
+
+    def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
+        """Return the probabilities of some variables' values given evidence."""
+        answer: Posterior = self._call("query", targets, evidence, **settings)
+        return answer
+
+    def marginals(self, evidence: X | None = None, **settings: Any) -> dict[Any, Posterior]:
+        """Return the probabilities of every variable's values given evidence."""
+        answer: dict[Any, Posterior] = self._call("marginals", evidence, **settings)
+        return answer
+
+    def most_probable(self, evidence: X | None = None) -> MostProbable:
+        """Return the most probable values of all variables together given evidence."""
+        answer: MostProbable = self._call("most_probable", evidence)
+        return answer
+
+    def log_likelihood_one(self, x: X) -> float:
+        """Return the logarithm of the probability of an event."""
+        answer: float = self._call("log_likelihood_one", x)
+        return answer
+
+    def score_one(self, x: X) -> float:
+        """Return minus the log-likelihood of an event."""
+        answer: float = self._call("score_one", x)
+        return answer
+
+    def explain_one(self, x: X) -> Surprise:
+        """Return the surprise of each value of an event."""
+        answer: Surprise = self._call("explain_one", x)
+        return answer
+
+    def cpt(self, variable: Any) -> ConditionalTable:
+        """Return P(variable | its parents) with credible intervals."""
+        answer: ConditionalTable = self._call("cpt", variable)
+        return answer
+
+    def sample(self, n: int, rng: np.random.Generator) -> dict[Any, list[Any]]:
+        """Draw events as columns of values."""
+        answer: dict[Any, list[Any]] = self._call("sample", n, rng)
+        return answer
+
+    def to_network(self) -> DiscreteNetwork:
+        """Return the network as a `DiscreteNetwork`."""
+        answer: DiscreteNetwork = self._call("to_network")
+        return answer
+
+
+class ClassifierView(LearnerView):
+    """A `BayesNetClassifier` as it was at one moment; its methods are those of `BayesNetClassifier`."""
+
+    def __init__(self, learner: CountLearner, structure: Structure | None, classes: tuple[Any, ...]) -> None:
+        super().__init__(learner)
+        self.structure = structure
+        self.classes_ = classes
+
+    def predict_proba_one(self, x: X) -> dict[Any, float]:
+        """Return P(y | x) of each class."""
+        answer: dict[Any, float] = self._call("predict_proba_one", x)
+        return answer
+
+    def predict_one(self, x: X) -> Any:
+        """Return the most probable class."""
+        return self._call("predict_one", x)
+
+    def predict_proba_many(self, X: Native) -> Any:
+        """Return the probabilities of many rows."""
+        return self._call("predict_proba_many", X)
+
+    def predict_many(self, X: Native) -> Any:
+        """Return the most probable class of many rows."""
+        return self._call("predict_many", X)
+
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each feature for each class."""
+        answer: Explanation = self._call("explain_one", x)
+        return answer
+
+    def to_network(self) -> DiscreteNetwork:
+        """Return the network, class included, as a `DiscreteNetwork`."""
+        answer: DiscreteNetwork = self._call("to_network")
+        return answer
