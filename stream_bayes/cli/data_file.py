@@ -28,6 +28,7 @@ from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.sources.binned import BinnedLabels, cut_points
 from stream_bayes.streams.sources.constructors import format_of
+from stream_bayes.streams.sources.merged import MergedSource
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = [
@@ -401,8 +402,15 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
     """Return the counts of cells that were no numbers, by column; empty for a source without columns."""
     if isinstance(source, (BinnedLabels, Paced)):
         return misfits_of(source.source)
-    misfits: Mapping[str, Misfits] = getattr(source, "misfits", {})
-    return misfits
+    if isinstance(source, MergedSource):
+        total: dict[str, Misfits] = {}
+        for each in source.sources:
+            for name, misfits in misfits_of(each).items():
+                own = total.setdefault(name, Misfits(0, misfits.first))
+                own.count += misfits.count
+        return total
+    found: Mapping[str, Misfits] = getattr(source, "misfits", {})
+    return found
 
 
 def warn_of_misfits(source: object, write: Callable[[str], None]) -> None:

@@ -243,6 +243,14 @@ class Comparison(Mapping[str, Checkpoint]):
                 f"{count:,} {REASONS.get(reason, reason)}" for reason, count in sorted(self.skipped.items())
             )
             caption += f"; {sum(self.skipped.values()):,} skipped: {reasons}"
+        if unanswered := max(each.unanswered for each in self.losses.values()):
+            caption += f"; {unanswered:,} not scored, since a model had no answer yet"
+        further = [each.max_labels for each in self.losses.values() if each.has_further_labels]
+        if further:
+            caption += (
+                f"\nthere are more than {further[0]:,} labels: F1 and AUC count further ones as one, all else does "
+                "not"
+            )
         for name, reason in self.stopped.items():
             caption += f"\n{name} stopped after {self[name].events:,} events: {reason}"
         return caption

@@ -25,7 +25,7 @@ from river import (
 )
 
 from stream_bayes import AODE, BernoulliNB, Costs, DecidingClassifier, GaussianNB, NaiveBayes
-from stream_bayes.errors import BadFormat, BadValue, BadWeight
+from stream_bayes.errors import BadFormat, BadValue, BadWeight, TooManyLabels
 from stream_bayes.streams import Checkpoint, Comparison, compare, read_checkpoints
 from tests.oracles import losses as oracle
 from tests.streams.recording_learners import AtOnce, Listening, Slow
@@ -352,3 +352,13 @@ def test_what_is_no_sample_or_no_weight_is_refused() -> None:
         compare({"a": NaiveBayes()}, [{"a": 1}])  # type: ignore[list-item]  # wrong on purpose
     with pytest.raises(BadWeight):
         compare({"a": Listening()}, [({}, "a", -1.0)])
+
+
+def test_a_comparison_over_labels_that_never_come_again_has_an_accuracy_of_0_and_says_what_is_cut() -> None:
+    stream = [({"a": n % 3}, f"label {n}") for n in range(1500)]
+    with pytest.warns(TooManyLabels):
+        found = compare({"nb": NaiveBayes()}, stream)
+    assert found["nb"].cumulative.accuracy == 0.0
+    assert "there are more than 1,000 labels" in " ".join(found.caption().split())
+    few = compare({"nb": NaiveBayes()}, stream[:900])
+    assert "labels" not in few.caption() and "1 not scored" in few.caption()
