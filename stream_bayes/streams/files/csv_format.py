@@ -228,15 +228,16 @@ def _guessed_marks(lines: Sequence[str], delimiter: str, missing: Sequence[str])
         return ".", ""
     columns = zip(*(row for row in _rows(lines[1:], delimiter)), strict=False)
     absent = set(missing)
-    decimal = grouped = plain = 0
+    decimal = grouped = plain = pointed = 0
     for column in columns:
         cells = [cell.strip() for cell in column if cell.strip() not in absent]
         marks = number_marks(cells)
         decimal += marks == (",", ".") or marks == (",", "")
+        pointed += marks == (",", ".")
         grouped += marks == (".", ",")
         plain += marks == (".", "") and any("." in cell for cell in cells)
     if decimal and not plain:
-        return ",", ""
+        return ",", "." if pointed else ""
     return (".", ",") if grouped else (".", "")
 
 

@@ -101,6 +101,11 @@ def test_cells_that_fit_no_numeric_column_are_counted_once_each(tmp_path: Path) 
     [
         ("n;y\n1,5;a\n-2,25;b\n3;a\n", [1.5, -2.25, 3.0], "delimiter ';', decimal mark ','"),
         ('n,y\n"1,5",a\n"2,25",b\n', [1.5, 2.25], "decimal mark ','"),
+        (
+            "n;y\n1.234,5;a\n2,25;b\n1.000;a\n",
+            [1234.5, 2.25, 1000.0],
+            "delimiter ';', decimal mark ',', '.' between thousands",
+        ),
         ('n,y\n"1,500",a\n"12,345,678.5",b\n900,a\n', [1500.0, 12345678.5, 900.0], "',' between thousands"),
         ("n\ty\n1.5\ta\n2\tb\n", [1.5, 2.0], "delimiter a tab"),
         ("n|y\n1.5|a\n2|b\n", [1.5, 2.0], "delimiter '|'"),
