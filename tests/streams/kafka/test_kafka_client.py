@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import Callable
 from functools import partial
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -242,6 +242,8 @@ def test_what_stopped_a_client_from_being_made_is_told_even_where_it_cannot_be_c
 class FailingClient:
     """Takes every call, and raises something at one of them."""
 
+    _fetcher = SimpleNamespace(_next_partition_records=None)  # as of a consumer
+
     def __init__(self, fails: str, error: Exception) -> None:
         self.fails = fails
         self.error = error
@@ -258,6 +260,8 @@ class FailingClient:
 
 class StuckClient:
     """Takes every call, and does not come back from one of them."""
+
+    _fetcher = SimpleNamespace(_next_partition_records=None)  # as of a consumer
 
     def __init__(self, never: threading.Event, stuck: str, *told: Any, **settings: Any) -> None:
         self.never = never
