@@ -283,6 +283,7 @@ class Cluster:
     def _connect(self, deadline: float) -> KafkaAdminClient:
         if self._admin is None:
             settings = self.connection.python_settings()
+            settings |= self.connection.further_settings(KafkaAdminClient)
             seconds_left = max(0.2, deadline - time.monotonic())
             self._admin = make_client(
                 KafkaAdminClient,

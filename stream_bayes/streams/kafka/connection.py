@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 
@@ -14,6 +15,19 @@ __all__ = ["CLIENTS", "MECHANISMS", "SECONDS", "Connection", "Masked", "default_
 
 CLIENTS = ("kafka-python", "confluent-kafka")
 SECONDS = 8.0  # with the time to load the program, a first start without a broker ends within fifteen
+RESERVED = frozenset(  # set here, or by other keys; another value would break exactly-once or the memory bounds
+    (
+        "allow.auto.create.topics auto.offset.reset batch.size bootstrap.servers bootstrap.timeout.ms "
+        "default.api.timeout.ms delivery.timeout.ms enable.auto.commit enable.auto.offset.store enable.idempotence "
+        "enable.partition.eof fetch.max.bytes fetch.message.max.bytes group.id isolation.level kafka.client linger.ms "
+        "max.block.ms max.partition.fetch.bytes max.request.size message.max.bytes message.timeout.ms "
+        "metadata.broker.list metrics.enabled oauth.cb oauth_cb queued.max.messages.kbytes receive.message.max.bytes "
+        "request.timeout.ms sasl.mechanism sasl.mechanisms sasl.oauth.token.provider sasl.password "
+        "sasl.plain.password sasl.plain.username sasl.username security.protocol ssl.ca.location ssl.cafile "
+        "ssl.certfile ssl.certificate.location ssl.key.location ssl.key.password ssl.keyfile ssl.password "
+        "transaction.timeout.ms transactional.id"
+    ).split()
+)
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
@@ -55,6 +69,8 @@ class Connection:
         For PLAIN and SCRAM.
     token
         For OAUTHBEARER: returns a token, and is called for every connection.
+    settings
+        Further settings of the client, by Kafka's names, such as `"socket.keepalive.enable"`; see `check_settings`.
     seconds
         Seconds to try before raising that no broker answers.
 
@@ -80,6 +96,7 @@ class Connection:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     token: Callable[[], str] | None = field(default=None, repr=False)
+    settings: Mapping[str, str | bool | int | float] = field(default_factory=dict, repr=False)
     seconds: float = SECONDS
 
     def __post_init__(self) -> None:
@@ -102,6 +119,9 @@ class Connection:
             )
         if (self.cert_file is None) != (self.key_file is None):
             raise BadValue("cert_file and key_file come together")
+        for name in self.settings:
+            if name in RESERVED:
+                raise BadValue(f"settings: {name!r} is set by this package, or by another key; leave it out")
 
     def __str__(self) -> str:
         return ", ".join(self.servers)
@@ -110,6 +130,35 @@ class Connection:
     def protocol(self) -> str:
         """Kafka's name for the combination of TLS and SASL."""
         return ("SASL_" if self.mechanism else "") + ("SSL" if self.tls else "PLAINTEXT")
+
+    def check_settings(self) -> None:
+        """Raise `BadValue` for a further setting that the client does not have. Open no connection."""
+        if not self.settings:
+            return
+        if self.client == "kafka-python":
+            from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+
+            kinds = (KafkaAdminClient, KafkaConsumer, KafkaProducer)
+            known = {name.replace("_", ".") for kind in kinds for name in kind.DEFAULT_CONFIG}
+            for name in self.settings:
+                if name not in known:
+                    raise BadValue(f"settings: kafka-python has no {name!r}{closest(name, known)}")
+            return
+        if find_spec("confluent_kafka") is None:
+            return  # reported with a remedy when the client is made
+        from confluent_kafka import Consumer, KafkaException
+
+        try:
+            Consumer(self.confluent_settings() | {"group.id": "stream_bayes"}).close()
+        except KafkaException as error:
+            raise BadValue(f"settings: confluent-kafka refuses them: {error.args[0].str()}") from None
+
+    def further_settings(self, kind: Any) -> dict[str, Any]:
+        """Return the further settings that a kind of client of kafka-python has."""
+        if self.client != "kafka-python" or not self.settings:
+            return {}
+        given = {name.replace(".", "_"): value for name, value in self.settings.items()}
+        return {name: value for name, value in given.items() if name in kind.DEFAULT_CONFIG}
 
     def python_settings(self) -> dict[str, Any]:
         """Return the settings of kafka-python's clients."""
@@ -156,7 +205,7 @@ class Connection:
         settings |= {name: value for name, value in given.items() if value is not None}
         if self.token is not None:
             settings["oauth_cb"] = _token_callback(self.token)
-        return settings
+        return settings | dict(self.settings)
 
 
 def default_client() -> str:

@@ -169,7 +169,7 @@ class PythonReader:
                     fetch_max_bytes=fetch_max_bytes,
                     max_partition_fetch_bytes=min(fetch_max_bytes, 2**20),
                     metrics_enabled=False,
-                    **connection.python_settings(),
+                    **connection.python_settings() | connection.further_settings(KafkaConsumer),
                 )
         except Interrupted as error:
             raise unreachable(connection, error) from error
@@ -265,7 +265,7 @@ class PythonWriter:
                     batch_size=2**16,
                     allow_auto_create_topics=False,
                     metrics_enabled=False,
-                    **connection.python_settings(),
+                    **connection.python_settings() | connection.further_settings(KafkaProducer),
                 )
         except Interrupted as error:
             raise unreachable(connection, error) from error

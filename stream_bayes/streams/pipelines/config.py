@@ -359,6 +359,7 @@ def _table(text: str) -> dict[str, Any]:
 
 def checked(table: Mapping[str, Any]) -> PipelineConfig:
     """Return the configuration in a table, or raise `BadConfig` with a line for each invalid key."""
+    table = _substituted(table)
     variables = list(_misplaced(table, ()))
     if variables:
         raise BadConfig("\n".join(variables))
@@ -374,13 +375,65 @@ SECRETS = {
     ("kafka", "password"),
     ("kafka", "token"),
     ("kafka", "key_password"),
+    ("kafka", "oidc", "client_secret"),
 }
+# Other keys that may hold variables: one pipeline file for several clusters. No state depends on them.
+PLACES = {
+    ("kafka", "servers"),
+    ("kafka", "settings"),
+    ("source", "topic"),
+    ("labels", "topic"),
+    ("predictions", "topic"),
+    ("dead_letters", "topic"),
+}
+
+
+def _substituted(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table with the values of environment variables in servers, topics and settings of the client.
+
+    Servers may be one text with commas, as the variable of a deployment usually is.
+
+    Raises
+    ------
+    BadConfig
+        If a variable is not set.
+    """
+    result = dict(table)
+    missing: list[str] = []
+    for section, key in sorted(PLACES):
+        part = result.get(section)
+        if not isinstance(part, Mapping) or key not in part:
+            continue
+        value = _with_variables(part[key], f"{section}.{key}", missing)
+        if (section, key) == ("kafka", "servers"):
+            texts = [value] if isinstance(value, str) else value
+            if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+                value = [server.strip() for text in texts for server in text.split(",") if server.strip()]
+        result[section] = {**part, key: value}
+    if missing:
+        raise BadConfig("\n".join(missing))
+    return result
+
+
+def _with_variables(value: Any, path: str, missing: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_with_variables(item, path, missing) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _with_variables(item, f"{path}.{key}", missing) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    missing += [
+        f"{path}: the environment has no variable {name}"
+        for name in VARIABLE.findall(value)
+        if name not in os.environ
+    ]
+    return VARIABLE.sub(lambda found: os.environ.get(found[1], found[0]), value)
 
 
 def _misplaced(part: object, path: tuple[str, ...]) -> Any:
     """Yield complaints about variables outside secrets: a pipeline must be fully described by its file."""
     if isinstance(part, str) and VARIABLE.search(part) and path not in SECRETS:
-        yield f"{'.'.join(path)}: only secrets are read from the environment, and this is none"
+        yield f"{'.'.join(path)}: only secrets, servers, topics and kafka.settings are read from the environment"
     elif isinstance(part, Mapping):
         for key, value in part.items():
             yield from _misplaced(value, (*path, str(key)))

@@ -9,12 +9,28 @@ from pydantic import Field, field_validator, model_validator
 from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
 from stream_bayes.streams.kafka.connection import SECONDS, Connection, default_client
+from stream_bayes.streams.kafka.oidc import ClientCredentials
 from stream_bayes.streams.pipelines.config_tables import ObjectFieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
 
 __all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
 
 TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
+
+
+class OIDCConfig(Table):
+    """The provider of tokens for OAUTHBEARER: OpenID Connect with client credentials."""
+
+    token_url: str
+    client_id: str
+    client_secret: Secret
+    scope: str | None = None
+
+    def tokens(self) -> ClientCredentials:
+        """Return the source of tokens. It opens no connection yet."""
+        return ClientCredentials(
+            self.token_url, self.client_id, self.client_secret.get_secret_value(), self.scope
+        )
 
 
 class KafkaConfig(Table):
@@ -34,6 +50,10 @@ class KafkaConfig(Table):
     user: str | None = None
     password: Secret | None = None
     token: RenewedSecret | None = None
+    oidc: OIDCConfig | None = None
+    settings: dict[str, str | bool | int | float] = Field(
+        default_factory=dict, repr=False, description="further settings of the client, by Kafka's names"
+    )
     delivery: Literal["exactly-once", "at-least-once"] = "exactly-once"
     replication_factor: int | None = Field(
         None, ge=1, description="of the journal; all brokers up to three, if not given"
@@ -44,8 +64,10 @@ class KafkaConfig(Table):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if self.token is not None and self.oidc is not None:
+            raise ValueError("token and oidc are two sources of tokens: leave one out")
         try:
-            self.connection()
+            self.connection().check_settings()
         except BadValue as error:
             raise ValueError(str(error)) from None
         return self
@@ -63,7 +85,8 @@ class KafkaConfig(Table):
             mechanism=self.mechanism,
             user=self.user,
             password=None if self.password is None else self.password.get_secret_value(),
-            token=self.token,
+            token=self.token if self.oidc is None else self.oidc.tokens(),
+            settings=self.settings,
             seconds=self.seconds,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kafka import KafkaConsumer
 
 from stream_bayes import Nominal, Numeric
 from stream_bayes.errors import BadConfig
@@ -74,7 +75,7 @@ def test_a_secret_written_out_is_refused_and_not_repeated() -> None:
     "text", [LEAST.replace('"a.csv"', '"${HOME}/a.csv"'), LEAST.replace('"n"', '"${USER}"')]
 )
 def test_nothing_but_secrets_is_read_from_the_environment(text: str) -> None:
-    assert "only secrets are read from the environment" in complaint(text)
+    assert "only secrets, servers, topics and kafka.settings are read from the environment" in complaint(text)
 
 
 def test_the_schema_is_declared_feature_by_feature() -> None:
@@ -239,3 +240,61 @@ def test_the_default_client_is_the_fast_one_where_it_is_installed(
         config = parse_config(text)
         assert config.kafka is not None and config.kafka.connection().client == expected
     assert connection.Connection(servers=("localhost:9092",)).client == client
+
+
+def test_servers_and_topics_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = KAFKA.replace('["localhost:9092"]', '"${SERVERS}"').replace('"days"', '"${STAGE}.days"')
+    assert complaint(text) == (
+        "kafka.servers: the environment has no variable SERVERS\n"
+        "source.topic: the environment has no variable STAGE"
+    )
+    monkeypatch.setenv("SERVERS", "one:9092, two:9092")
+    monkeypatch.setenv("STAGE", "test")
+    config = parse_config(text)
+    assert config.kafka is not None and config.source.kind == "kafka"
+    assert (config.kafka.servers, config.source.topic) == (["one:9092", "two:9092"], "test.days")
+    monkeypatch.setenv("STAGE", "a b")
+    assert complaint(text).startswith("source.topic: expected a topic's name")
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "value"),
+    [
+        ("confluent-kafka", "socket.keepalive.enable", True),
+        ("confluent-kafka", "metadata.max.age.ms", 30000),
+        ("kafka-python", "metadata.max.age.ms", 30000),
+    ],
+)
+def test_further_settings_reach_the_client(client: str, name: str, value: object) -> None:
+    written = str(value).lower()
+    text = KAFKA + f'[kafka]\nservers = ["a:1"]\nclient = "{client}"\nsettings = {{ "{name}" = {written} }}'
+    config = parse_config(text.replace('kafka = { servers = ["localhost:9092"] }\n', ""))
+    assert config.kafka is not None
+    made = config.kafka.connection()
+    if client == "kafka-python":
+        assert made.further_settings(KafkaConsumer) == {name.replace(".", "_"): value}
+    else:
+        assert made.confluent_settings()[name] == value
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "message"),
+    [
+        ("confluent-kafka", "socket.keepalive.enabel", "No such configuration property"),
+        ("kafka-python", "metadata.max.age.sm", "did you mean 'metadata.max.age.ms'"),
+        ("confluent-kafka", "isolation.level", "is set by this package"),
+        ("kafka-python", "sasl.password", "is set by this package, or by another key"),
+    ],
+)
+def test_a_wrong_or_reserved_setting_of_the_client_is_refused(client: str, name: str, message: str) -> None:
+    text = KAFKA.replace("servers", f'client = "{client}", settings = {{ "{name}" = "1" }}, servers')
+    assert message in complaint(text)
+
+
+def test_a_secret_among_the_settings_is_read_from_the_environment_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RACK", "hunter2")
+    config = parse_config(KAFKA.replace("servers", 'settings = { "client.rack" = "${RACK}" }, servers'))
+    assert config.kafka is not None and config.kafka.settings == {"client.rack": "hunter2"}
+    assert "hunter2" not in repr(config) + repr(config.kafka.connection())
