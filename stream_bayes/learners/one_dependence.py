@@ -182,7 +182,7 @@ class A2DE(PairClassifier):
     prior, strength, class_prior, half_life, binning, schema, max_values
         As in `AODE`.
     memory_budget
-        As in `AODE`; the table grows with the cube of the features.
+        As in `AODE`. Here the table grows with the cube of the values.
 
     Notes
     -----

@@ -148,7 +148,7 @@ def test_an_interval_holds_the_probability_that_is_answered(make):
 
 def test_a_live_choice_has_no_interval():
     model = trained(LiveChoice(), biased_events(42, 30))
-    with pytest.raises(NotSupported, match="no posterior of its own"):
+    with pytest.raises(NotSupported, match="neither has a posterior"):
         model.predict_interval_one({"a": "x"})
 
 
