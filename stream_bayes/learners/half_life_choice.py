@@ -6,13 +6,21 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.data.frames import Native
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_choice, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X, check_learner
-from stream_bayes.learners.classifier.predictions import log_loss, most_probable
+from stream_bayes.learners.classifier.explanation import Explanation
+from stream_bayes.learners.classifier.predictions import (
+    labels_like,
+    log_loss,
+    most_probable,
+    probabilities_like,
+)
 from stream_bayes.learners.classifier.samples import samples_of
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
@@ -26,7 +34,7 @@ class HalfLifeLeader(NamedTuple):
     since: int
 
 
-class HalfLifeChoice(ReadOnlyArguments, base.Classifier):
+class HalfLifeChoice(ReadOnlyArguments, base.MiniBatchClassifier):
     """A learner once for each of several half-lives; how fast to forget is chosen live by how well each predicts.
 
     Each event is predicted by all before they learn it, and minus the logarithm of what one gave the true class is
@@ -130,14 +138,69 @@ class HalfLifeChoice(ReadOnlyArguments, base.Classifier):
         """Return the most probable class; of equal ones the first by name; None before any learning."""
         return most_probable(self.predict_proba_one(x))
 
-    def _combined(self, answers: Sequence[dict[Any, float]]) -> dict[Any, float]:
+    def predict_proba_many(self, X: Native) -> Any:
+        """Return the probabilities of many rows: a data frame for a data frame, a list of dicts for a list of dicts,
+        `Probabilities` for `CodedColumns`.
+        """
         if self.combine == "best":
-            return answers[self._leader]
+            return self._members[self._leader].predict_proba_many(X)
+        labels = self._members[0]._store.encoder.labels.values
+        live = {code: label for code, label in enumerate(labels) if label in self.classes_}
+        return probabilities_like(X, self._mixed(X), live)
+
+    def predict_many(self, X: Native) -> Any:
+        """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
+        if self.combine == "best":
+            return self._members[self._leader].predict_many(X)
+        return labels_like(X, self._mixed(X), self._members[0]._store.encoder.labels.values)
+
+    def explain_one(self, x: X) -> Explanation:
+        """Return the evidence of each feature for each class, in the learner of the half-life that leads.
+
+        The answer of a mixture is that of all half-lives; `losses_` has their losses.
+        """
+        return self._members[self._leader].explain_one(x)
+
+    def predict_interval_one(self, x: X, level: float = 0.95) -> dict[Any, tuple[float, float]]:
+        """Return the credible interval of each class's probability, in the learner that leads.
+
+        Raises
+        ------
+        NotSupported
+            For a mixture, which has no posterior.
+        """
+        if self.combine != "best":
+            raise NotSupported("a mixture of half-lives has no posterior; use combine='best'")
+        return self._members[self._leader].predict_interval_one(x, level)
+
+    @property
+    def classes_(self) -> tuple[Any, ...]:
+        """The classes that were learned or declared, in the order in which they first came."""
+        return self._members[0].classes_
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tables of all half-lives."""
+        return sum(member.memory_bytes for member in self._members)
+
+    def _mixed(self, X: Native) -> NDArray[np.float64]:
+        """Return the mixture's probabilities of many rows, a column for each label's code; all have the same codes."""
+        parts = [member._probabilities(X) for member in self._members]
+        return np.tensordot(self._weights(), parts, axes=1)
+
+    def _weights(self) -> list[float]:
+        """Return the weight of each half-life in the mixture."""
         least = self._losses[self._leader]
         weights = [math.exp(self.rate * (least - loss)) for loss in self._losses]
         total = math.fsum(weights)
+        return [weight / total for weight in weights]
+
+    def _combined(self, answers: Sequence[dict[Any, float]]) -> dict[Any, float]:
+        if self.combine == "best":
+            return answers[self._leader]
+        weights = self._weights()
         return {
-            label: math.fsum(w * answer[label] for w, answer in zip(weights, answers, strict=True)) / total
+            label: math.fsum(w * answer[label] for w, answer in zip(weights, answers, strict=True))
             for label in answers[0]
         }
 

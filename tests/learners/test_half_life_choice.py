@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import checks
 
 from stream_bayes import AODE, HalfLifeChoice, NaiveBayes, SlidingWindow
-from stream_bayes.errors import BadLabel, BadValue, OtherConfiguration
+from stream_bayes.errors import BadLabel, BadValue, NotSupported, OtherConfiguration
 from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY
 from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.streams.models.served import served
@@ -132,3 +134,34 @@ CHECKS = list(enumerate(checks.yield_checks(HalfLifeChoice(NaiveBayes(), (None, 
 @pytest.mark.parametrize("number", range(len(CHECKS)), ids=[f"{n}-{c.__name__}" for n, c in CHECKS])
 def test_river_finds_nothing_wrong(number: int) -> None:
     CHECKS[number][1](HalfLifeChoice(NaiveBayes(), (None, 50.0)))
+
+
+@pytest.mark.parametrize("combine", ["best", "mixture"])
+def test_many_rows_are_answered_as_one_by_one_in_every_form(combine: str) -> None:
+    model = HalfLifeChoice(AODE(min_count=1), [None, 20.0, 5.0], combine=combine)
+    rng = random.Random(5)
+    rows = [({"a": rng.choice("xy"), "b": rng.random()}, rng.choice("uv")) for _ in range(120)]
+    for x, y in rows:
+        model.learn_one(x, y)
+    xs = [x for x, _ in rows[:30]]
+    for one, many in zip(map(model.predict_proba_one, xs), model.predict_proba_many(xs), strict=True):
+        assert many == pytest.approx(one, abs=1e-12)
+    assert model.predict_many(xs) == [model.predict_one(x) for x in xs]
+    frame = model.predict_proba_many(pd.DataFrame(xs))
+    assert frame["u"].tolist() == pytest.approx([model.predict_proba_one(x)["u"] for x in xs], abs=1e-12)
+    assert model.predict_many(pd.DataFrame(xs)).tolist() == model.predict_many(xs)
+    assert set(model.classes_) == {"u", "v"} and model.memory_bytes > 3 * 1000
+
+
+def test_explanations_and_intervals_are_those_of_the_half_life_that_leads() -> None:
+    model = HalfLifeChoice(NaiveBayes(), [None, 10.0])
+    assert str(model.explain_one({"sky": "grey"})).startswith("nothing has been learned")
+    for number in range(60):
+        model.learn_one({"sky": "grey"}, "rain" if number < 40 else "sun")
+    why = model.explain_one({"sky": "grey"})
+    p = model.predict_proba_one({"sky": "grey"})
+    assert why.log_odds("sun") == pytest.approx(math.log(p["sun"] / p["rain"]))
+    low, high = model.predict_interval_one({"sky": "grey"})["sun"]
+    assert low < p["sun"] < high
+    with pytest.raises(NotSupported, match="no posterior"):
+        HalfLifeChoice(NaiveBayes(), combine="mixture").predict_interval_one({})
