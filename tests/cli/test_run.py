@@ -163,7 +163,7 @@ def test_a_signed_state_is_read_with_its_key_by_every_command(
         ("snapshot", "verify", state),
         ("snapshot", "export", state, tmp_path / "model.zip"),
         ("explain", state, x),
-        ("snapshot", "rollback", state, newest),
+        ("snapshot", "rollback", state, "--to", newest),
     ):
         assert run(*command, "--key-env", "WRONG").exit_code == 4, command
         assert run(*command, "--key-env", "RIGHT").exit_code == 0, command
