@@ -1,0 +1,46 @@
+"""How far a network that grows its structure is behind the true structure, after all tables and edges have changed.
+
+    python -m benchmarks.growing_structures [SEEDS]
+
+prints for each seed the difference in log-loss per event, in nats: over the events 2,000 to 4,000 after the change, and
+from the event 10,000 on. Both learn the same events after the change; the one with the true structure begins with them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from stream_bayes import BayesNetClassifier, DriftAdaptive
+from stream_bayes.learners.classifier.predictions import log_loss
+from stream_bayes.testing.concepts import drawn_network, stream_of
+
+__all__ = ["behind", "main"]
+
+VARIABLES = 10
+BEFORE, AFTER = 5_000, 12_000  # events
+
+
+def behind(seed: int) -> tuple[float, float]:
+    """Return the differences of one seed."""
+    old, new = drawn_network(VARIABLES, seed), drawn_network(VARIABLES, seed + 500)
+    target = str(max(new.structure, key=lambda name: len(new.structure.markov_blanket(name))))
+    model = DriftAdaptive(BayesNetClassifier(target=target), renew=True)
+    true = BayesNetClassifier(new.structure, target=target)
+    lost = []
+    for number, (x, y) in enumerate(stream_of([(old, BEFORE), (new, AFTER)], target, seed)):
+        answer = model.predict_learn_one(x, y)
+        if number >= BEFORE:
+            lost.append(log_loss(answer, y) - log_loss(true.predict_learn_one(x, y), y))
+    return float(np.mean(lost[2_000:4_000])), float(np.mean(lost[10_000:]))
+
+
+def main(seeds: int) -> None:
+    """Print the differences of some seeds."""
+    for seed in range(seeds):
+        print(f"seed {seed}: {' '.join(f'{nats:.4f}' for nats in behind(seed))}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
