@@ -89,9 +89,13 @@ class CodedColumns:
             raise SchemaError(f"two columns have the same name: {shown(every_name)}")
         if len(self.vocabularies) != len(self.names):
             raise SchemaError(f"{len(self.names)} nominal columns, but {len(self.vocabularies)} vocabularies")
-        for name, column, vocabulary in zip(self.names, self.codes.T, self.vocabularies, strict=True):
+        for name, vocabulary in zip(self.names, self.vocabularies, strict=True):
             _check_vocabulary(f"column {shown(name)}", vocabulary)
-            _check_codes(f"column {shown(name)}", column, -1, len(vocabulary))
+        # Over all columns at once: along a column of an array of rows it takes four times as long.
+        sizes = np.array(list(map(len, self.vocabularies)), np.int64)
+        is_good = (self.codes.min(axis=0, initial=0) >= -1) & (self.codes.max(axis=0, initial=-1) < sizes)
+        for column in np.flatnonzero(~is_good)[:1].tolist():
+            _check_codes(f"column {shown(self.names[column])}", self.codes[:, column], -1, int(sizes[column]))
         _check_vocabulary("classes", self.classes)
         if self.labels is not None:
             _check_array("labels", self.labels, np.dtype(np.int32), (rows,))
