@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stream_bayes.learners.classifier.binning import Binning
     from stream_bayes.learners.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.decision_rules import Costs, Thresholds
+    from stream_bayes.learners.discriminant import LDA, QDA
     from stream_bayes.learners.half_life_choice import HalfLifeChoice
     from stream_bayes.learners.kdb import KDB
     from stream_bayes.learners.live_choice import LiveChoice
@@ -44,7 +45,9 @@ __all__ = [
     "A2DE",
     "AODE",
     "KDB",
+    "LDA",
     "ODE",
+    "QDA",
     "SPODE",
     "TAN",
     "BayesNet",
@@ -97,6 +100,8 @@ _MODULE_OF = {
     "DiscreteNetwork": "core.networks.discrete_network",
     "DriftAdaptive": "drift.adaptive",
     "GaussianNB": "learners.naive_bayes",
+    "LDA": "learners.discriminant",
+    "QDA": "learners.discriminant",
     "HalfLifeChoice": "learners.half_life_choice",
     "KDB": "learners.kdb",
     "LiveChoice": "learners.live_choice",

@@ -14,6 +14,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifier.state import allow_within
+from stream_bayes.learners.discriminant import LDA, QDA
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
@@ -27,6 +28,8 @@ __all__ = ["LEARNERS", "arguments_of", "make_learner", "summary_of"]
 LEARNERS: dict[str, type[BayesClassifier]] = {
     "nb": NaiveBayes,
     "gaussian-nb": GaussianNB,
+    "lda": LDA,
+    "qda": QDA,
     "multinomial-nb": MultinomialNB,
     "complement-nb": ComplementNB,
     "bernoulli-nb": BernoulliNB,

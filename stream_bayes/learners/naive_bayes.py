@@ -9,17 +9,30 @@ from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._naive_bayes import ValueReading
 from stream_bayes.core.readings._reading import Reading
+from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_choice, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
+from stream_bayes.learners.classifier.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.classifier.feature_tables import FeatureTables
 from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.classifier.posteriors import value_cumulants
 from stream_bayes.learners.classifier.row_encoder import row_encoder
+from stream_bayes.learners.classifier.traits import Traits
 
 __all__ = ["GaussianNB", "NaiveBayes"]
 
+PREDICTIVE = ("student-t", "plug-in")
 SHARED_VARIANCE = {None: 0, "classes": 1, "features": 2, "both": 3}
+
+
+def _binning_of(numbers: object) -> Binning | None:
+    """Return the binning that an argument `numbers=` stands for; None for Gaussians."""
+    if isinstance(numbers, Binning):
+        return numbers
+    check_choice("numbers", numbers, ("gaussian", "bins"))
+    return Binning() if numbers == "bins" else None
 
 
 class _GaussianOrCounted(BayesClassifier):
@@ -27,7 +40,9 @@ class _GaussianOrCounted(BayesClassifier):
 
     Parameters
     ----------
-    prior, strength, class_prior, half_life, variance, variance_floor, schema, max_values, memory_budget
+    prior, strength, class_prior, half_life, predictive, ddof, variance, variance_floor, schema, max_values
+        As in `NaiveBayes`.
+    memory_budget, numbers
         As in `NaiveBayes`.
     """
 
@@ -40,14 +55,24 @@ class _GaussianOrCounted(BayesClassifier):
         strength: float,
         class_prior: Any,
         half_life: float | None,
+        predictive: str,
+        ddof: float,
         variance: str | None,
         variance_floor: float,
         schema: Schema | None,
         max_values: int | None,
         memory_budget: int | None,
+        numbers: str | Binning = "gaussian",
     ) -> None:
         self.prior = prior
         self.strength = strength
+        self.predictive = predictive
+        self.ddof = ddof
+        self._binning = _binning_of(numbers)
+        check_choice("predictive", predictive, PREDICTIVE)
+        check_number("ddof", ddof)
+        if ddof > 1:
+            raise BadValue(f"ddof must be at most 1, not {shown(ddof)}")
         self.variance = variance
         self.variance_floor = variance_floor
         check_choice("prior", prior, ("laplace", "m-estimate"))
@@ -57,8 +82,11 @@ class _GaussianOrCounted(BayesClassifier):
         super().__init__(class_prior, half_life, schema, max_values, memory_budget)
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
-        encoder = row_encoder(labels, self.schema, self.max_values, self.only)
-        return CountStore(encoder, half_life=self.half_life, memory_budget=self.memory_budget)
+        bins, settings = bins_for(self.schema, self._binning)
+        encoder = row_encoder(labels, self.schema, self.max_values, self.only, bins)
+        return CountStore(
+            encoder, half_life=self.half_life, memory_budget=self.memory_budget, binning=settings
+        )
 
     def _make_reading(self, store: CountStore, class_prior: str) -> Reading:
         return ValueReading(
@@ -70,6 +98,8 @@ class _GaussianOrCounted(BayesClassifier):
             spread=self.prior == "m-estimate",
             shared_variance=SHARED_VARIANCE[self.variance],
             variance_floor=self.variance_floor,
+            ddof=self.ddof,
+            student=self.predictive == "student-t",
         )
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
@@ -85,8 +115,8 @@ class _GaussianOrCounted(BayesClassifier):
 
         Returns
         -------
-        `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one, the standard deviation
-        as predictions use it.
+        `{value: probability}` for a nominal feature; `{"mean": m, "sd": s}` for a numeric one, as plug-in predictions
+        use them.
         """
         tables = FeatureTables(self._store, self._reading)
         return self._by_class(self._given_label(given), lambda y: tables.given_class(feature, y))
@@ -97,6 +127,11 @@ class _GaussianOrCounted(BayesClassifier):
             return self.class_prior_
         return FeatureTables(self._store, self._reading).joint(feature, self.classes_)
 
+    @property
+    def traits(self) -> Traits:
+        learns = self._binning is not None and has_open_cuts(self.schema)
+        return super().traits._replace(learns_cut_points=learns)
+
     def _log_likelihood_cumulants(self, x: X, label: int) -> Cumulants:
         return value_cumulants(self._store, self._reading, self._store.encoder.lookup(x), label)
 
@@ -105,8 +140,8 @@ class NaiveBayes(_GaussianOrCounted):
     """Naive Bayes over nominal and numeric features in one model.
 
     Strings, bytes, bools and tuples are nominal and counted; ints and floats are numeric and modelled by a Gaussian for
-    each class, unless a schema says otherwise. A missing value, None, NaN or absent, is left out of the counts and of
-    the prediction; so is a value that was never learned.
+    each class, or counted in bins, unless a schema says otherwise. A missing value, None, NaN or absent, is left out of
+    the counts and of the prediction; so is a value that was never learned.
 
     Parameters
     ----------
@@ -120,20 +155,35 @@ class NaiveBayes(_GaussianOrCounted):
         classes.
     half_life
         The number of learned events after which a sample weighs half; None never forgets.
+    predictive
+        The density of a number given its class. `"student-t"` integrates over mean and variance, under a prior from the
+        feature's mean and variance over all classes, and expects one sample more from that prior: no number rules out
+        a class. `"plug-in"` is the Gaussian of the class's mean and variance.
+    ddof
+        Plug-in: the divisor of a variance is the weight minus this number: 1 is unbiased, 0 maximum likelihood.
     variance
         None keeps a variance for each class and numeric feature; `"classes"` shares it over classes, `"features"` over
         features, `"both"` over both.
     variance_floor
-        No variance is below this share of the feature's variance over all classes.
+        Plug-in: no variance is below this share of the feature's variance over all classes.
     schema
         The features and the classes; without one they are added as they come.
     max_values
         The number of values of a feature after which new ones share one code.
     memory_budget
         The most bytes to take; growth past it raises `BudgetExceeded` and learns nothing.
+    numbers
+        `"gaussian"`, or `"bins"`: numbers are counted in bins, whose cut points are found in the stream, as `AODE` does
+        by default. A `Binning(...)` sets how. Bins fit any distribution, Gaussians need fewer samples.
 
     Notes
     -----
+    With n, m and M2 the weight, mean and squared deviations of a class, m_0 and v_0 the mean and variance over all
+    classes, and k = 0.1 + n, the density of a number x by `"student-t"` is (n t_n(x) + t_0(x)) / (n + 1). t_n has n + 1
+    degrees of freedom, location (0.1 m_0 + n m) / k and squared scale (v_0 + M2 + 0.1 n (m - m_0)^2 / k) / (n + 1) *
+    (1 + 1 / k); t_0 is the same with n = 0. While a feature has had a single value, its magnitude stands in for the
+    deviation, and n is the weight of all classes, so that it tells no class that has the feature from another.
+
     Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches,
     in any order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features,
     fractional weights or fading to 1e-9 of the largest magnitude held. A sample costs time in proportion to its
@@ -161,31 +211,49 @@ class NaiveBayes(_GaussianOrCounted):
         strength: float = 1.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
+        predictive: str = "student-t",
+        ddof: float = 1.0,
         variance: str | None = None,
         variance_floor: float = 1e-9,
         schema: Schema | None = None,
         max_values: int | None = None,
         memory_budget: int | None = None,
+        numbers: str | Binning = "gaussian",
     ) -> None:
+        self.numbers = numbers
         super().__init__(
             prior,
             strength,
             class_prior,
             half_life,
+            predictive,
+            ddof,
             variance,
             variance_floor,
             schema,
             max_values,
             memory_budget,
+            numbers,
         )
+
+    @property
+    def binning(self) -> Binning | None:
+        """The settings of the bins; None for Gaussians."""
+        return self._binning
+
+    @property
+    def cuts_(self) -> dict[Any, tuple[float, ...]]:
+        """The lower edges of each numeric feature's bins, except the first; empty for Gaussians."""
+        return cuts_of(self._store.encoder)
 
 
 class GaussianNB(_GaussianOrCounted):
     """Naive Bayes over numeric features, each a Gaussian for each class.
 
-    The variance is M2 / (W - 1). A class with a weight of 1 or less uses the variance pooled over classes; a
-    class that never had the feature, the mean and variance of all classes together. Log-densities are computed
-    as such, so a value far in the tail still separates the classes.
+    By default the density of a number is a Student's t, as in `NaiveBayes`. With `predictive="plug-in"` it is the
+    Gaussian of variance M2 / (W - ddof), as in scikit-learn (`ddof=0`) and River (`ddof=1`): a class with a weight of
+    `ddof` or less uses the variance pooled over classes; a class that never had the feature, the mean and variance of
+    all classes together.
 
     Parameters
     ----------
@@ -196,12 +264,7 @@ class GaussianNB(_GaussianOrCounted):
         classes.
     half_life
         The number of learned events after which a sample weighs half; None never forgets.
-    variance
-        None keeps a variance for each class and feature; `"classes"` shares it over classes, `"features"` over
-        features, `"both"` over both.
-    variance_floor
-        No variance is below this share of the feature's variance over all classes.
-    schema, memory_budget
+    predictive, ddof, variance, variance_floor, schema, memory_budget
         As in `NaiveBayes`.
 
     Notes
@@ -230,11 +293,23 @@ class GaussianNB(_GaussianOrCounted):
         strength: float = 0.0,
         class_prior: Any = "counted",
         half_life: float | None = None,
+        predictive: str = "student-t",
+        ddof: float = 1.0,
         variance: str | None = None,
         variance_floor: float = 1e-9,
         schema: Schema | None = None,
         memory_budget: int | None = None,
     ) -> None:
         super().__init__(
-            prior, strength, class_prior, half_life, variance, variance_floor, schema, None, memory_budget
+            prior,
+            strength,
+            class_prior,
+            half_life,
+            predictive,
+            ddof,
+            variance,
+            variance_floor,
+            schema,
+            None,
+            memory_budget,
         )

@@ -116,7 +116,10 @@ def answers_are_probabilities(learner: BayesClassifier, streams: Streams) -> Non
 
 
 def _require_many_features(model: BayesClassifier, streams: Streams) -> None:
-    features = FEATURES[model._store.order]
+    store = model._store
+    features = FEATURES[
+        2 if store.tables.co_moments is not None else store.order
+    ]  # co-moments are of pairs, too
     for number in range(4):
         model.learn_one(_wide(streams, number, features), streams.labels[number % 2])
     for number in range(3):

@@ -8,6 +8,7 @@ from typing import Any
 from stream_bayes.data.schema import Nominal, Numeric, Schema
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
+from stream_bayes.learners.discriminant import LDA, QDA
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
@@ -75,6 +76,11 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"variance": "classes"},
         {"variance": "features", "variance_floor": 1e-3},
         {"variance": "both"},
+        {"predictive": "plug-in"},
+        {"predictive": "plug-in", "variance": "classes", "ddof": 0.0},
+        {"predictive": "plug-in", "variance": "features", "variance_floor": 1e-3, "half_life": 20.0},
+        {"numbers": "bins"},
+        {"numbers": Binning("mdl", bins=4, window=40), "half_life": 50.0},
         {"max_values": 3},
         {"schema": OPEN},
         {"schema": CLOSED, "prior": "m-estimate"},
@@ -85,7 +91,21 @@ SETTINGS: dict[type[BayesClassifier], list[dict[str, Any]]] = {
         {"strength": 1.0, "class_prior": "uniform"},
         {"variance": "classes", "half_life": 20.0},
         {"variance": "both", "class_prior": GIVEN},
+        {"predictive": "plug-in"},
         {"schema": MEASURED},
+    ],
+    LDA: [
+        {},
+        {"shrinkage": 0.25, "class_prior": GIVEN},
+        {"half_life": 50.0, "max_values": 3},
+        {"schema": MEASURED, "shrinkage": 0.0},
+        {"schema": OPEN, "ddof": 1.0, "strength": 0.0},
+    ],
+    QDA: [
+        {},
+        {"shrinkage": 0.5, "half_life": 20.0},
+        {"schema": CLOSED, "prior": "m-estimate"},
+        {"schema": MEASURED, "class_prior": "uniform"},
     ],
     AODE: [
         *({"min_count": 1.0} | settings for settings in PAIRS),

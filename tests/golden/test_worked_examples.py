@@ -49,7 +49,7 @@ T1 = {
 
 
 def melons(**settings: Any) -> NaiveBayes:
-    model = NaiveBayes(**settings)
+    model = NaiveBayes(predictive="plug-in", **settings)
     for x, ripe in WATERMELONS:
         model.learn_one(x, ripe)
     return model
@@ -176,7 +176,7 @@ def test_tennis_with_l_imaginary_examples_a_cell(imaginary):
 
 
 def test_temperatures_have_the_printed_means_and_deviations():
-    model = GaussianNB()
+    model = GaussianNB(predictive="plug-in")
     for play, temperatures in {
         "Yes": [25.2, 19.3, 18.5, 21.7, 20.1, 24.3, 22.8, 23.1, 19.8],
         "No": [27.3, 30.1, 17.4, 29.5, 15.1],
@@ -294,7 +294,7 @@ def test_iris_is_classified_with_the_printed_accuracy_and_as_the_batch_learner_d
     train, test, train_y, test_y = train_test_split(
         iris.data, iris.target, test_size=0.3, random_state=20190308
     )
-    model = GaussianNB()
+    model = GaussianNB(predictive="plug-in")
     for row, y in zip(train.tolist(), train_y.tolist(), strict=True):
         model.learn_one(dict(enumerate(row)), y)
     predicted = [model.predict_one(dict(enumerate(row))) for row in test.tolist()]

@@ -107,7 +107,7 @@ def test_declared_values_count_without_a_sample(data: st.DataObject, arguments: 
     assume(arguments["strength"] > 0 or arguments["half_life"] is None)
     declared = {"a": ("red", "never met", True), "b": (), "c": ("1", "green")}
     schema = Schema({name: Nominal(values or None) for name, values in declared.items()})
-    model = NaiveBayes(**arguments, schema=schema)
+    model = NaiveBayes(predictive="plug-in", **arguments, schema=schema)
     run(data, model, NaiveBayesOracle(**arguments, declared=declared), names_only, COUNTS)
 
 
@@ -129,7 +129,7 @@ SPREAD = [({"x": 8.0 * n, "y": 3.0 - n, "z": n * n / 2}, y) for n, y in enumerat
 def test_naive_bayes_over_names_and_numbers_is_its_oracle(
     data: st.DataObject, arguments: dict[str, Any]
 ) -> None:
-    model, oracle = NaiveBayes(**arguments), NaiveBayesOracle(**arguments)
+    model, oracle = NaiveBayes(predictive="plug-in", **arguments), NaiveBayesOracle(**arguments)
     for x, y in SPREAD:
         model.learn_one(x, y)
         oracle.learn(x, y)
@@ -139,7 +139,7 @@ def test_naive_bayes_over_names_and_numbers_is_its_oracle(
 @settings(max_examples=EXAMPLES)
 @given(st.data(), measured)
 def test_gaussian_naive_bayes_is_its_oracle(data: st.DataObject, arguments: dict[str, Any]) -> None:
-    model, oracle = GaussianNB(**arguments), NaiveBayesOracle(**arguments)
+    model, oracle = GaussianNB(predictive="plug-in", **arguments), NaiveBayesOracle(**arguments)
     for x, y in SPREAD:
         model.learn_one(x, y)
         oracle.learn(x, y)

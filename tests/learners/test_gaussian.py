@@ -70,7 +70,7 @@ def test_gaussians_are_numpys_in_each_way_of_sharing_variances(kind, variance, d
             max_size=15,
         )
     )
-    model = kind(variance=variance, strength=0, variance_floor=0)
+    model = kind(predictive="plug-in", variance=variance, strength=0, variance_floor=0)
     for x, y, w in rows:
         model.learn_one(x, y, w=w)
     variances = [model.conditional(f, {"class": y})["sd"] ** 2 for f in "uv" for y in "abc"]
@@ -85,7 +85,8 @@ def test_gaussians_are_numpys_in_each_way_of_sharing_variances(kind, variance, d
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_a_class_of_weight_1_or_less_uses_the_variance_pooled_over_classes(weight):
     model = trained(
-        GaussianNB(), [({"x": v}, y) for y, v in [("a", 1.0), ("a", 3.0), ("b", 10.0), ("b", 16.0)]]
+        GaussianNB(predictive="plug-in"),
+        [({"x": v}, y) for y, v in [("a", 1.0), ("a", 3.0), ("b", 10.0), ("b", 16.0)]],
     )
     model.learn_one({"x": 40.0}, "c", w=weight)
     pooled = (2.0 + 18.0) / (1 + 1)
@@ -95,14 +96,15 @@ def test_a_class_of_weight_1_or_less_uses_the_variance_pooled_over_classes(weigh
 
 
 def test_with_one_sample_a_class_the_variance_is_that_of_all_classes():
-    model = trained(GaussianNB(), [({"x": 1.0}, "a"), ({"x": 5.0}, "b")])
+    model = trained(GaussianNB(predictive="plug-in"), [({"x": 1.0}, "a"), ({"x": 5.0}, "b")])
     assert model.conditional("x")["a"] == pytest.approx({"mean": 1.0, "sd": math.sqrt(8.0)})
     assert model.predict_one({"x": 2.0}) == "a"
 
 
 def test_a_class_that_never_had_the_feature_has_the_moments_of_all_classes():
     model = trained(
-        GaussianNB(), [({"x": v}, y) for y, v in [("a", 1.0), ("a", 3.0), ("b", 10.0), ("b", 16.0)]]
+        GaussianNB(predictive="plug-in"),
+        [({"x": v}, y) for y, v in [("a", 1.0), ("a", 3.0), ("b", 10.0), ("b", 16.0)]],
     )
     model.learn_one({"z": 1.0}, "c")
     values = np.array([1.0, 3.0, 10.0, 16.0])
@@ -113,14 +115,16 @@ def test_no_variance_is_below_its_share_of_the_features_variance():
     rows: list[Row] = [({"x": v}, y) for y, v in [("a", 5.0), ("a", 5.0), ("b", 0.0), ("b", 10.0)]]
     overall = np.array([5.0, 5.0, 0.0, 10.0]).var(ddof=1)
     for floor in (1e-9, 1e-3, 0.5):
-        table = trained(GaussianNB(variance_floor=floor), rows).conditional("x")
+        table = trained(GaussianNB(predictive="plug-in", variance_floor=floor), rows).conditional("x")
         assert table["a"]["sd"] == pytest.approx(math.sqrt(floor * overall))
         assert table["b"]["sd"] == pytest.approx(math.sqrt(50.0))
 
 
 @pytest.mark.parametrize("numbers", [[1e200], [1e300, -1e300], [1e160, 1.0, 1e160], [-1.7e308, 1.7e308]])
 def test_a_number_of_any_size_is_refused_or_learned_so_that_the_state_comes_back(numbers):
-    model = trained(GaussianNB(), [({"x": 1.0}, "a"), ({"x": 2.0}, "a"), ({"x": 3.0}, "b")])
+    model = trained(
+        GaussianNB(predictive="plug-in"), [({"x": 1.0}, "a"), ({"x": 2.0}, "a"), ({"x": 3.0}, "b")]
+    )
     for number in numbers:
         before = model.state()["checksum"]
         try:
@@ -130,7 +134,7 @@ def test_a_number_of_any_size_is_refused_or_learned_so_that_the_state_comes_back
     assert GaussianNB.from_state(model.state()).state()["checksum"] == model.state()["checksum"]
     p = model.predict_proba_one({"x": 1.5})
     assert sum(p.values()) == pytest.approx(1.0)
-    alone = GaussianNB()
+    alone = GaussianNB(predictive="plug-in")
     try:
         alone.learn_one({"x": numbers[0]}, "a")
     except BadValue:
@@ -143,7 +147,7 @@ def test_a_number_of_any_size_is_refused_or_learned_so_that_the_state_comes_back
 @pytest.mark.parametrize("away", [10.0, 1e3, 1e6])
 def test_far_in_the_tail_the_nearer_or_the_wider_class_still_wins(variance, away):
     spread = [-1.0, -0.5, 0.0, 0.5, 1.0]
-    model = GaussianNB(variance=variance)
+    model = GaussianNB(predictive="plug-in", variance=variance)
     for offset in spread:
         model.learn_one({"x": offset}, "left")
         model.learn_one({"x": 3.0 + offset}, "right")
@@ -157,7 +161,7 @@ def test_far_in_the_tail_the_nearer_or_the_wider_class_still_wins(variance, away
 
 @pytest.mark.parametrize("away", [1e3, 1e6, 1e9])
 def test_far_from_both_the_wider_class_wins(away):
-    model = GaussianNB()
+    model = GaussianNB(predictive="plug-in")
     for offset in (-1.0, 0.0, 1.0):
         model.learn_one({"x": offset}, "narrow")
         model.learn_one({"x": 2 * offset}, "wide")
@@ -179,7 +183,7 @@ def test_a_feature_that_never_varied_tells_no_class_from_another(kind, constant,
 
 def test_a_weight_is_a_repeat_count():
     rows = [({"x": 1.5, "s": "u"}, "a"), ({"x": 2.5, "s": "v"}, "b"), ({"x": 4.0, "s": "u"}, "a")]
-    weighted, repeated = NaiveBayes(), NaiveBayes()
+    weighted, repeated = NaiveBayes(predictive="plug-in"), NaiveBayes(predictive="plug-in")
     for (x, y), w in zip(rows, (3, 2, 1), strict=True):
         weighted.learn_one(x, y, w=w)
         for _ in range(w):
@@ -197,7 +201,10 @@ def test_a_weight_is_a_repeat_count():
     gone=st.lists(st.tuples(st.floats(-100, 100), st.sampled_from("abc")), max_size=20),
 )
 def test_unlearning_leaves_the_gaussians_of_the_rest(variance, rows, gone):
-    model, rest = GaussianNB(variance=variance), GaussianNB(variance=variance)
+    model, rest = (
+        GaussianNB(predictive="plug-in", variance=variance),
+        GaussianNB(predictive="plug-in", variance=variance),
+    )
     for v, y in gone + rows:
         model.learn_one({"x": v}, y)
     for v, y in rows:
@@ -222,7 +229,10 @@ def test_a_window_that_slides_over_numbers_never_refuses_to_let_one_go(numbers, 
         "of all magnitudes": lambda: source.lognormvariate(0, 5),
         "digits": lambda: float(source.randrange(10)),
     }[numbers]
-    model, window = GaussianNB(half_life=half_life), collections.deque[tuple[float, int]]()
+    model, window = (
+        GaussianNB(predictive="plug-in", half_life=half_life),
+        collections.deque[tuple[float, int]](),
+    )
     for step in range(4000 + width):
         if step < 4000:
             window.append((draw(), model.clock + 1))

@@ -6,6 +6,7 @@
                 beside[position, feature, class]   once an event lacked a feature: what co-occurred with each other one
     triples     weight[row of position p, cell of a pair of earlier features, class]: a tetrahedron
     gaussians   weight, mean, m2, peak [feature, class]                            peak: the largest magnitude held
+    co_moments  weight, means, product [pair of numeric features, class]           pairs that both were present in
     families    weight[value of each parent ..., value, class]                     if too large: configurations seen
     window      codes [feature, event], numbers, labels, weights, clocks           a ring of the newest events
 

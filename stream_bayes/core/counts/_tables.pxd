@@ -1,5 +1,6 @@
 from stream_bayes.core.encoding._bins cimport Bins
 from stream_bayes.core.values._cells cimport samples_of, subtract
+from stream_bayes.core.counts._co_moments cimport CoMoments
 from stream_bayes.core.counts._families cimport FamilyTables
 from stream_bayes.core.counts._gaussians cimport Gaussians
 from stream_bayes.core.counts._layout cimport Layout
@@ -28,6 +29,7 @@ cdef class Tables:
     cdef public PairCounts pairs
     cdef public TripleCounts triples
     cdef public Gaussians gaussians
+    cdef public CoMoments co_moments
     cdef public Bins bins
     cdef public NumberObserver observer
     cdef public FamilyTables families

@@ -4,6 +4,7 @@
     pairs       weight[position, position, class]                             (_pairs)
     triples     weight[position, position, position, class]                   (_pairs)
     gaussians   weight, mean, m2 [feature, class]                             (_gaussians)
+    co_moments  weight, means, product [pair of numeric features, class]      (_co_moments)
     families    weight[parents' values, value, class]                         (_families)
     window      the newest events                                             (_window)
     class_peak  the largest weight of each class since it was last empty, which rounding is measured by
@@ -95,6 +96,7 @@ class Tables:
         self.pairs = None
         self.triples = None
         self.gaussians = Gaussians(0, 2, self.exact)
+        self.co_moments = ABSENT
         self.bins = None  # the cut points, if numbers are counted in bins
         self.observer = None  # while any of these are to be set
         self.families = ABSENT
@@ -135,6 +137,8 @@ class Tables:
                 weights.append(self.pairs.beside)
         if self.triples is not None:
             weights.append(self.triples.weight)
+        if self.co_moments is not None:
+            weights += [self.co_moments.weight, self.co_moments.product]
         if self.families is not None:
             self.families.scale(factor)
         for weight in weights:
@@ -227,6 +231,8 @@ class Tables:
         self.raise_peak(row)
         if row.numbers and self.bins is None:
             self.gaussians.add(row, unit)
+            if self.co_moments is not None:
+                self.co_moments.add(row, unit)
 
     @cython.cfunc
     def raise_peak(self, row: Row):
@@ -299,6 +305,8 @@ class Tables:
             found = self.gaussians.missing_number(row, unit, self.class_peak[y])
             if found >= 0:
                 return row.entries + found
+            if self.co_moments is not None and self.co_moments.lacks(row, unit, least):
+                return COMBINATION
         if self.families is not None and self.families.lacks(row, unit, at) >= 0:
             return COMBINATION
         if self.exact and not row.whole:
@@ -321,6 +329,11 @@ class Tables:
                             self.triples.clear_position(cell, y)
         if row.numbers and self.bins is None:
             self.gaussians.forget(row, unit, least)
+            if self.co_moments is not None:
+                self.co_moments.forget(row, unit, min(least, ROUNDING * max(self.unit, amount)))
+                for k in range(row.numbers):
+                    if self.gaussians.samples[row.numeric_feature[k] * self.gaussians.classes + y] == 0.0:
+                        self.co_moments.clear_feature(row.numeric_feature[k], y)
         if self.families is not None:
             self.families.forget(row, unit, at, least)
         if self.class_samples[y] == 0.0:

@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._co_moments import CoMoments
 from stream_bayes.core.counts._gaussians import Gaussians
 from stream_bayes.core.counts._layout import Layout
 from stream_bayes.core.counts._pairs import PairCounts, TripleCounts
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts._values import ValueCounts
 from stream_bayes.core.counts.memory import Coming, MemoryUse
-from stream_bayes.core.counts.state import MOMENTS, grid, sizes
+from stream_bayes.core.counts.state import CO_MOMENTS, MOMENTS, grid, sizes
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BudgetExceeded
@@ -255,6 +256,13 @@ def _move(tables: Tables, layout: Layout, numeric: int, order: int, word_histogr
         grid(triples.weight, classes)[layout.triples_of(held), :kept] = grid(tables.triples.weight, kept)[
             old.layout.triples_of(held)
         ]
+    if tables.co_moments is not None:
+        co_moments = CoMoments(numeric, classes)
+        cells = slice(numbers * (numbers - 1) // 2)
+        for name in CO_MOMENTS:
+            now = grid(getattr(tables.co_moments, name), tables.co_moments.classes)
+            grid(getattr(co_moments, name), classes)[cells, : now.shape[1]] = now[cells]
+        tables.co_moments = co_moments
     if word_histogram and tables.exact:
         values.rebuild_histogram()
     tables.values, tables.pairs, tables.triples, tables.gaussians = values, pairs, triples, gaussians

@@ -116,6 +116,8 @@ class MemoryUse:
         """Return the bytes of values, pairs, triples, numbers and names."""
         cells = layout.classes * (columns * (layout.positions + layout.features + 1) + 1)
         cells += layout.classes * (3 + columns) * numeric
+        if self.tables.co_moments is not None:
+            cells += 4 * layout.classes * (numeric * (numeric - 1) // 2)
         if self.order >= 2:
             cells += layout.classes * layout.pairs
         if self.order >= 3:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._co_moments import pair_cells
 from stream_bayes.core.counts._tables import Tables
 from stream_bayes.core.counts.families import pour
-from stream_bayes.core.counts.state import MOMENTS, grid, vocabularies
+from stream_bayes.core.counts.state import CO_MOMENTS, MOMENTS, grid, vocabularies
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.errors import CannotMerge
@@ -76,6 +77,7 @@ def merge_tables(encoder: Encoder, mine: Tables, other: Encoder, theirs: Tables)
     peaks[labels] = np.maximum(peaks[labels], factor * np.asarray(theirs.class_peak)[: len(labels)])
     _merge_values(encoder, mine, other, theirs, labels, factor)
     _merge_numbers(encoder, mine, other, theirs, labels, factor)
+    _merge_co_moments(encoder, mine, other, theirs, labels, factor)
     if mine.families is not None and theirs.families is not None:
         pour(encoder, mine.families, other, theirs.families, factor)
     mine.raise_peaks()
@@ -133,6 +135,33 @@ def _merge_numbers(
     here["mean"][cells] += away * share
     if not mine.exact:
         here["samples"][cells] += there["samples"]
+    here["weight"][cells] = weight
+
+
+def _merge_co_moments(
+    encoder: Encoder, tables: Tables, other: Encoder, their_tables: Tables, labels: Array, factor: float
+) -> None:
+    if tables.co_moments is None or len(other.numeric) < 2:
+        return
+    mine, theirs = tables.co_moments, their_tables.co_moments
+    slots = np.array([encoder.features[feature.name].slot for feature in other.numeric])
+    first, second = np.tril_indices(len(slots), -1)
+    cells = np.ix_(pair_cells(slots[first], slots[second]), labels)
+    there = {
+        name: grid(getattr(theirs, name), theirs.classes)[: len(first), : len(labels)] for name in CO_MOMENTS
+    }
+    # Of two features the one with the higher slot here may have the lower one there.
+    turned = (slots[first] < slots[second])[:, None]
+    high, low = there["mean_high"], there["mean_low"]
+    there["mean_high"], there["mean_low"] = np.where(turned, low, high), np.where(turned, high, low)
+    here = {name: grid(getattr(mine, name), mine.classes) for name in CO_MOMENTS}
+    weight = here["weight"][cells] + factor * there["weight"]
+    share = np.divide(factor * there["weight"], weight, out=np.zeros_like(weight), where=weight > 0)
+    apart = {name: there[name] - here[name][cells] for name in ("mean_high", "mean_low")}
+    between = here["weight"][cells] * share * apart["mean_high"] * apart["mean_low"]
+    here["product"][cells] += factor * there["product"] + between
+    for name, away in apart.items():
+        here[name][cells] += away * share
     here["weight"][cells] = weight
 
 

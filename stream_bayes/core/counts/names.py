@@ -46,7 +46,22 @@ def weights_by_name(encoder: Encoder, tables: Tables) -> dict[tuple[Any, ...], A
             if numbers.weight[cell] > 0:
                 moments = (numbers.weight[cell] / unit, numbers.mean[cell], numbers.m2[cell] / unit)
                 named[feature.name, label] = moments
+    if tables.co_moments is not None:
+        _name_co_moments(encoder, tables, named)
     return named
+
+
+def _name_co_moments(encoder: Encoder, tables: Tables, named: dict[tuple[Any, ...], Any]) -> None:
+    """Add the co-moments of two features under (first, second, label), with the mean of the first."""
+    table, unit = tables.co_moments, tables.unit
+    for high, low in ((i, j) for i in range(len(encoder.numeric)) for j in range(i)):
+        names = encoder.numeric[high].name, encoder.numeric[low].name
+        for code, label in enumerate(encoder.labels.values):
+            cell = (high * (high - 1) // 2 + low) * table.classes + code
+            if table.weight[cell] > 0:
+                weight, product = table.weight[cell] / unit, table.product[cell] / unit
+                named[*names, label] = (weight, table.mean_high[cell], product)
+                named[*names[::-1], label] = (weight, table.mean_low[cell], product)
 
 
 def _together(used: list[int], size: int) -> Iterator[tuple[int, ...]]:

@@ -5,7 +5,8 @@ r"""A count store's names and clock as JSON values, and back, with everything ch
           "vocabularies": ["grey\nblue"], "other": [false]},
  "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
             "pairs", "triples": (cells, C), "beside": (codes * features, C),
-            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C)}}
+            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C),
+            "co_weight", "co_mean_high", "co_mean_low", "co_product": (pairs of numeric, C)}}
 
 A count store's tables as arrays, and back, with everything checked.
 
@@ -36,6 +37,7 @@ from stream_bayes.core.values.values import OTHER, Value, packed, tagged_many, u
 from stream_bayes.errors import BadState
 
 __all__ = [
+    "CO_MOMENTS",
     "MOMENTS",
     "SAMPLES_OF",
     "Names",
@@ -53,6 +55,7 @@ __all__ = [
 Array = NDArray[Any]
 
 MOMENTS = ("weight", "mean", "m2", "peak", "samples")  # of numeric features; samples only where they differ
+CO_MOMENTS = ("weight", "mean_high", "mean_low", "product")  # of pairs of numeric features
 SAMPLES_OF = {  # which weights each array of samples belongs to
     "class_samples": "class_weight",
     "samples": "weight",
@@ -171,8 +174,8 @@ def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object)
         vocabulary.add(OTHER)
 
 
-ANY_SIGN = ("numeric_mean",)
-FRACTIONS = ("class_peak", "numeric_mean", "numeric_m2", "numeric_peak")  # also where all weights are whole
+ANY_SIGN = ("numeric_mean", "co_mean_high", "co_mean_low", "co_product")
+FRACTIONS = ("class_peak", "numeric_m2", "numeric_peak", *ANY_SIGN)  # also where all weights are whole
 ROUNDING = 1e-9  # of the largest magnitude held: what is promised of floats
 AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
 
@@ -259,7 +262,17 @@ def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
         measured = slice(len(encoder.numeric))
         for name in MOMENTS[: 4 if tables.exact else 5]:
             found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
+    if tables.co_moments is not None:
+        pairs_of_numbers = slice(_pairs(len(encoder.numeric)))
+        for name in CO_MOMENTS:
+            table = getattr(tables.co_moments, name)
+            found[f"co_{name}"] = _Part(table, tables.co_moments.classes, pairs_of_numbers)
     return found
+
+
+def _pairs(features: int) -> int:
+    """Return the number of pairs of so many features."""
+    return features * (features - 1) // 2
 
 
 def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
@@ -268,7 +281,7 @@ def table_arrays(encoder: Encoder, tables: Tables) -> dict[str, Array]:
     return {name: part.copied(labels) for name, part in _parts(encoder, tables).items()}
 
 
-def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> None:
+def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array], co_moments: bool) -> None:
     """Raise `BadState` for names without arrays of their shape, before any room is made for them."""
     used, _ = sizes(encoder)
     labels = len(encoder.labels)
@@ -284,6 +297,9 @@ def check_shapes(encoder: Encoder, order: int, arrays: Mapping[str, Array]) -> N
         expect(
             np.shape(arrays["triples"]) == (compact.triples, labels), "its values do not match its triples"
         )
+    if co_moments:
+        cells = _pairs(len(encoder.numeric))
+        expect(np.shape(arrays["co_weight"]) == (cells, labels), "its numbers do not match their co-moments")
     if encoder.numeric:
         expect(
             np.shape(arrays["numeric_weight"]) == (len(encoder.numeric), labels), "its numbers do not match"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from stream_bayes.core.counts._co_moments import CoMoments
 from stream_bayes.core.counts._families import FamilyTables
 from stream_bayes.core.counts._sample_rows import SampleRows
 from stream_bayes.core.counts._tables import Missing, Tables
@@ -82,6 +83,8 @@ class CountStore:
         Keep how many words were seen in how many messages, for models that also judge the absent words.
     window
         Keep so many of the newest events, encoded; None: none.
+    co_moments
+        Count how each pair of numeric features varies together, by class.
 
     Notes
     -----
@@ -112,10 +115,13 @@ class CountStore:
         binning: Mapping[str, Any] | None = None,
         window: int | None = None,
         on_many_values: OnManyValues | None = None,
+        co_moments: bool = False,
     ) -> None:
         self.encoder = encoder
         self.order = order
         self.tables = Tables(half_life)
+        if co_moments:
+            self.tables.co_moments = CoMoments(0, 2)
         self.discretizer: Discretizer | None = None
         if encoder.bins is not None:
             self.tables.bins = encoder.bins
@@ -363,7 +369,7 @@ class CountStore:
             if self.discretizer is not None:
                 self.discretizer.load(meta["bins"])
             load_clock(self.tables, meta)
-            check_shapes(self.encoder, self.order, arrays)
+            check_shapes(self.encoder, self.order, arrays, self.tables.co_moments is not None)
             self._growth.shrink(self._memory.columns)
             beside = {name for name in arrays if name.startswith(("window_", "family_"))}
             load_arrays(self.encoder, self.tables, {n: a for n, a in arrays.items() if n not in beside})

@@ -7,10 +7,14 @@ from stream_bayes.core.counts._values cimport ValueCounts
 
 cdef double left_share(double inside, long long before) noexcept
 cdef double right_share(double inside, long long after) noexcept
+cdef double log_student(double away, double freedom, double scale) noexcept
 
 cdef class ValueReading(Reading):
     cdef public int shared_variance
     cdef public double variance_floor
+    cdef public double ddof
+    cdef public bint student
+    cdef bint constant
     cdef double[::1] mean
     cdef double[::1] variance
     cdef double[::1] freedom
@@ -24,6 +28,8 @@ cdef class ValueReading(Reading):
     cdef double pooled_freedom
     cdef add_values(self, Row row)
     cdef add_numbers(self, Row row)
+    cdef add_students(self, Row row)
+    cdef update(self, Py_ssize_t feature)
     cdef overall(self, Py_ssize_t feature)
     cdef pool(self, Py_ssize_t first, Py_ssize_t step, Py_ssize_t cells)
     cdef share_variances(self)

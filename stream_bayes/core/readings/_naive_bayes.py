@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import log, sqrt
+from cython.cimports.libc.math import exp, lgamma, log, log1p, sqrt
 
 if not cython.compiled:
     from stream_bayes.core.counts._gaussians import Gaussians
@@ -24,6 +24,30 @@ MORE_THAN_ONE = cython.declare(cython.double, 1.000000001)  # sample: below, M2 
 LARGEST = cython.declare(cython.double, 1.7976931348623157e308)
 TINIEST = cython.declare(cython.double, 1e-300)
 LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
+LOG_PI = cython.declare(cython.double, 1.1447298858494002)
+PRECISION = cython.declare(
+    cython.double, 1e-18
+)  # of the square of a mean: a smaller variance is rounding noise
+PRIOR_MEANS = cython.declare(
+    cython.double, 0.1
+)  # "kappa_0": fresh samples that the prior of a class's mean weighs
+OUTLIERS = cython.declare(cython.double, 1.0)  # fresh samples of the prior predictive beside those of a class
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def log_student(away: cython.double, freedom: cython.double, scale: cython.double) -> cython.double:
+    """Return the log-density of Student's t, `away` from its centre; `scale` is the square of its scale."""
+    square: cython.double = away * away / (freedom * scale)
+    half: cython.double = 0.5 * freedom
+    ratio: cython.double  # log(gamma((freedom + 1) / 2) / gamma(freedom / 2))
+    if not square < LARGEST:
+        square = LARGEST
+    if half < 10.0:
+        ratio = lgamma(half + 0.5) - lgamma(half)
+    else:
+        ratio = 0.5 * log(half) - 0.125 / half + 1.0 / (192.0 * half**3) - 1.0 / (640.0 * half**5)
+    return ratio - 0.5 * (LOG_PI + log(freedom * scale)) - (half + 0.5) * log1p(square)
 
 
 @cython.cfunc
@@ -45,14 +69,27 @@ class ValueReading(Reading):
     """Naive Bayes over nominal and numeric features.
 
     P(v | y) = (n(y, v) + a) / (n(y, feature present) + a V), with a the smoothing a cell and V the values that hold
-    samples now, or were declared. Numeric features are Gaussians of mean m and variance M2 / (W - 1).
+    samples now, or were declared. Numeric features are Gaussians, in one of two ways:
+
+        plug-in     density of N(m, M2 / (n - ddof))
+        student     (n t(x; n + 1, m_n, s_n (1 + 1 / k_n)) + t(x; 1, m_0, v_0 (1 + 1 / k_0))) / (n + 1)
+                    k_n = k_0 + n       m_n = (k_0 m_0 + n m) / k_n
+                    s_n = (v_0 + M2 + k_0 n (m - m_0)^2 / k_n) / (n + 1)
+
+    with n, m, M2 the weight in fresh samples, mean and squared deviations of the class; m_0, v_0 the mean and variance
+    over all classes; k_0 = 0.1. So mean and variance are integrated over a normal-inverse-gamma prior of v_0 with one
+    degree of freedom, and one sample more is expected to come from the prior, whatever the class.
 
     Parameters
     ----------
     shared_variance
         0: a variance for each class and feature; 1: shared over classes; 2: over features; 3: over both.
     variance_floor
-        No variance is below this share of the feature's variance over all classes.
+        Plug-in: no variance is below this share of the feature's variance over all classes.
+    ddof
+        Plug-in: the degrees of freedom that the means take.
+    student
+        True for Student's t.
     """
 
     def __init__(
@@ -65,10 +102,14 @@ class ValueReading(Reading):
         class_prior="counted",
         shared_variance: cython.int = 0,
         variance_floor: cython.double = 1e-9,
+        ddof: cython.double = 1.0,
+        student: cython.bint = False,
     ):
         Reading.__init__(self, tables, labels, strength, prior_strength, spread, class_prior)
         self.shared_variance = shared_variance
         self.variance_floor = variance_floor
+        self.ddof = ddof
+        self.student = student
         self.mean, self.variance, self.freedom, self.distance = (
             np.zeros(2),
             np.zeros(2),
@@ -82,7 +123,10 @@ class ValueReading(Reading):
         if row.entries:
             self.add_values(row)
         if row.numbers and self.tables.bins is None:
-            self.add_numbers(row)
+            if self.student:
+                self.add_students(row)
+            else:
+                self.add_numbers(row)
 
     @cython.cfunc
     def add_values(self, row: Row):
@@ -158,9 +202,10 @@ class ValueReading(Reading):
             self.variance_of_all = (
                 m2 / weight
             )  # little is left of samples that faded: their spread is still known
-        if self.variance_of_all <= 0.0:
-            # The scale is unknown; any positive number, the same for every class, keeps equal classes equal.
-            self.variance_of_all = 1e-12 * mean * mean + 1e-18
+        self.constant = self.variance_of_all <= PRECISION * mean * mean
+        if self.constant:
+            # One value only: the scale is unknown. Its magnitude stands in, so that no other value is impossible.
+            self.variance_of_all = mean * mean if mean * mean > TINIEST else 1.0
 
     @cython.cfunc
     def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
@@ -170,9 +215,9 @@ class ValueReading(Reading):
         m2: cython.double = 0.0
         freedom: cython.double = 0.0
         for _ in range(cells):
-            if numbers.weight[cell] > self.tables.unit:
+            if numbers.weight[cell] > self.ddof * self.tables.unit:
                 m2 += numbers.m2[cell]
-                freedom += numbers.weight[cell] - self.tables.unit
+                freedom += numbers.weight[cell] - self.ddof * self.tables.unit
             cell += step
         self.pooled = m2 / freedom if freedom > 0.0 else -1.0
         self.pooled_freedom = freedom / self.tables.unit
@@ -205,9 +250,13 @@ class ValueReading(Reading):
             if self.shared_variance >= 2 and self.shared[y] >= 0.0:
                 self.variance[y] = self.shared[y]
                 self.freedom[y] = self.shared_freedom[y]
-            elif self.shared_variance == 0 and numbers.weight[cell + y] > unit * MORE_THAN_ONE:
-                self.variance[y] = numbers.m2[cell + y] / (numbers.weight[cell + y] - unit)
-                self.freedom[y] = numbers.weight[cell + y] / unit - 1.0
+            elif (
+                self.shared_variance == 0
+                and numbers.weight[cell + y] > 0.0
+                and numbers.weight[cell + y] > self.ddof * unit * MORE_THAN_ONE
+            ):
+                self.variance[y] = numbers.m2[cell + y] / (numbers.weight[cell + y] - self.ddof * unit)
+                self.freedom[y] = numbers.weight[cell + y] / unit - self.ddof
             else:
                 if not fallback:
                     self.pool(cell, 1, classes)
@@ -216,6 +265,7 @@ class ValueReading(Reading):
                 self.freedom[y] = self.pooled_freedom
             if numbers.weight[cell + y] <= 0.0:
                 self.mean[y] = self.mean_of_all  # no sample of the class has the feature: use all classes
+            if numbers.weight[cell + y] <= 0.0 or (self.constant and self.shared_variance < 2):
                 self.variance[y] = self.variance_of_all
             if self.variance[y] < self.variance_floor * self.variance_of_all:
                 self.variance[y] = self.variance_floor * self.variance_of_all
@@ -233,8 +283,8 @@ class ValueReading(Reading):
             self.share_variances()
 
     def gaussian(self, feature: cython.Py_ssize_t, label: cython.Py_ssize_t) -> tuple:
-        """Return mean and variance as predictions use them, the weight of the mean, and the variance's degrees of
-        freedom.
+        """Return mean and variance of a class as plug-in predictions use them, the weight of the mean, and the
+        variance's degrees of freedom.
         """
         numbers: Gaussians = self.tables.gaussians
         self.reserve()
@@ -294,3 +344,76 @@ class ValueReading(Reading):
                 share[y] = product
         for y in range(classes):
             score[y] -= 0.5 * log(share[y])
+
+    @cython.cfunc
+    def update(self, feature: cython.Py_ssize_t):
+        """Set `mean`, `variance` and `freedom` of each class to those of its posterior; `overall` is set too."""
+        numbers: Gaussians = self.tables.gaussians
+        unit: cython.double = self.tables.unit
+        cell: cython.Py_ssize_t = feature * numbers.classes
+        y: cython.Py_ssize_t
+        weight: cython.double
+        away: cython.double
+        squares: cython.double
+        freedom: cython.double
+        self.overall(feature)
+        if self.shared_variance == 1:
+            self.pool(cell, 1, self.tables.labels)
+        for y in range(self.tables.labels):
+            weight = numbers.weight[cell + y] / unit
+            away = numbers.mean[cell + y] - self.mean_of_all
+            if weight <= 0.0:
+                away = weight = 0.0
+            squares = (
+                numbers.m2[cell + y] / unit + PRIOR_MEANS * weight / (PRIOR_MEANS + weight) * away * away
+            )
+            freedom = weight
+            if self.constant and weight > 0.0:
+                freedom = self.weight_of_all / unit  # it tells no class that has the feature from another
+            elif self.shared_variance == 1 and self.pooled >= 0.0:
+                squares, freedom = self.pooled * self.pooled_freedom, self.pooled_freedom
+            elif self.shared_variance >= 2 and self.shared[y] >= 0.0:
+                squares, freedom = self.shared[y] * self.shared_freedom[y], self.shared_freedom[y]
+            self.mean[y] = self.mean_of_all + away * (weight / (PRIOR_MEANS + weight))
+            self.variance[y] = (self.variance_of_all + squares) / (1.0 + freedom)
+            self.freedom[y] = 1.0 + freedom
+            if self.variance[y] < TINIEST:
+                self.variance[y] = TINIEST
+
+    @cython.cfunc
+    def add_students(self, row: Row):
+        """Add the log-densities of numbers by Student's t."""
+        numbers: Gaussians = self.tables.gaussians
+        k: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        feature: cython.Py_ssize_t
+        number: cython.double
+        weight: cython.double
+        prior: cython.double
+        ratio: cython.double
+        self.reserve()
+        for k in range(row.numbers):
+            feature, number = row.numeric_feature[k], row.number[k]
+            self.update(feature)
+            if self.weight_of_all <= 0.0:
+                continue  # no sample holds it
+            prior = log_student(
+                number - self.mean_of_all, 1.0, max(TINIEST, self.variance_of_all) * (1.0 + 1.0 / PRIOR_MEANS)
+            )
+            self.shift += prior
+            for y in range(self.tables.labels):
+                weight = numbers.weight[feature * numbers.classes + y] / self.tables.unit
+                if weight <= 0.0:
+                    continue  # the prior alone
+                if self.constant:
+                    weight = self.weight_of_all / self.tables.unit
+                ratio = log_student(
+                    number - self.mean[y],
+                    self.freedom[y],
+                    self.variance[y] * (1.0 + 1.0 / (PRIOR_MEANS + weight)),
+                )
+                ratio -= prior
+                if ratio < 50.0:
+                    self.score[y] += log((weight * exp(ratio) + OUTLIERS) / (weight + OUTLIERS))
+                else:
+                    self.score[y] += ratio - log1p(OUTLIERS / weight)

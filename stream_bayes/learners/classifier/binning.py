@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from stream_bayes.core.counts.cut_points import METHODS
+from stream_bayes.core.counts.discretizer import MOST_BINS
+from stream_bayes.core.encoding._bins import Bins
+from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.values.values import shown
+from stream_bayes.data.schema import Numeric, Schema
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.arguments import check_choice, check_count
 
-__all__ = ["Binning"]
+__all__ = ["Binning", "bins_for", "cuts_of", "has_open_cuts"]
 
 LARGEST_BINS = 1000  # a slip or a forged state must not allocate tables beyond any memory
 
@@ -90,3 +94,28 @@ class Binning:
         {'method': 'mdl', 'bins': 8, 'after': 5, 'window': 5120}
         """
         return asdict(self)
+
+
+def bins_for(schema: Schema | None, binning: Binning | None) -> tuple[Bins | None, dict[str, Any] | None]:
+    """Return the empty bins of a learner, and the settings of its store; None and None without binning."""
+    if binning is None:
+        return None, None
+    specs = {} if schema is None else schema.features
+    cuts = {name: spec.cuts for name, spec in specs.items() if isinstance(spec, Numeric) and spec.cuts}
+    most = MOST_BINS if binning.bins is None else binning.bins
+    bins = Bins(max([most, *(len(known) + 1 for known in cuts.values())]))
+    return bins, {**binning.to_json(), "declared": cuts}
+
+
+def has_open_cuts(schema: Schema | None) -> bool:
+    """Return True if numeric features may come whose cuts no schema declares."""
+    specs = [Numeric()] if schema is None else schema.features.values()
+    return any(isinstance(spec, Numeric) and spec.cuts is None for spec in specs)
+
+
+def cuts_of(encoder: Encoder) -> dict[Any, tuple[float, ...]]:
+    """Return the cuts of each binned feature by its name."""
+    bins: Any = encoder.bins
+    if bins is None:
+        return {}
+    return {encoder.nominal[slot].name: cuts for slot, cuts in sorted(bins.cuts.items())}

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from stream_bayes.core.counts.discretizer import MOST_BINS
 from stream_bayes.core.counts.store import CountStore
-from stream_bayes.core.encoding._bins import Bins
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.readings._reading import Reading
-from stream_bayes.data.schema import Numeric, Schema
+from stream_bayes.data.schema import Schema
 from stream_bayes.errors import NotSupported
 from stream_bayes.learners.classifier.arguments import check_choice, check_number, warn_of_many_values
 from stream_bayes.learners.classifier.base import BayesClassifier, X
-from stream_bayes.learners.classifier.binning import Binning
+from stream_bayes.learners.classifier.binning import Binning, bins_for, cuts_of, has_open_cuts
 from stream_bayes.learners.classifier.feature_tables import FeatureTables
 from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.classifier.posteriors import product_cumulants
@@ -62,14 +60,7 @@ class PairClassifier(BayesClassifier):
         super().__init__(class_prior, half_life, schema, max_values, memory_budget)
 
     def _make_store(self, labels: Vocabulary) -> CountStore:
-        specs = {} if self.schema is None else self.schema.features
-        cuts = {name: spec.cuts for name, spec in specs.items() if isinstance(spec, Numeric) and spec.cuts}
-        bins, settings = None, None
-        binning = Binning.of(self.binning)
-        if binning is not None:
-            most = MOST_BINS if binning.bins is None else binning.bins
-            bins = Bins(max([most, *(len(known) + 1 for known in cuts.values())]))
-            settings = {**binning.to_json(), "declared": cuts}
+        bins, settings = bins_for(self.schema, Binning.of(self.binning))
         encoder = row_encoder(labels, self.schema, self.max_values, None if bins else "nominal", bins)
         return self._store_of(
             encoder, half_life=self.half_life, memory_budget=self.memory_budget, binning=settings
@@ -100,10 +91,9 @@ class PairClassifier(BayesClassifier):
 
     @property
     def traits(self) -> Traits:
-        specs = [Numeric()] if self.schema is None else self.schema.features.values()
-        has_open_cuts = any(isinstance(spec, Numeric) and spec.cuts is None for spec in specs)
         has_bins = self.binning is not None
-        return super().traits._replace(accepts_numbers=has_bins, learns_cut_points=has_bins and has_open_cuts)
+        learns = has_bins and has_open_cuts(self.schema)
+        return super().traits._replace(accepts_numbers=has_bins, learns_cut_points=learns)
 
     @property
     def cuts_(self) -> dict[Any, tuple[float, ...]]:
@@ -111,11 +101,7 @@ class PairClassifier(BayesClassifier):
 
         Given to the schema of another learner, as `Numeric(cuts=...)`, they make the two learners fit to be merged.
         """
-        bins: Any = self._store.encoder.bins
-        if bins is None:
-            return {}
-        features = self._store.encoder.nominal
-        return {features[slot].name: cuts for slot, cuts in sorted(bins.cuts.items())}
+        return cuts_of(self._store.encoder)
 
     def conditional(self, feature: Any, given: Mapping[Any, Any] | None = None) -> dict[Any, Any]:
         """Return P(feature | class), or P(feature | class, another feature's value).

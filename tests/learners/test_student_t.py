@@ -1,0 +1,129 @@
+"""Numbers by Student's t: the formula by scipy, evidence that stays bounded, and log-loss on real streams."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from river import datasets
+from scipy import stats
+
+from stream_bayes import GaussianNB, NaiveBayes
+from tests.learners.training import trained
+
+KINDS = pytest.mark.parametrize("kind", [NaiveBayes, GaussianNB])
+
+
+def log_density(x: float, own: Any, everything: Any) -> float:
+    """Return the formula of the docstring: the posterior predictive, and one sample more from the prior."""
+    centre, spread, k = np.mean(everything), np.var(everything, ddof=1), 0.1 + len(own)
+
+    def predictive(n: int, mean: float, squares: float) -> float:
+        weight = 0.1 + n
+        location = (0.1 * centre + n * mean) / weight
+        scale = (spread + squares + 0.1 * n * (mean - centre) ** 2 / weight) / (n + 1)
+        return float(stats.t.pdf(x, n + 1, location, math.sqrt(scale * (1 + 1 / weight))))
+
+    n = len(own)
+    mean = float(np.mean(own)) if n else 0.0
+    squares = float(((np.array(own) - mean) ** 2).sum()) if n else 0.0
+    assert k > 0
+    return math.log((n * predictive(n, mean, squares) + predictive(0, 0.0, 0.0)) / (n + 1))
+
+
+@KINDS
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
+def test_the_density_is_the_posterior_predictive(kind, n):
+    rng = np.random.default_rng(n)
+    columns = {"a": rng.normal(3.0, 2.0, n).tolist(), "b": rng.normal(-1.0, 5.0, 7).tolist()}
+    model = trained(kind(class_prior="uniform"), [({"x": v}, y) for y in columns for v in columns[y]])
+    model.learn_one({"z": 1.0}, "never had x")
+    everything = columns["a"] + columns["b"]
+    for x in (-4.0, 0.3, 25.0):
+        expected = {
+            y: math.log(1 / 3) + log_density(x, columns.get(y, []), everything)
+            for y in ("a", "b", "never had x")
+        }
+        assert model.joint_log_likelihood({"x": x}) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("variance", ["classes", "features", "both"])
+def test_shared_variances_bring_all_their_degrees_of_freedom(variance):
+    rng = np.random.default_rng(1)
+    model = NaiveBayes(variance=variance)
+    for k in range(60):
+        model.learn_one({"u": rng.normal(k % 2, 3.0), "v": rng.normal(0.0, 3.0)}, "ab"[k % 2])
+    p = model.predict_proba_one({"u": 1.0, "v": 0.0})
+    assert 0.5 < p["b"] < 0.7
+
+
+@KINDS
+@pytest.mark.parametrize("times", [1, 5, 30])
+@pytest.mark.parametrize("predictive", ["student-t", "plug-in"])
+def test_another_number_than_the_only_one_so_far_rules_out_no_class(kind, times, predictive):
+    model = kind(predictive=predictive)
+    for _ in range(times):
+        model.learn_one({"free": 1}, "spam")
+        model.learn_one({"lunch": 1}, "ham")
+    assert model.predict_proba_one({"free": 2})["ham"] < 0.98
+    assert model.predict_proba_one({"free": 1})["spam"] >= 0.5
+
+
+@KINDS
+def test_no_number_rules_out_a_class(kind):
+    model = kind(class_prior="uniform")
+    for k in range(100):
+        model.learn_one({"x": k % 10}, "a")
+        model.learn_one({"x": 1000 + k % 10}, "b")
+    for x in (-1e100, 0.0, 500.0, 1e100):
+        p = model.predict_proba_one({"x": x})
+        assert min(p.values()) > 1e-6  # the plug-in density gives 0
+        assert math.fsum(p.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("stream", "least"), [(datasets.ImageSegments, 1.84), (datasets.Phishing, 0.423)], ids=str
+)
+def test_log_loss_on_streams_is_far_below_that_of_plug_in_densities(stream, least):
+    losses = {}
+    for predictive in ("student-t", "plug-in"):
+        model, lost, known = NaiveBayes(predictive=predictive), 0.0, 0
+        for x, y in stream():
+            p = model.predict_learn_one(x, y)
+            if y in p:
+                lost -= math.log(max(p[y], 1e-15))
+                known += 1
+        losses[predictive] = lost / known
+    assert losses["student-t"] < min(least, 0.9 * losses["plug-in"])
+
+
+def test_numbers_in_bins_fit_what_gaussians_do_not():
+    rng = np.random.default_rng(2)
+    right = {"gaussian": 0, "bins": 0}
+    models = {numbers: NaiveBayes(numbers=numbers) for numbers in right}
+    for _ in range(1500):
+        y = bool(rng.random() < 0.5)
+        x = {"x": rng.normal(0.0 if y else 4.0 * rng.choice([-1, 1]), 1.0), "noise": rng.normal()}
+        for numbers, model in models.items():
+            right[numbers] += model.predict_one(x) == y
+            model.learn_one(x, y)
+    assert right["bins"] > 1400
+    assert list(models["bins"].cuts_) == ["x", "noise"]
+    assert models["gaussian"].cuts_ == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"predictive": "normal"}, "predictive must be one of"),
+        ({"numbers": "kernel"}, "numbers must be one of"),
+        ({"ddof": 2}, "ddof must be at most 1"),
+    ],
+)
+def test_bad_settings_of_numbers_are_refused(settings, message):
+    from stream_bayes.errors import BadValue
+
+    with pytest.raises(BadValue, match=message):
+        NaiveBayes(**settings)
