@@ -23,6 +23,13 @@ def to_pgmpy(network: DiscreteNetwork | SupportsToNetwork) -> Any:
     ------
     MissingPackage
         If pgmpy is not installed.
+
+    Examples
+    --------
+    >>> from stream_bayes.networks import DiscreteNetwork, Structure, from_pgmpy, to_pgmpy
+    >>> rain = DiscreteNetwork(Structure({"rain": []}), {"rain": ["yes", "no"]}, {"rain": [0.25, 0.75]})
+    >>> from_pgmpy(to_pgmpy(rain)).tables["rain"].tolist()
+    [0.25, 0.75]
     """
     try:
         from pgmpy.factors.discrete import TabularCPD
@@ -50,7 +57,15 @@ def to_pgmpy(network: DiscreteNetwork | SupportsToNetwork) -> Any:
 
 
 def from_pgmpy(model: Any) -> DiscreteNetwork:
-    """Return a pgmpy model with a table for each variable as a `DiscreteNetwork`."""
+    """Return a pgmpy model with a table for each variable as a `DiscreteNetwork`.
+
+    Examples
+    --------
+    >>> from stream_bayes.networks import DiscreteNetwork, Structure, from_pgmpy, to_pgmpy
+    >>> rain = DiscreteNetwork(Structure({"rain": []}), {"rain": ["yes", "no"]}, {"rain": [0.25, 0.75]})
+    >>> from_pgmpy(to_pgmpy(rain)).tables["rain"].tolist()
+    [0.25, 0.75]
+    """
     nodes = list(model.nodes())
     factors = {cpd.variable: cpd for cpd in model.get_cpds()}
     if missing := [node for node in nodes if node not in factors]:

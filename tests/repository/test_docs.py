@@ -17,12 +17,14 @@ from docs.site_hooks import FRONTS, NOT_OBJECTS, PAGES, reference
 ROOT = Path(__file__).parents[2]
 FAQ = (ROOT / "docs" / "faq.md").read_text("utf-8")
 ANSWERS = re.findall(r"^## \d+\. (.+?)\n\n```pycon\n(.*?)^```\n\n(\S[^\n]*)", FAQ, re.MULTILINE | re.DOTALL)
+# pyAgrum's library cannot be loaded into the process of the other tests, where examples run.
+ELSEWHERE = {"to_pyagrum", "from_pyagrum"}
 PUBLIC = [
     (path, name)
     for front in FRONTS
     for path in [front if front == "stream_bayes" else f"stream_bayes.{front}"]
     for name in importlib.import_module(path).__all__
-    if name not in NOT_OBJECTS and front != "errors"
+    if name not in NOT_OBJECTS | ELSEWHERE and front != "errors"
 ]
 
 
