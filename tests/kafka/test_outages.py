@@ -192,7 +192,9 @@ def left_open(lab: Lab, name: str, places: list[Partition]) -> bool:
     So does a broker that is killed as it decides a transaction, if once it is back it takes it for one that all
     partitions know of.
     """
-    writer = fenced(Connection(servers=(lab.servers,), seconds=TO_BEGIN), name, TO_BEGIN)
+    writer = fenced(
+        Connection(servers=(lab.servers,), client="kafka-python", seconds=TO_BEGIN), name, TO_BEGIN
+    )
     try:
         writer.begin()
         writer._transaction._partitions_in_transaction.update(TopicPartition(*place) for place in places)
@@ -213,7 +215,7 @@ def test_a_transaction_that_the_cluster_left_open_is_ended_as_it_was_decided(
     topics = [lab.topic(1), lab.topic(2)]
     places = [Partition(topics[0]), Partition(topics[1], 0), Partition(topics[1], 1)]
     name = f"{topics[0]}-writer"
-    connection = Connection(servers=(lab.servers,), seconds=TO_BEGIN)
+    connection = Connection(servers=(lab.servers,), client="kafka-python", seconds=TO_BEGIN)
     cluster = Cluster(connection)
     with trusting(lab):
         until("a transaction to be left open", lambda: left_open(lab, name, places))
