@@ -32,11 +32,13 @@ core.inference
 core.live_networks
 core.search
 core.measures
+core.mixtures
 core.events
 data
 learners.classifier
 learners.networks
 learners
+learners.adaptive
 drift
 sklearn
 formats

@@ -24,5 +24,6 @@ cdef class ChoiceReading(Reading):
     cdef score_member(self, Py_ssize_t m, Row row)
     cdef add_losses_of_super_parents(self, Row row)
     cdef record_shares(self, Py_ssize_t m)
+    cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
     cdef mix(self)
     cdef add_losses_of_members(self, Row row)

@@ -126,6 +126,15 @@ class ChoiceReading(Reading):
             self.shares[m, y] = member.share[y]
 
     @cython.cfunc
+    def write_members(self, out: cython.double[:, ::1], r: cython.Py_ssize_t):
+        """Write the probabilities that the members have just given; only a mixture has asked them all."""
+        m: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        for m in range(len(self.members)):
+            for y in range(self.tables.labels):
+                out[r + m, y] = self.shares[m, y]
+
+    @cython.cfunc
     def mix(self):
         """Set the scores to the logarithms of the weighted mean of the recorded probabilities."""
         m: cython.Py_ssize_t

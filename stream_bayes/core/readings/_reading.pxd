@@ -6,6 +6,7 @@ cdef double log_of(double value) noexcept
 
 cdef class Answers
 cdef class NamedAnswer(Answers)
+cdef class MemberRows(Answers)
 
 cdef class Reading:
     cdef public Tables tables
@@ -38,6 +39,8 @@ cdef class Reading:
     cdef dict joint_by_label(self)
     cpdef dict probabilities(self, Row row)
     cpdef dict predict_learn(self, Row row)
+    cpdef predict_members(self, Row row, bint is_labelled, double[:, ::1] out, Py_ssize_t r)
+    cdef write_members(self, double[:, ::1] out, Py_ssize_t r)
     cdef dict answer_by_label(self, Row row, bint is_labelled)
     cdef process(self, Row row, bint is_labelled, Answers answers)
     cdef load(self, Batch batch, Py_ssize_t index)
@@ -54,6 +57,10 @@ cdef class Answers:
 
 cdef class NamedAnswer(Answers):
     cdef dict by_label
+
+cdef class MemberRows(Answers):
+    cdef double[:, ::1] out
+    cdef public bint written
 
 cdef class AnswerTable(Answers):
     cdef public double[:, ::1] table

@@ -1,0 +1,220 @@
+"""A learner that needs no choice: many readings, rates of forgetting, bins and inputs, mixed by how well they predict."""
+
+from __future__ import annotations
+
+from typing import Any, Never, NamedTuple
+
+import numpy as np
+from river import base
+
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
+from stream_bayes.core.values.values import canonical_label
+from stream_bayes.data.frames import Native
+from stream_bayes.data.schema import Schema
+from stream_bayes.errors import CannotMerge
+from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, TRENDS, Store, stores
+from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
+from stream_bayes.learners.classifier.arguments import check_count, check_number
+from stream_bayes.learners.classifier.base import X
+from stream_bayes.learners.classifier.predictions import most_probable
+from stream_bayes.learners.classifier.samples import samples_of
+
+__all__ = ["AdaptiveBayes", "Opinion"]
+
+SWITCHING = (0.005, 0.02)
+RATES = (0.0005, 0.002, 0.005, 0.02)
+FINAL_SWITCHING = 0.005
+REPEATING = "last label again"
+
+
+class Opinion(NamedTuple):
+    """An expert's part in an answer: its weight, and the probabilities it gives."""
+
+    weight: float
+    probabilities: dict[Any, float]
+
+
+class AdaptiveBayes(base.Classifier):
+    """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
+
+    The experts are naive Bayes, TAN, KDB and AODE, over all events or the newest, numbers in coarse and fine bins or as
+    Gaussians. Some also see the last labels, and numbers relative to their recent mean; one says that the last label
+    comes again. Each event is predicted by all before it is learned.
+
+    Parameters
+    ----------
+    label_memory
+        The number of last labels that some experts see; 0: none does, and no expert repeats the last label. Leave
+        them out where labels come much later than their samples, or the order of events means nothing.
+    trend_half_life
+        The half-life, in events, of the mean that a number is compared with.
+    schema
+        The features and classes, as in `NaiveBayes`.
+
+    Notes
+    -----
+    The answer is a mixture of mixtures of the experts (`ExpertMixture`, where its bound is stated): over T events it
+    loses at most some (s + 1) ln(20) + s ln(200) + T / 200 nats more than the best sequence of experts with s switches.
+    Mixing logarithms is mostly far better than every single expert.
+
+    Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
+    depend on the order of events. Time and memory are those of eleven stores of counts.
+
+    Examples
+    --------
+    >>> model = AdaptiveBayes()
+    >>> for number in range(100):
+    ...     model.learn_one({"light": "on" if number % 3 else "off"}, "day" if number % 3 else "night")
+    >>> model.predict_one({"light": "off"})
+    'night'
+    """
+
+    def __init__(
+        self, label_memory: int = 2, trend_half_life: float = 20.0, schema: Schema | None = None
+    ) -> None:
+        self.label_memory = label_memory
+        self.trend_half_life = trend_half_life
+        self.schema = schema
+        if label_memory != 0:
+            check_count("label_memory", label_memory)
+        check_number("trend_half_life", trend_half_life, above=True)
+        made = stores({"schema": schema})
+        self._stores: list[Store] = [
+            store for store in made if label_memory or store.inputs == FEATURES
+        ]
+        self._memory = LabelMemory(label_memory)
+        self._trends = Trends(trend_half_life)
+        self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
+        self.experts_ = [name for store in self._stores for name in store.experts]
+        if label_memory:
+            self.experts_.append(REPEATING)
+        self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING)
+        self._given = np.zeros((len(self.experts_), 2))
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused."""
+        self.predict_learn_one(x, y, w)
+
+    def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
+        """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
+        for sample in samples_of(self._stores[0].learner, X, y, w):
+            self.learn_one(*sample)
+
+    def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
+        """Return the probabilities of a sample, then learn it."""
+        views = self._views(x)
+        # All rows are encoded before any is learned: what one store refuses, none learns.
+        rows = [store.learner._store.encode(views[store.inputs], y, w) for store in self._stores]
+        answer = self._answer(rows, learning=True)
+        if w > 0.0:
+            label = self._labels.find(canonical_label(y))
+            if label < self._known:
+                self._mixture.learn(label, w)
+            self._known = max(self._known, label + 1)
+            self._trends.add(x)
+            self._memory.add(canonical_label(y))
+        return answer
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
+        """Return P(y | x) of each class; empty before any learning."""
+        return self._answer(self._looked_up(x), learning=False)
+
+    def predict_one(self, x: X, **kwargs: Any) -> Any:
+        """Return the most probable class; of equal ones the first by name; None before any learning."""
+        return most_probable(self.predict_proba_one(x))
+
+    def explain_one(self, x: X) -> dict[str, Opinion]:
+        """Return each expert's weight and probabilities, the weightiest first; empty before any learning.
+
+        The weight is the expert's share in the answer: what all mixers together give it, without signs.
+        """
+        if not self._answer(self._looked_up(x), learning=False):
+            return {}
+        labels = self._labels.values[: self._known]
+        given = self._given[:, : self._known].tolist()
+        shares = self._shares()
+        ranked = sorted(range(len(shares)), key=lambda place: -shares[place])
+        return {
+            self.experts_[place]: Opinion(shares[place], dict(zip(labels, given[place], strict=True)))
+            for place in ranked
+        }
+
+    def _views(self, x: X) -> dict[str, X]:
+        """Return what each kind of store is shown of an event."""
+        if not self.label_memory:
+            return {FEATURES: x}
+        labels = self._memory.features()
+        return {FEATURES: x, LABELS: {**x, **labels}, TRENDS: {**self._trends.departures(x), **labels}}
+
+    def _looked_up(self, x: X) -> list[Any]:
+        """Return an event as a row of each store."""
+        views = self._views(x)
+        return [store.learner._store.encoder.lookup(views[store.inputs]) for store in self._stores]
+
+    def _answer(self, rows: list[Any], *, learning: bool) -> dict[Any, float]:
+        """Let all experts predict an event, and the stores learn it; return the mixed probabilities by label."""
+        labels = len(self._labels)
+        if self._given.shape[1] < labels:
+            self._given = np.zeros((len(self.experts_), 2 * labels))
+        place = 0
+        for store, row in zip(self._stores, rows, strict=True):
+            store.learner._reading.predict_members(row, learning, self._given, place)
+            place += len(store.experts)
+        if not self._known:
+            return {}
+        if self.label_memory:
+            self._memory.repeat(self._given[place], self._labels)
+        self._mixture.mix(self._given, self._known)
+        answer = self._mixture.answer
+        labels = self._labels.values
+        return {labels[code]: answer[code] for code in range(self._known)}
+
+    # -- what it holds ------------------------------------------------------------------------------------------------
+
+    @property
+    def _labels(self) -> Vocabulary:
+        """The codes of the labels, which are the same in all stores."""
+        return self._stores[0].learner._store.encoder.labels
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """Each expert's share in the answers, the greatest first."""
+        shares = zip(self.experts_, self._shares(), strict=True)
+        return dict(sorted(shares, key=lambda pair: -pair[1]))
+
+    def _shares(self) -> list[float]:
+        weights = np.abs(np.asarray(self._mixture.weights))
+        final = np.asarray(self._mixture.final_weights)
+        shares: list[float] = (final @ (weights / weights.sum(axis=1, keepdims=True))).tolist()
+        return shares
+
+    @property
+    def clock(self) -> int:
+        """The number of events that were learned."""
+        return self._stores[0].learner.clock
+
+    @property
+    def classes_(self) -> tuple[Any, ...]:
+        """The classes that hold samples or were declared, in the order in which they first came."""
+        return tuple(self._labels.values[: self._known])
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of all stores' tables and codes; the names themselves are not counted."""
+        return sum(store.learner.memory_bytes for store in self._stores)
+
+    def merge(self, other: object) -> Never:
+        """Raise `CannotMerge`: the weights of the experts depend on the order of events."""
+        raise CannotMerge(
+            "AdaptiveBayes cannot be merged: the weights of its experts depend on the order of events; "
+            "merge learners of one reading, such as AODE"
+        )
+
+    @property
+    def _multiclass(self) -> bool:
+        return True

@@ -1,0 +1,114 @@
+"""What experts see besides an event's features: the last known labels, and numbers relative to their recent mean."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.encoding._vocabulary import Vocabulary
+
+__all__ = ["LabelMemory", "Trends"]
+
+REMEMBERED = 0.99  # of the weight of a repetition, after another event
+
+
+class LabelMemory:
+    """The newest known labels, as features of the next event.
+
+    Parameters
+    ----------
+    size
+        The number of labels.
+
+    Examples
+    --------
+    >>> memory = LabelMemory(2)
+    >>> memory.add("up")
+    >>> memory.add("down")
+    >>> memory.features()
+    {('label', 1): 'down', ('label', 2): 'up'}
+    """
+
+    def __init__(self, size: int) -> None:
+        self.labels: deque[Any] = deque(maxlen=size)  # the newest first
+        self.repeated = 0.0  # fading weight of the labels that were the one before
+        self.changed = 0.0  # and of those that were not
+
+    def add(self, label: Any) -> None:
+        """Remember the label of the newest event."""
+        if self.labels:
+            self.repeated *= REMEMBERED
+            self.changed *= REMEMBERED
+            if label == self.labels[0]:
+                self.repeated += 1.0
+            else:
+                self.changed += 1.0
+        self.labels.appendleft(label)
+
+    def features(self) -> dict[Any, Any]:
+        """Return the labels by how many events ago they came."""
+        return {("label", ago): label for ago, label in enumerate(self.labels, 1)}
+
+    def repeat(self, probabilities: NDArray[np.float64], codes: Vocabulary) -> None:
+        """Write the probability that the last label comes again to its code, and 0 to all others."""
+        probabilities[:] = 0.0
+        if self.labels:
+            share = (self.repeated + 1.0) / (self.repeated + self.changed + 2.0)
+            probabilities[codes.find(self.labels[0])] = share
+
+
+class Trends:
+    """The recent mean and variance of each number, by which an event's numbers are shown as departures.
+
+    Parameters
+    ----------
+    half_life
+        The number of events after which a number counts half.
+
+    Examples
+    --------
+    >>> trends = Trends(half_life=1.0)
+    >>> for price in (10.0, 12.0, 11.0):
+    ...     trends.add({"price": price})
+    >>> trends.departures({"price": 13.0, "day": "Monday"})
+    {'day': 'Monday', ('trend', 'price'): 2.0}
+    """
+
+    def __init__(self, half_life: float) -> None:
+        self._left = 0.5 ** (1.0 / half_life)  # of a number's weight, after an event
+        self.moments: dict[Any, tuple[float, float]] = {}  # mean and variance, by name
+
+    def add(self, x: Mapping[Any, Any]) -> None:
+        """Count the numbers of an event."""
+        for name, value in x.items():
+            if not _is_number(value):
+                continue
+            mean, variance = self.moments.get(name, (float(value), 0.0))
+            step = float(value) - mean
+            self.moments[name] = (
+                mean + (1.0 - self._left) * step,
+                self._left * (variance + (1.0 - self._left) * step * step),
+            )
+
+    def departures(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return an event's features, each number as how many recent standard deviations it is above the recent mean."""
+        shown: dict[Any, Any] = {}
+        for name, value in x.items():
+            if not _is_number(value):
+                shown[name] = value
+                continue
+            mean, variance = self.moments.get(name, (float(value), 0.0))
+            step = float(value) - mean
+            scale = math.sqrt(variance)
+            departure = step / scale if scale > abs(step) * 1e-9 else math.copysign(1e9, step) if step else 0.0
+            shown["trend", name] = departure
+        return shown
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]  # a bool is nominal
