@@ -45,10 +45,10 @@ def blank() -> dict[str, Any]:
     """Models with something of everything, before they learn."""
     scaled = compose.SelectType(float) | preprocessing.StandardScaler()
     numbers_scaled = compose.TransformerUnion(compose.SelectType(str), scaled)
-    deciding = DecidingClassifier(NaiveBayes(), Thresholds(0.6))
+    deciding = DecidingClassifier(NaiveBayes(predictive="plug-in"), Thresholds(0.6))
     made: dict[str, Any] = {
-        "learner": NaiveBayes(),
-        "declared": NaiveBayes(schema=SCHEMA, half_life=50.0),
+        "learner": NaiveBayes(predictive="plug-in"),
+        "declared": NaiveBayes(predictive="plug-in", schema=SCHEMA, half_life=50.0),
         "pipeline": compose.Select("sky", "heat") | numbers_scaled | deciding,
         "metrics": metrics.base.Metrics(
             [metrics.Accuracy(), metrics.MacroF1(), utils.Rolling(metrics.CohenKappa, window_size=3)]
