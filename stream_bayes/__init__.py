@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stream_bayes.drift.adaptive import DriftAdaptive
     from stream_bayes.errors import StreamBayesError
     from stream_bayes.formats.bif import read_bif, write_bif
+    from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
     from stream_bayes.learners.classifier.binning import Binning
     from stream_bayes.learners.deciding_classifier import DecidingClassifier
     from stream_bayes.learners.decision_rules import Costs, Thresholds
@@ -50,6 +51,7 @@ __all__ = [
     "QDA",
     "SPODE",
     "TAN",
+    "AdaptiveBayes",
     "BayesNet",
     "BayesNetClassifier",
     "BernoulliNB",
@@ -102,6 +104,7 @@ _MODULE_OF = {
     "GaussianNB": "learners.naive_bayes",
     "LDA": "learners.discriminant",
     "QDA": "learners.discriminant",
+    "AdaptiveBayes": "learners.adaptive.adaptive_bayes",
     "HalfLifeChoice": "learners.half_life_choice",
     "KDB": "learners.kdb",
     "LiveChoice": "learners.live_choice",

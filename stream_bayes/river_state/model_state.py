@@ -27,7 +27,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.state import Content, saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.decision_rules import Costs, Thresholds
-from stream_bayes.river_state import composition, drift_learners, statistics  # noqa: F401  # they register
+from stream_bayes.river_state import adaptive_learners, composition, drift_learners, statistics  # noqa: F401  # they register
 from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.parameters import compare_parameters, encode_parameter
 from stream_bayes.river_state.registry import (

@@ -13,6 +13,7 @@ from river.drift import binary
 from stream_bayes import (
     AODE,
     TAN,
+    AdaptiveBayes,
     Costs,
     DecidingClassifier,
     DriftAdaptive,
@@ -271,6 +272,8 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
             nominals,
         ),
         (lambda: HalfLifeChoice(NaiveBayes(), (None, 5.0), "mixture"), nominals),
+        (AdaptiveBayes, numbers),
+        (lambda: AdaptiveBayes(label_memory=0), nominals),
     ):
         yield make, classifying(events)
     yield (

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import exp, log, pow
+from cython.cimports.libc.math import exp, log
 
 # What every expert and mixer gives away, spread over the labels: nobody is ever certain, so no loss is infinite.
 DOUBT = cython.declare(cython.double, 1e-3)
@@ -39,8 +39,8 @@ class ExpertMixture:
     Notes
     -----
     Against any sequence of experts with s switches in T events, a linear mixer with switching rate a loses at most
-    (s + 1) ln(experts) + s ln(1/a) + (T - s - 1) ln(1/(1 - a)) nats more (Herbster and Warmuth, 1998), the experts being
-    taken with their doubt. The answer loses as little again to any sequence of mixers.
+    (s + 1) ln(experts) + s ln(1/a) + (T - s - 1) ln(1/(1 - a)) nats more than the experts with their doubt (Herbster
+    and Warmuth, 1998). The answer loses as little again to any sequence of mixers.
 
     Examples
     --------
@@ -64,6 +64,25 @@ class ExpertMixture:
         self.weights = np.full((self.mixers, experts), 1.0 / experts)
         self.final_weights = np.full(self.mixers, 1.0 / self.mixers)
         self.widen(2)
+
+    def __reduce__(self):
+        settings = (self.experts, list(self.switching), list(self.rates), self.final_switching)
+        return ExpertMixture, settings, self.state()
+
+    def __setstate__(self, state):
+        self.load(state)
+
+    def state(self) -> dict:
+        """Return the weights as lists: of the mixers, and of the experts in each."""
+        return {
+            "final": np.asarray(self.final_weights).tolist(),
+            "experts": np.asarray(self.weights).tolist(),
+        }
+
+    def load(self, state):
+        """Continue from the weights that `state` returned."""
+        self.final_weights = np.array(state["final"], np.float64)
+        self.weights = np.array(state["experts"], np.float64)
 
     @cython.cfunc
     def widen(self, labels: cython.Py_ssize_t):
@@ -98,6 +117,7 @@ class ExpertMixture:
         """Write the answer to what the experts give: a row of probabilities each, one per label."""
         m: cython.Py_ssize_t
         k: cython.Py_ssize_t
+        total: cython.double = 0.0
         self.take(given, labels)
         for m in range(self.mixers):
             if m < self.switching.shape[0]:
@@ -110,6 +130,9 @@ class ExpertMixture:
             self.answer[k] = 0.0
             for m in range(self.mixers):
                 self.answer[k] += self.final_weights[m] * self.mixed[m, k]
+            total += self.answer[k]
+        for k in range(labels):  # rounding adds up to a little more or less than 1
+            self.answer[k] /= total
 
     @cython.cfunc
     def add_linearly(self, m: cython.Py_ssize_t):
@@ -149,9 +172,7 @@ class ExpertMixture:
         m: cython.Py_ssize_t
         if weight > 1.0:  # the bound holds for events, and a long step would not follow the gradient
             weight = 1.0
-        self.share_out(
-            self.final_weights, self.mixed, self.mixers, label, weight, self.final_switching
-        )
+        self.share_out(self.final_weights, self.mixed, self.mixers, label, weight, self.final_switching)
         for m in range(self.mixers):
             if m < self.switching.shape[0]:
                 self.share_out(self.weights[m], self.likely, self.experts, label, weight, self.switching[m])
@@ -172,7 +193,7 @@ class ExpertMixture:
         i: cython.Py_ssize_t
         total: cython.double = 0.0
         for i in range(count):
-            weights[i] *= likely[i, label] if weight == 1.0 else pow(likely[i, label], weight)
+            weights[i] *= likely[i, label] if weight == 1.0 else likely[i, label] ** weight
             total += weights[i]
         for i in range(count):
             weights[i] = (1.0 - switching) * weights[i] / total + switching / count

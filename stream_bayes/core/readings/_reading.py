@@ -281,7 +281,9 @@ class Reading:
         return self.answer_by_label(row, True)
 
     @cython.ccall
-    def predict_members(self, row: Row, is_labelled: cython.bint, out: cython.double[:, ::1], r: cython.Py_ssize_t):
+    def predict_members(
+        self, row: Row, is_labelled: cython.bint, out: cython.double[:, ::1], r: cython.Py_ssize_t
+    ):
         """Write the probabilities of each reading that this one chooses among, or its own, into rows of `out` from `r`
         on; learn the row if it has a label. Return False before any learning, when nothing is written.
         """

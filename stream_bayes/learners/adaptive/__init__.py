@@ -1,4 +1,4 @@
-"""The learner to use when you do not know which: many experts over a stream, mixed by how well they predict.
+"""Experts over a stream, mixed by how well they predict: the learner to use when you do not know which.
 
 `experts.py` lists the experts, `inputs.py` adds what some of them see besides the features (the last labels, numbers
 relative to their recent mean), and `adaptive_bayes.py` is the learner.

@@ -1,8 +1,8 @@
-"""A learner that needs no choice: many readings, rates of forgetting, bins and inputs, mixed by how well they predict."""
+"""The learner that needs no choice: readings, rates of forgetting, bins and inputs, mixed by how well they predict."""
 
 from __future__ import annotations
 
-from typing import Any, Never, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 from river import base
@@ -13,7 +13,7 @@ from stream_bayes.core.values.values import canonical_label
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
-from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, TRENDS, Store, stores
+from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, TRENDS, stores
 from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
 from stream_bayes.learners.classifier.arguments import check_count, check_number
 from stream_bayes.learners.classifier.base import X
@@ -79,18 +79,18 @@ class AdaptiveBayes(base.Classifier):
         if label_memory != 0:
             check_count("label_memory", label_memory)
         check_number("trend_half_life", trend_half_life, above=True)
-        made = stores({"schema": schema})
-        self._stores: list[Store] = [
-            store for store in made if label_memory or store.inputs == FEATURES
-        ]
         self._memory = LabelMemory(label_memory)
         self._trends = Trends(trend_half_life)
-        self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
+        self._stores = stores(schema, self._memory.names)
+        self._members = [store.learner for store in self._stores]
         self.experts_ = [name for store in self._stores for name in store.experts]
         if label_memory:
             self.experts_.append(REPEATING)
         self._mixture = ExpertMixture(len(self.experts_), SWITCHING, RATES, FINAL_SWITCHING)
-        self._given = np.zeros((len(self.experts_), 2))
+        self._given = np.zeros(
+            (len(self.experts_), 2)
+        )  # what each expert gives each label, used again and again
+        self._known = len(self._labels)  # labels that hold samples or were declared: the first codes
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -100,14 +100,17 @@ class AdaptiveBayes(base.Classifier):
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order: all of them, or none if one is refused."""
-        for sample in samples_of(self._stores[0].learner, X, y, w):
+        for sample in samples_of(self._members[0], X, y, w):
             self.learn_one(*sample)
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
         views = self._views(x)
         # All rows are encoded before any is learned: what one store refuses, none learns.
-        rows = [store.learner._store.encode(views[store.inputs], y, w) for store in self._stores]
+        rows = [
+            member._store.encode(views[store.inputs], y, w)
+            for store, member in zip(self._stores, self._members, strict=True)
+        ]
         answer = self._answer(rows, learning=True)
         if w > 0.0:
             label = self._labels.find(canonical_label(y))
@@ -154,7 +157,10 @@ class AdaptiveBayes(base.Classifier):
     def _looked_up(self, x: X) -> list[Any]:
         """Return an event as a row of each store."""
         views = self._views(x)
-        return [store.learner._store.encoder.lookup(views[store.inputs]) for store in self._stores]
+        return [
+            member._store.encoder.lookup(views[store.inputs])
+            for store, member in zip(self._stores, self._members, strict=True)
+        ]
 
     def _answer(self, rows: list[Any], *, learning: bool) -> dict[Any, float]:
         """Let all experts predict an event, and the stores learn it; return the mixed probabilities by label."""
@@ -162,8 +168,8 @@ class AdaptiveBayes(base.Classifier):
         if self._given.shape[1] < labels:
             self._given = np.zeros((len(self.experts_), 2 * labels))
         place = 0
-        for store, row in zip(self._stores, rows, strict=True):
-            store.learner._reading.predict_members(row, learning, self._given, place)
+        for store, member, row in zip(self._stores, self._members, rows, strict=True):
+            member._reading.predict_members(row, learning, self._given, place)
             place += len(store.experts)
         if not self._known:
             return {}
@@ -179,7 +185,7 @@ class AdaptiveBayes(base.Classifier):
     @property
     def _labels(self) -> Vocabulary:
         """The codes of the labels, which are the same in all stores."""
-        return self._stores[0].learner._store.encoder.labels
+        return self._members[0]._store.encoder.labels
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -196,7 +202,7 @@ class AdaptiveBayes(base.Classifier):
     @property
     def clock(self) -> int:
         """The number of events that were learned."""
-        return self._stores[0].learner.clock
+        return self._members[0].clock
 
     @property
     def classes_(self) -> tuple[Any, ...]:
@@ -206,7 +212,7 @@ class AdaptiveBayes(base.Classifier):
     @property
     def memory_bytes(self) -> int:
         """The bytes of all stores' tables and codes; the names themselves are not counted."""
-        return sum(store.learner.memory_bytes for store in self._stores)
+        return sum(member.memory_bytes for member in self._members)
 
     def merge(self, other: object) -> Never:
         """Raise `CannotMerge`: the weights of the experts depend on the order of events."""

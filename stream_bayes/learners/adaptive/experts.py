@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from stream_bayes.data.schema import Nominal, Numeric, Schema
+from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
-__all__ = ["FEATURES", "LABELS", "TRENDS", "Store", "stores"]
+__all__ = ["FEATURES", "LABELS", "TRENDS", "Store", "schema_of", "stores"]
 
 FEATURES, LABELS, TRENDS = "features", "labels", "trends"  # what a store is shown of an event
 
@@ -25,23 +28,27 @@ class Store(NamedTuple):
     inputs: str
 
 
-def stores(settings: dict[str, Any]) -> list[Store]:
+def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
     """Return new stores, in the order of their experts.
 
     Parameters
     ----------
-    settings
-        Arguments that all learners take: `schema` and `class_prior`.
+    schema
+        The features and classes, if they are declared.
+    label_names
+        The names of the last labels as features; without any, no store is shown more than the features.
     """
+    settings = {"schema": schema}
 
     def pairs(name: str, readings: tuple[str, ...], inputs: str = FEATURES, **own: Any) -> Store:
-        made = LiveChoice(readings=readings, **own, **settings)
+        seen = schema if schema is None else schema_of(inputs, schema, label_names)
+        made = LiveChoice(readings=readings, schema=seen, **own)
         return Store(tuple(f"{reading}, {name}" for reading in readings), made, inputs)
 
     def alone(name: str, learner: BayesClassifier) -> Store:
         return Store((name,), learner, FEATURES)
 
-    return [
+    made = [
         pairs("10 bins", ("nb", "tan", "aode"), binning=MIDDLE),
         pairs("10 bins, half-life 500", ("tan", "aode"), binning=MIDDLE, half_life=500.0),
         pairs("40 bins, half-life 500", ("nb", "aode"), binning=FINE, half_life=500.0),
@@ -54,3 +61,20 @@ def stores(settings: dict[str, Any]) -> list[Store]:
         pairs("40 bins, last labels", ("nb", "aode"), LABELS, binning=FINE),
         pairs("40 bins, trends and last labels", ("aode",), TRENDS, binning=FINE),
     ]
+    return made if label_names else [store for store in made if store.inputs == FEATURES]
+
+
+def schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema:
+    """Return the schema of what a store is shown, made from that of the features."""
+    if inputs == FEATURES:
+        return schema
+    features: dict[str, Any] = dict(schema.features)
+    if inputs == TRENDS:
+        features = {
+            trend_name(name) if isinstance(spec, Numeric) else name: Numeric()
+            if isinstance(spec, Numeric)
+            else spec
+            for name, spec in features.items()
+        }
+    features.update(dict.fromkeys(label_names, Nominal()))
+    return Schema(features, schema.classes, schema.target, schema.unknown)

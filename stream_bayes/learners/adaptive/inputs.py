@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 
-__all__ = ["LabelMemory", "Trends"]
+__all__ = ["LabelMemory", "Trends", "trend_name"]
 
+FARTHEST = 1e9  # standard deviations: the departure of a number that never changed before
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
 
 
@@ -31,10 +32,12 @@ class LabelMemory:
     >>> memory.add("up")
     >>> memory.add("down")
     >>> memory.features()
-    {('label', 1): 'down', ('label', 2): 'up'}
+    {'(last label 1)': 'down', '(last label 2)': 'up'}
     """
 
     def __init__(self, size: int) -> None:
+        self.size = size
+        self.names = [f"(last label {ago})" for ago in range(1, size + 1)]
         self.labels: deque[Any] = deque(maxlen=size)  # the newest first
         self.repeated = 0.0  # fading weight of the labels that were the one before
         self.changed = 0.0  # and of those that were not
@@ -52,7 +55,7 @@ class LabelMemory:
 
     def features(self) -> dict[Any, Any]:
         """Return the labels by how many events ago they came."""
-        return {("label", ago): label for ago, label in enumerate(self.labels, 1)}
+        return dict(zip(self.names, self.labels, strict=False))
 
     def repeat(self, probabilities: NDArray[np.float64], codes: Vocabulary) -> None:
         """Write the probability that the last label comes again to its code, and 0 to all others."""
@@ -75,39 +78,48 @@ class Trends:
     >>> trends = Trends(half_life=1.0)
     >>> for price in (10.0, 12.0, 11.0):
     ...     trends.add({"price": price})
-    >>> trends.departures({"price": 13.0, "day": "Monday"})
-    {'day': 'Monday', ('trend', 'price'): 2.0}
+    >>> {name: round(value, 2) for name, value in trends.departures({"price": 13.0}).items()}
+    {"(trend) 'price'": 2.83}
     """
 
     def __init__(self, half_life: float) -> None:
+        self.half_life = half_life
         self._left = 0.5 ** (1.0 / half_life)  # of a number's weight, after an event
-        self.moments: dict[Any, tuple[float, float]] = {}  # mean and variance, by name
+        self.moments: dict[Any, list[float]] = {}  # mean and variance, by name
 
     def add(self, x: Mapping[Any, Any]) -> None:
         """Count the numbers of an event."""
         for name, value in x.items():
             if not _is_number(value):
                 continue
-            mean, variance = self.moments.get(name, (float(value), 0.0))
+            mean, variance = self.moments.get(name, [float(value), 0.0])
             step = float(value) - mean
-            self.moments[name] = (
+            self.moments[name] = [
                 mean + (1.0 - self._left) * step,
                 self._left * (variance + (1.0 - self._left) * step * step),
-            )
+            ]
 
     def departures(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Return an event's features, each number as how many recent standard deviations it is above the recent mean."""
+        """Return an event's features, each number in recent standard deviations above the recent mean."""
         shown: dict[Any, Any] = {}
         for name, value in x.items():
             if not _is_number(value):
                 shown[name] = value
                 continue
-            mean, variance = self.moments.get(name, (float(value), 0.0))
+            mean, variance = self.moments.get(name, [float(value), 0.0])
             step = float(value) - mean
             scale = math.sqrt(variance)
-            departure = step / scale if scale > abs(step) * 1e-9 else math.copysign(1e9, step) if step else 0.0
-            shown["trend", name] = departure
+            if scale > abs(step) / FARTHEST:
+                departure = step / scale
+            else:
+                departure = math.copysign(FARTHEST, step) if step else 0.0
+            shown[trend_name(name)] = departure
         return shown
+
+
+def trend_name(name: Any) -> str:
+    """Return the name of a number's departures."""
+    return f"(trend) {name!r}"
 
 
 def _is_number(value: object) -> bool:

@@ -1,0 +1,65 @@
+"""Codecs of `AdaptiveBayes`, and of what its experts see besides the features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.values.values import JSONValue
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
+from stream_bayes.river_state.codecs import COUNT, FINITE, PLAIN, WEIGHT, DequeOf, DictOf, ListOf, ValueCodec
+from stream_bayes.river_state.location import Location
+from stream_bayes.river_state.registry import OBJECT, OBJECTS, register
+
+__all__: list[str] = []
+
+
+class _Weights(ValueCodec):
+    """The weights of a mixture of experts."""
+
+    def encode(self, held: Any, location: Location) -> JSONValue:
+        state: JSONValue = held.state()
+        return state
+
+    def decode(self, saved: Any, made: Any, location: Location) -> Any:
+        final, experts = location.fields(saved, "final", "experts")
+        rows = [ListOf(FINITE).decode(row, None, location) for row in location.items(experts)]
+        shares = ListOf(WEIGHT).decode(final, None, location)
+        linear = rows[: len(made.switching)]
+        fits = (
+            len(shares) == made.mixers == len(rows)
+            and all(len(row) == made.experts for row in rows)
+            and all(_are_shares(row) for row in (shares, *linear))
+        )
+        if not fits:
+            raise location.altered(f"weights of {made.mixers} mixers of {made.experts} experts", saved)
+        made.load({"final": shares, "experts": rows})
+        return made
+
+
+def _are_shares(weights: list[float]) -> bool:
+    """Return True if weights are positive and add up to 1."""
+    return min(weights) > 0.0 and bool(np.isclose(sum(weights), 1.0, rtol=0.0, atol=1e-6))
+
+
+def _fits(held: Any) -> bool:
+    """Return True if all stores have learned the same events, and know the labels."""
+    return held._known <= len(held._labels) and len({member.clock for member in held._members}) == 1
+
+
+register(LabelMemory, {"labels": DequeOf(PLAIN), "repeated": WEIGHT, "changed": WEIGHT}, derived=["names"])
+register(
+    Trends,
+    {"moments": DictOf(ListOf(FINITE))},
+    derived=["_left"],
+    fits=lambda held: all(len(moments) == 2 and moments[1] >= 0.0 for moments in held.moments.values()),
+)
+register(
+    AdaptiveBayes,
+    {"_members": OBJECTS, "_memory": OBJECT, "_trends": OBJECT, "_mixture": _Weights(), "_known": COUNT},
+    derived=["schema", "_stores", "_given", "experts_"],
+    parameters={"schema": None},  # each member's state has its own, and is compared
+    fits=_fits,
+)

@@ -1,0 +1,95 @@
+"""The mixture keeps its bound against every sequence of experts, and is what its formulas say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
+
+DOUBT = 1e-3
+
+
+def random_stream(seed: int, events: int, experts: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(labels, 0.5), (events, experts)), rng.integers(0, labels, events)
+
+
+def answers(mixture: ExpertMixture, probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    found = []
+    for row, label in zip(probabilities, labels, strict=True):
+        mixture.mix(row, row.shape[1])
+        found.append(np.asarray(mixture.answer)[: row.shape[1]].copy())
+        mixture.learn(int(label), 1.0)
+    return np.array(found)
+
+
+def with_doubt(rows: np.ndarray) -> np.ndarray:
+    rest = np.clip(1.0 - rows.sum(axis=-1, keepdims=True), 0.0, None)
+    return (1.0 - DOUBT) * (rows + rest / rows.shape[-1]) + DOUBT / rows.shape[-1]
+
+
+def by_the_formulas(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return what a mixture with one mixer of each kind answers, computed with arrays."""
+    count = probabilities.shape[1]
+    linear, logarithmic, final = np.full(count, 1 / count), np.full(count, 1 / count), np.full(2, 0.5)
+    found = []
+    for row, label in zip(with_doubt(probabilities), labels, strict=True):
+        powers = np.prod(row ** logarithmic[:, None], axis=0)
+        plain = powers / powers.sum()
+        mixed = with_doubt(np.array([linear @ row, plain]))
+        found.append(final @ mixed)
+        final = 0.97 * final * mixed[:, label] / (final @ mixed[:, label]) + 0.03 / 2
+        linear = 0.9 * linear * row[:, label] / (linear @ row[:, label]) + 0.1 / count
+        logarithmic = logarithmic + 0.05 * (np.log(row[:, label]) - np.log(row) @ mixed[1])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 7])
+def test_it_is_what_the_formulas_say(labels: int) -> None:
+    probabilities, outcomes = random_stream(labels, 200, 4, labels)
+    probabilities *= np.random.default_rng(0).choice([1.0, 0.6], (200, 4, 1))  # some leave a part out
+    mixture = ExpertMixture(4, [0.1], [0.05], 0.03)
+    np.testing.assert_allclose(
+        answers(mixture, probabilities, outcomes), by_the_formulas(probabilities, outcomes), rtol=1e-9
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), switches=st.integers(0, 4), rate=st.sampled_from([0.001, 0.01, 0.1]))
+def test_it_keeps_its_bound_against_any_sequence_of_experts(seed: int, switches: int, rate: float) -> None:
+    events, experts = 150, 5
+    probabilities, outcomes = random_stream(seed, events, experts, 3)
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.choice(np.arange(1, events), switches, replace=False))
+    followed = np.repeat(rng.integers(0, experts, switches + 1), np.diff([0, *ends, events]))
+    actual = int((np.diff(followed) != 0).sum())
+    given_to = with_doubt(probabilities)[np.arange(events), followed, outcomes]
+    found = answers(ExpertMixture(experts, [rate], [], rate), probabilities, outcomes)
+    lost = -np.log(found[np.arange(events), outcomes]).sum() + np.log(given_to).sum()
+    bound = (actual + 1) * math.log(experts) + actual * math.log(1 / rate)
+    bound += (events - actual - 1) * math.log(1 / (1 - rate))
+    assert lost <= bound + events * -math.log(1.0 - DOUBT) + 1e-9
+
+
+def test_a_heavy_sample_counts_as_one_and_nothing_becomes_infinite() -> None:
+    heavy, plain = (ExpertMixture(2, [0.01], [0.02], 0.01) for _ in range(2))
+    row = np.array([[1.0, 0.0], [0.0, 1.0]])
+    for _ in range(500):
+        for mixture, weight in ((heavy, 1e9), (plain, 1.0)):
+            mixture.mix(row, 2)
+            mixture.learn(0, weight)
+    assert heavy.state() == plain.state()
+    assert np.isfinite(np.asarray(heavy.weights)).all()
+
+
+def test_more_labels_than_before_have_room() -> None:
+    mixture = ExpertMixture(2, [0.01], [0.02], 0.01)
+    for labels in (1, 2, 3, 40):
+        mixture.mix(np.full((2, labels), 1.0 / labels), labels)
+        np.testing.assert_allclose(np.asarray(mixture.answer)[:labels], 1.0 / labels)
+        mixture.learn(labels - 1, 1.0)

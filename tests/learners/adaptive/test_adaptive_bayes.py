@@ -1,0 +1,175 @@
+"""The learner that needs no choice: as good as its best expert and mostly better, and the same after a restart."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks
+from river.datasets import synth
+
+from stream_bayes import AODE, AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema
+from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesError
+from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.streams.models.served import served
+
+Event = tuple[dict[str, Any], Any]
+SCHEMA = Schema({"size": Numeric(), "sky": Nominal(["grey", "blue"], closed=True)}, classes=["dry", "wet"])
+
+
+def drifting(events: int, seed: int = 0) -> list[Event]:
+    """A class that follows one number, then another, with a nominal feature beside."""
+    rng, made = np.random.default_rng(seed), list[Event]()
+    for number in range(events):
+        a, b = rng.normal(size=2)
+        y = "yes" if (a if number < events // 2 else b) > 0 else "no"
+        made.append(({"a": float(a), "b": float(b), "sky": str(rng.choice(["grey", "blue"]))}, y))
+    return made
+
+
+def held(model: AdaptiveBayes) -> tuple[str, dict[str, bytes]]:
+    """Return all that a model holds, in a form that compares."""
+    state = dict(model_state(model))
+    arrays = {name: np.asarray(array).tobytes() for name, array in state.pop("arrays").items()}
+    return repr(state), arrays
+
+
+def loss_of(model: Any, stream: Iterable[Event]) -> float:
+    losses = [-math.log(max(model.predict_learn_one(x, y).get(y, 0.0), 1e-4)) for x, y in stream]
+    return float(np.mean(losses))
+
+
+def learned(events: int = 300, **arguments: Any) -> AdaptiveBayes:
+    model = AdaptiveBayes(**arguments)
+    for x, y in drifting(events):
+        model.learn_one(x, y)
+    return model
+
+
+def test_predicting_then_learning_is_one_step() -> None:
+    one, other = AdaptiveBayes(), AdaptiveBayes()
+    for x, y in drifting(200):
+        assert one.predict_proba_one(x) == (answer := other.predict_learn_one(x, y))
+        assert not answer or sum(answer.values()) == pytest.approx(1.0)
+        one.learn_one(x, y)
+    assert held(one) == held(other)
+
+
+def test_predicting_changes_nothing() -> None:
+    model = learned()
+    before = held(model)
+    for x, _ in drifting(20, seed=5):
+        model.predict_proba_one(x)
+        model.explain_one(x)
+        model.predict_one({"a": None, "new": "value"})
+    assert held(model) == before
+
+
+@pytest.mark.parametrize("arguments", [{}, {"label_memory": 0}, {"label_memory": 3, "trend_half_life": 5.0}])
+def test_a_restored_model_goes_on_as_the_first(arguments: dict[str, Any]) -> None:
+    model = learned(**arguments)
+    state = model_state(model)
+    other = restore_model(AdaptiveBayes(**arguments), state)
+    copy = pickle.loads(pickle.dumps(model))
+    for x, y in drifting(50, seed=3):
+        expected = model.predict_learn_one(x, y)
+        assert other.predict_learn_one(x, y) == expected
+        assert copy.predict_learn_one(x, y) == expected
+    assert held(other) == held(model)
+
+
+def test_what_one_store_refuses_none_learns() -> None:
+    model = AdaptiveBayes(schema=SCHEMA)
+    model.learn_one({"size": 1.0, "sky": "grey"}, "wet")
+    before = held(model)
+    for x, y in [({"size": 1.0, "sky": "red"}, "wet"), ({"size": "large"}, "wet"), ({"size": 1.0}, "snow")]:
+        with pytest.raises(StreamBayesError):
+            model.learn_one(x, y)
+    with pytest.raises(BadLabel):
+        AdaptiveBayes().learn_one({"a": 1.0}, None)
+    assert held(model) == before
+
+
+def test_it_is_better_than_each_of_the_learners_it_is_made_of() -> None:
+    for make in (
+        lambda: drifting(2000),
+        lambda: list(synth.Agrawal(4, seed=3).take(1500)) + list(synth.Agrawal(7, seed=4).take(1500)),
+        lambda: list(synth.RandomRBF(seed_model=3, seed_sample=4, n_classes=3, n_features=6).take(2000)),
+    ):
+        stream = make()
+        mixed = loss_of(AdaptiveBayes(), stream)
+        for single in (AODE(), AODE(half_life=500.0), NaiveBayes(), NaiveBayes(half_life=50.0)):
+            assert mixed < loss_of(single, stream)
+
+
+def test_labels_that_repeat_and_numbers_that_wander_are_followed() -> None:
+    rng = np.random.default_rng(1)
+    repeating = list[Event]()
+    for number in range(1500):
+        repeating.append(({"noise": float(rng.normal())}, "ab"[number // 50 % 2]))
+    assert loss_of(AdaptiveBayes(), repeating) < 0.2
+    assert loss_of(AdaptiveBayes(label_memory=0), repeating) > 0.25
+    wandering, levels = list[Event](), [0.0]
+    for _ in range(3000):  # the class says whether the number is above its recent mean
+        levels.append(levels[-1] + float(rng.normal()))
+        wandering.append(({"level": levels[-1]}, "up" if levels[-1] > np.mean(levels[-30:]) else "down"))
+    assert loss_of(AdaptiveBayes(), wandering) < 0.3 < 0.5 < loss_of(AODE(), wandering)
+
+
+def test_the_explanation_names_the_experts_by_weight() -> None:
+    model = learned()
+    x, _ = drifting(1, seed=9)[0]
+    opinions = model.explain_one(x)
+    assert set(opinions) == set(model.experts_)
+    weights = [opinion.weight for opinion in opinions.values()]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(1.0)
+    assert {label for opinion in opinions.values() for label in opinion.probabilities} == {"yes", "no"}
+    assert list(model.weights_) == list(opinions)
+    assert AdaptiveBayes().explain_one(x) == {}
+
+
+def test_there_are_at_most_twelve_stores_and_their_memory_is_known() -> None:
+    model = learned()
+    assert len(model._members) <= 12
+    assert model.memory_bytes == sum(member.memory_bytes for member in model._members) > 0
+    assert model.clock == 300
+    assert sorted(model.classes_) == ["no", "yes"]
+
+
+def test_it_cannot_be_merged_and_says_why() -> None:
+    with pytest.raises(CannotMerge, match="order of events"):
+        AdaptiveBayes().merge(AdaptiveBayes())
+
+
+@pytest.mark.parametrize("arguments", [{"label_memory": -1}, {"label_memory": 1.5}, {"trend_half_life": 0.0}])
+def test_arguments_are_checked(arguments: dict[str, Any]) -> None:
+    with pytest.raises(BadValue, match=next(iter(arguments))):
+        AdaptiveBayes(**arguments)
+
+
+def test_a_state_with_other_weights_is_refused() -> None:
+    state = model_state(learned(50))
+    weights = state["model"]["holds"]["_mixture"]
+    weights["final"][0] = 2.0
+    with pytest.raises(StreamBayesError):
+        restore_model(AdaptiveBayes(), state)
+
+
+def test_the_engine_serves_it() -> None:
+    model = served(AdaptiveBayes())
+    answers = [model.predict_then_learn(x, y, 1.0) for x, y in drifting(30)]
+    assert answers[0] == {}
+    assert set(answers[-1]) == {"yes", "no"}
+
+
+CHECKS = list(enumerate(checks.yield_checks(AdaptiveBayes())))
+
+
+@pytest.mark.parametrize("number", range(len(CHECKS)), ids=[f"{n}-{c.__name__}" for n, c in CHECKS])
+def test_river_finds_nothing_wrong(number: int) -> None:
+    CHECKS[number][1](AdaptiveBayes())
