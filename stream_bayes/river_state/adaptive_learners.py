@@ -1,4 +1,4 @@
-"""Codecs of `AdaptiveBayes`, and of what its experts see besides the features."""
+"""Codecs of `AdaptiveBayes` and of the inputs of its experts."""
 
 from __future__ import annotations
 

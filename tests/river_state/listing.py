@@ -273,7 +273,6 @@ def of_models() -> Iterator[tuple[Callable[[], Any], Drive]]:
         ),
         (lambda: HalfLifeChoice(NaiveBayes(), (None, 5.0), "mixture"), nominals),
         (AdaptiveBayes, numbers),
-        (lambda: AdaptiveBayes(label_memory=0), nominals),
     ):
         yield make, classifying(events)
     yield (

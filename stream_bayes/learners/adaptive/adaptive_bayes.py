@@ -177,8 +177,8 @@ class AdaptiveBayes(base.Classifier):
             self._memory.repeat(self._given[place], self._labels)
         self._mixture.mix(self._given, self._known)
         answer = self._mixture.answer
-        labels = self._labels.values
-        return {labels[code]: answer[code] for code in range(self._known)}
+        names = self._labels.values
+        return {names[code]: answer[code] for code in range(self._known)}
 
     # -- what it holds ------------------------------------------------------------------------------------------------
 

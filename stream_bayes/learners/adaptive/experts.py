@@ -38,7 +38,6 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
     label_names
         The names of the last labels as features; without any, no store is shown more than the features.
     """
-    settings = {"schema": schema}
 
     def pairs(name: str, readings: tuple[str, ...], inputs: str = FEATURES, **own: Any) -> Store:
         seen = schema if schema is None else schema_of(inputs, schema, label_names)
@@ -53,11 +52,11 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
         pairs("10 bins, half-life 500", ("tan", "aode"), binning=MIDDLE, half_life=500.0),
         pairs("40 bins, half-life 500", ("nb", "aode"), binning=FINE, half_life=500.0),
         pairs("40 bins, half-life 100", ("nb", "aode"), binning=FINE, half_life=100.0),
-        alone("kdb, 3 bins", KDB(k=3, binning=COARSE, **settings)),
-        alone("kdb, 3 bins, half-life 500", KDB(k=3, binning=COARSE, half_life=500.0, **settings)),
-        alone("Gaussian nb", NaiveBayes(**settings)),
-        alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, **settings)),
-        alone("Gaussian nb, half-life 50", NaiveBayes(half_life=50.0, **settings)),
+        alone("kdb, 3 bins", KDB(k=3, binning=COARSE, schema=schema)),
+        alone("kdb, 3 bins, half-life 500", KDB(k=3, binning=COARSE, half_life=500.0, schema=schema)),
+        alone("Gaussian nb", NaiveBayes(schema=schema)),
+        alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, schema=schema)),
+        alone("Gaussian nb, half-life 50", NaiveBayes(half_life=50.0, schema=schema)),
         pairs("40 bins, last labels", ("nb", "aode"), LABELS, binning=FINE),
         pairs("40 bins, trends and last labels", ("aode",), TRENDS, binning=FINE),
     ]

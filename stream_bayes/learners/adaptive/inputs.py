@@ -1,4 +1,4 @@
-"""What experts see besides an event's features: the last known labels, and numbers relative to their recent mean."""
+"""Inputs of experts besides an event's features: the last known labels, and numbers relative to their recent mean."""
 
 from __future__ import annotations
 

@@ -86,7 +86,12 @@ def test_what_one_store_refuses_none_learns() -> None:
     model = AdaptiveBayes(schema=SCHEMA)
     model.learn_one({"size": 1.0, "sky": "grey"}, "wet")
     before = held(model)
-    for x, y in [({"size": 1.0, "sky": "red"}, "wet"), ({"size": "large"}, "wet"), ({"size": 1.0}, "snow")]:
+    wrong: list[Event] = [
+        ({"size": 1.0, "sky": "red"}, "wet"),
+        ({"size": "large"}, "wet"),
+        ({"size": 1.0}, "snow"),
+    ]
+    for x, y in wrong:
         with pytest.raises(StreamBayesError):
             model.learn_one(x, y)
     with pytest.raises(BadLabel):
@@ -96,9 +101,9 @@ def test_what_one_store_refuses_none_learns() -> None:
 
 def test_it_is_better_than_each_of_the_learners_it_is_made_of() -> None:
     for make in (
-        lambda: drifting(2000),
-        lambda: list(synth.Agrawal(4, seed=3).take(1500)) + list(synth.Agrawal(7, seed=4).take(1500)),
-        lambda: list(synth.RandomRBF(seed_model=3, seed_sample=4, n_classes=3, n_features=6).take(2000)),
+        lambda: drifting(1200),
+        lambda: list(synth.Agrawal(4, seed=3).take(800)) + list(synth.Agrawal(7, seed=4).take(800)),
+        lambda: list(synth.RandomRBF(seed_model=3, seed_sample=4, n_classes=3, n_features=6).take(1000)),
     ):
         stream = make()
         mixed = loss_of(AdaptiveBayes(), stream)
