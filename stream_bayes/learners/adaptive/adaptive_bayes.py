@@ -15,7 +15,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
 from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, TRENDS, stores
 from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
-from stream_bayes.learners.classifier.arguments import check_count, check_number
+from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.classifier.base import X
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import samples_of
@@ -35,7 +35,7 @@ class Opinion(NamedTuple):
     probabilities: dict[Any, float]
 
 
-class AdaptiveBayes(base.Classifier):
+class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
     The experts are naive Bayes, TAN, KDB and AODE, over all events or the newest, numbers in coarse and fine bins or as
