@@ -310,8 +310,9 @@ class _Deciding(ObjectCodec):
     ) -> DecidingClassifier:
         rule, classifier = location.fields(saved, "rule", "classifier")
         compare_parameters({"rule": self._rule(made, location)}, {"rule": rule}, location)
-        made.classifier = decode_object(made.classifier, classifier, location.at("classifier"))
-        return made
+        return DecidingClassifier(
+            decode_object(made.classifier, classifier, location.at("classifier")), made.rule
+        )
 
     def parts(self, held: DecidingClassifier) -> Iterator[Any]:
         yield held.classifier

@@ -162,7 +162,7 @@ def test_an_empty_stream_passes_no_assertion() -> None:
     ("arguments", "complaint"),
     [
         (("orders.csv", NaiveBayes()), "target: expected the name of the field of orders.csv"),
-        (("orders.parquet", NaiveBayes(), "late"), r"orders.parquet: expected a name that ends in \.csv"),
+        (("orders.xlsx", NaiveBayes(), "late"), r"orders.xlsx: expected a name that ends in \.csv"),
         ((DAYS, {"nb": NaiveBayes()}), "learner: expected a classifier"),
         ((NaiveBayes(), DAYS), "learner"),
     ],

@@ -23,7 +23,7 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.core.events.event import BadRecord, Event
-from stream_bayes.errors import StreamBayesError
+from stream_bayes.errors import BudgetExceeded, StreamBayesError
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.snapshots.snapshot import Snapshot
@@ -91,12 +91,28 @@ def left(name: str, size: int) -> tuple[bytes, list[Any], list[Any], dict[str, i
     return snapshot.to_bytes(), step.collect_outputs(), step.letters, step.dead
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sorted(MODELS.keys() - {"a budget"}))
 def test_what_is_taken_together_leaves_what_it_leaves_one_by_one(name: str) -> None:
     alone = left(name, 1)
     assert {letter.reason for letter in alone[2]} == {"bad", "refused"}
     assert left(name, 7) == alone
     assert left(name, 1000) == alone
+
+
+def left_at_the_budget(size: int) -> tuple[bytes, list[Any], int, str]:
+    step, records = Step(served(MODELS["a budget"]())), for_model("a budget")
+    with pytest.raises(BudgetExceeded) as raised:
+        for start in range(0, len(records), size):
+            step.process(records[start : start + size])
+    snapshot = Snapshot(learner=step.model.name, sections=step.freeze()())
+    return snapshot.to_bytes(), step.collect_outputs(), step.processed, str(raised.value)
+
+
+def test_a_budget_ends_the_step_at_the_same_record_together_and_one_by_one() -> None:
+    alone = left_at_the_budget(1)
+    assert alone[2] > 5
+    assert left_at_the_budget(7) == alone
+    assert left_at_the_budget(1000) == alone
 
 
 @pytest.mark.parametrize("name", sorted(MODELS.keys() - {"costs", "pipeline"}))
