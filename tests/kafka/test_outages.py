@@ -292,7 +292,7 @@ def test_reading_begins_anew_where_nothing_comes_of_what_is_there(
         pipeline.lab.put(pipeline.topic, days(20))
         until("the first records", lambda: pipeline.taken() == 20)
         client = DeadClient()
-        engine.source._reader.poll = client.poll
+        engine.source._reader._reader.poll = client.poll  # the one that is replaced
         until("the client to be asked since it is dead", lambda: client.asked)
         pipeline.lab.put(pipeline.topic, days(20, seed=8))
         engine.source.stuck_seconds = 1.0
