@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 EXACT = 1e-12  # what probabilities from equal counts may differ by: the rounding of a few operations
+ROUNDING = 1e-12  # what numbers up to some thousand may leave of themselves when they are unlearned
 FLOAT = 1e-9  # of the largest magnitude held: the tolerance of Promise.FLOATS
 
 
@@ -145,7 +146,7 @@ def same_knowledge(
                     f"{what}: the count of {name!r} is {counted[0]!r} and {counted[1]!r}",
                 )
     scales = [_scales(held) for held in (mine, theirs)]
-    tolerances = [FLOAT * max(pair) for pair in zip(*scales, strict=True)]
+    tolerances = [max(FLOAT * max(pair), ROUNDING) for pair in zip(*scales, strict=True)]
     for name in sorted({*mine, *theirs}, key=repr):
         # A weight that has faded to 0 by rounding is not listed.
         pairs = zip(_moments(mine.get(name, 0.0)), _moments(theirs.get(name, 0.0)), tolerances, strict=True)

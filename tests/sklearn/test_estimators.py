@@ -67,7 +67,8 @@ def test_scikit_learn_finds_nothing_wrong(name: str, estimator: Any, check: Any)
 
 def test_each_learner_by_name_has_an_estimator() -> None:
     kinds = {getattr(estimators, name).kind for name in NAMES}
-    assert kinds == set(LEARNERS.values())
+    # The discriminants are scikit-learn's own too, and are reached by BayesClassifier(LDA()).
+    assert kinds == set(LEARNERS.values()) - {LEARNERS["lda"], LEARNERS["qda"]}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -127,6 +127,9 @@ def test_a_nominal_feature_that_gets_a_number():
 @pytest.mark.parametrize("x", [None, 3, "sky", ["sky"], [("sky", "grey", 1)]])
 def test_features_that_are_no_dict(name, x):
     model, _ = trained(name)
+    if x == ["sky"] and "bag" in model.inputs:
+        model.learn_one(x, "new")  # the tokens of a text
+        return
     for act in (
         lambda: model.learn_one(x, "new"),
         lambda: model.predict_one(x),

@@ -14,7 +14,7 @@ from stream_bayes.streams.pipelines.pipeline import build
 
 PIPELINE = """
 name = "days"
-source = {{ kind = "{kind}", path = "days.{kind}", target = "rain" }}
+source = {{ kind = "{kind}", path = "days.{kind}", target = "rain"{encoding} }}
 model = {{ kind = "nb" }}
 predictions = {{ kind = "jsonl", path = "answers" }}
 dead_letters = {{ kind = "jsonl", path = "dead" }}
@@ -27,7 +27,10 @@ HUGE = 100_000_000
 
 def reasons(directory: Path, kind: str) -> Counter[str]:
     """Run the pipeline: why records were refused, once all the good ones were answered and learned."""
-    engine = build(parse_config(PIPELINE.format(kind=kind)), directory)
+    encoding = (
+        ', encoding = "utf-8"' if kind == "csv" else ""
+    )  # of a file with other bytes it would be guessed
+    engine = build(parse_config(PIPELINE.format(kind=kind, encoding=encoding)), directory)
     engine.run()
     assert (engine.step.learned, engine.step.model.clock) == (GOOD, GOOD)
     assert len((directory / "answers").read_bytes().splitlines()) == GOOD
@@ -101,7 +104,9 @@ def test_how_long_a_record_and_a_batch_may_be_is_what_the_pipeline_says(
     tmp_path: Path, kind: str, content: str
 ) -> None:
     (tmp_path / f"days.{kind}").write_text(content)
-    told = PIPELINE.format(kind=kind).replace('target = "rain"', 'target = "rain", max_record_bytes = 50')
+    told = PIPELINE.format(kind=kind, encoding="").replace(
+        'target = "rain"', 'target = "rain", max_record_bytes = 50'
+    )
     engine = build(parse_config(told + "batch = 7\n"), tmp_path)
     batches: list[int] = []
     engine.watch(lambda progress: batches.append(progress.processed))

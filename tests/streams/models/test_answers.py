@@ -102,10 +102,14 @@ def test_what_is_taken_together_leaves_what_it_leaves_one_by_one(name: str) -> N
 def left_at_the_budget(size: int) -> tuple[bytes, list[Any], int, str]:
     step, records = Step(served(MODELS["a budget"]())), for_model("a budget")
     with pytest.raises(BudgetExceeded) as raised:
-        for start in range(0, len(records), size):
-            step.process(records[start : start + size])
+        _process(step, records, size)
     snapshot = Snapshot(learner=step.model.name, sections=step.freeze()())
     return snapshot.to_bytes(), step.collect_outputs(), step.processed, str(raised.value)
+
+
+def _process(step: Step, records: list[Record], size: int) -> None:
+    for start in range(0, len(records), size):
+        step.process(records[start : start + size])
 
 
 def test_a_budget_ends_the_step_at_the_same_record_together_and_one_by_one() -> None:
