@@ -1,3 +1,5 @@
+from libc.math cimport sqrt
+
 from stream_bayes.core.values._cells cimport samples_of, subtract
 from stream_bayes.core.encoding._rows cimport Row
 
@@ -10,6 +12,7 @@ cdef class Gaussians:
     cdef public double[::1] mean
     cdef public double[::1] m2
     cdef public double[::1] peak
+    cdef public double[::1] spread
     cdef add(self, Row row, double unit)
     cdef long long missing_number(self, Row row, double unit, double heaviest)
     cdef forget(self, Row row, double unit, double least)

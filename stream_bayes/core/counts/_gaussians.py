@@ -1,5 +1,5 @@
-"""Running Gaussians, a cell for each numeric feature and class: weight, mean, sum of squared deviations, and peak:
-the largest magnitude held, which rounding is measured by.
+"""Running Gaussians, a cell for each numeric feature and class: weight, mean, sum of squared deviations (m2), and what
+rounding is measured by: peak, the largest magnitude held, and spread, the largest m2, since the cell was last empty.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-any-generics, allow-untyped-decorators, no-strict-optional
@@ -12,11 +12,16 @@ import cython
 import numpy as np
 
 if not cython.compiled:
+    from math import sqrt
+
     from stream_bayes.core.encoding._rows import Row
     from stream_bayes.core.values._cells import samples_of, subtract
 
 TINIEST = cython.declare(cython.double, 1e-290)  # below, squares lose their digits
 ROUNDING = cython.declare(cython.double, 1e-9)  # of the largest magnitude held: what is promised of floats
+EPSILON = cython.declare(
+    cython.double, 4e-15
+)  # of the largest magnitude held: what some operations leave by rounding
 
 
 @cython.cclass
@@ -32,6 +37,7 @@ class Gaussians:
         self.mean = np.zeros(features * classes)
         self.m2 = np.zeros(features * classes)
         self.peak = np.zeros(features * classes)
+        self.spread = np.zeros(features * classes)
 
     @cython.cfunc
     def add(self, row: Row, unit: cython.double):
@@ -50,6 +56,8 @@ class Gaussians:
             away = row.number[k] - self.mean[cell]
             self.mean[cell] += away * share
             self.m2[cell] += amount * away * away * (1.0 - share)
+            if self.m2[cell] > self.spread[cell]:
+                self.spread[cell] = self.m2[cell]
             if abs(row.number[k]) > self.peak[cell]:
                 self.peak[cell] = abs(row.number[k])
 
@@ -88,14 +96,15 @@ class Gaussians:
         cell: cython.Py_ssize_t
         away: cython.double
         mean: cython.double
+        residue: cython.double
         for k in range(row.numbers):
             cell = row.numeric_feature[k] * self.classes + row.label
             subtract(self.weight, self.samples, cell, row.weight, unit, least, self.exact)
             if self.samples[cell] <= 0.0:
                 self.peak[cell] = 0.0
-            if (
-                self.weight[cell] <= 0.0
-            ):  # nothing is left, or nothing that a double could hold beside what was taken
+                self.spread[cell] = 0.0
+            if self.weight[cell] <= 0.0:
+                # Nothing is left, or nothing that a double could hold beside what was subtracted.
                 self.mean[cell] = 0.0
                 self.m2[cell] = 0.0
                 continue
@@ -103,5 +112,8 @@ class Gaussians:
             mean = self.mean[cell] - away * (amount / self.weight[cell])
             self.m2[cell] -= amount * away * (row.number[k] - mean)
             self.mean[cell] = mean
-            if self.m2[cell] < 0.0 or self.samples[cell] == 1.0:
+            # Equal numbers deviate by nothing: a reading sees one from a variance that is small but real.
+            residue = 32.0 * self.spread[cell]
+            residue += self.peak[cell] * sqrt(self.spread[cell] * (self.weight[cell] + amount))
+            if self.m2[cell] <= EPSILON * residue or self.samples[cell] == 1.0:
                 self.m2[cell] = 0.0

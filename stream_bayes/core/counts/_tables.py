@@ -130,7 +130,7 @@ class Tables:
     def scale(self, factor: cython.double):
         """Multiply every weight."""
         weights = [self.class_weight, self.class_peak, self.values.weight, self.values.present]
-        weights += [self.gaussians.weight, self.gaussians.m2]
+        weights += [self.gaussians.weight, self.gaussians.m2, self.gaussians.spread]
         if self.pairs is not None:
             weights.append(self.pairs.weight)
             if self.pairs.beside is not None:

@@ -132,6 +132,8 @@ def _merge_numbers(
     # Chan, Golub and LeVeque: the means part by `away`, which adds to the squared deviations.
     here["peak"][cells] = np.maximum(here["peak"][cells], there["peak"])
     here["m2"][cells] += factor * there["m2"] + here["weight"][cells] * share * away * away
+    spread = np.maximum(here["spread"][cells], factor * there["spread"])
+    here["spread"][cells] = np.maximum(spread, here["m2"][cells])
     here["mean"][cells] += away * share
     if not mine.exact:
         here["samples"][cells] += there["samples"]

@@ -5,7 +5,7 @@ r"""A count store's names and clock as JSON values, and back, with everything ch
           "vocabularies": ["grey\nblue"], "other": [false]},
  "arrays": {"class_weight", "class_peak": (1, C), "weight": (codes, C), "present": (features, C),
             "pairs", "triples": (cells, C), "beside": (codes * features, C),
-            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak": (numeric, C),
+            "numeric_weight", "numeric_mean", "numeric_m2", "numeric_peak", "numeric_spread": (numeric, C),
             "co_weight", "co_mean_high", "co_mean_low", "co_product": (pairs of numeric, C)}}
 
 A count store's tables as arrays, and back, with everything checked.
@@ -54,7 +54,14 @@ __all__ = [
 
 Array = NDArray[Any]
 
-MOMENTS = ("weight", "mean", "m2", "peak", "samples")  # of numeric features; samples only where they differ
+MOMENTS = (
+    "weight",
+    "mean",
+    "m2",
+    "peak",
+    "spread",
+    "samples",
+)  # of numeric features; samples only where they differ
 CO_MOMENTS = ("weight", "mean_high", "mean_low", "product")  # of pairs of numeric features
 SAMPLES_OF = {  # which weights each array of samples belongs to
     "class_samples": "class_weight",
@@ -175,7 +182,13 @@ def _load_vocabulary(vocabulary: Vocabulary, values: list[Value], other: object)
 
 
 ANY_SIGN = ("numeric_mean", "co_mean_high", "co_mean_low", "co_product")
-FRACTIONS = ("class_peak", "numeric_m2", "numeric_peak", *ANY_SIGN)  # also where all weights are whole
+FRACTIONS = (
+    "class_peak",
+    "numeric_m2",
+    "numeric_peak",
+    "numeric_spread",
+    *ANY_SIGN,
+)  # also where all weights are whole
 ROUNDING = 1e-9  # of the largest magnitude held: what is promised of floats
 AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
 
@@ -260,7 +273,7 @@ def _parts(encoder: Encoder, tables: Tables) -> dict[str, _Part]:
         found["triples"] = _Part(tables.triples.weight, classes, triples)
     if encoder.numeric:
         measured = slice(len(encoder.numeric))
-        for name in MOMENTS[: 4 if tables.exact else 5]:
+        for name in MOMENTS[: 5 if tables.exact else 6]:
             found[f"numeric_{name}"] = _Part(getattr(numbers, name), numbers.classes, measured)
     if tables.co_moments is not None:
         pairs_of_numbers = slice(_pairs(len(encoder.numeric)))

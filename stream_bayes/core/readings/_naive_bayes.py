@@ -27,7 +27,7 @@ LOG_TAU = cython.declare(cython.double, 1.8378770664093453)  # log(2 pi)
 LOG_PI = cython.declare(cython.double, 1.1447298858494002)
 PRECISION = cython.declare(
     cython.double, 1e-18
-)  # of the square of a mean: a smaller variance is rounding noise
+)  # of the square of the largest number: less is rounding noise
 PRIOR_MEANS = cython.declare(
     cython.double, 0.1
 )  # "kappa_0": fresh samples that the prior of a class's mean weighs
@@ -186,9 +186,11 @@ class ValueReading(Reading):
         weight: cython.double = 0.0
         mean: cython.double = 0.0
         m2: cython.double = 0.0
+        peak: cython.double = 0.0
         away: cython.double
         for y in range(self.tables.labels):
             if numbers.weight[cell + y] > 0.0:
+                peak = max(peak, numbers.peak[cell + y])
                 weight += numbers.weight[cell + y]
                 away = numbers.mean[cell + y] - mean
                 mean += away * (numbers.weight[cell + y] / weight)
@@ -202,10 +204,10 @@ class ValueReading(Reading):
             self.variance_of_all = (
                 m2 / weight
             )  # little is left of samples that faded: their spread is still known
-        self.constant = self.variance_of_all <= PRECISION * mean * mean
+        self.constant = self.variance_of_all <= PRECISION * peak * peak
         if self.constant:
             # One value only: the scale is unknown. Its magnitude stands in, so that no other value is impossible.
-            self.variance_of_all = mean * mean if mean * mean > TINIEST else 1.0
+            self.variance_of_all = mean * mean if mean * mean > max(TINIEST, PRECISION * peak * peak) else 1.0
 
     @cython.cfunc
     def pool(self, first: cython.Py_ssize_t, step: cython.Py_ssize_t, cells: cython.Py_ssize_t):
