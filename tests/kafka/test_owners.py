@@ -49,7 +49,7 @@ def test_a_busy_worker_is_taken_over_from_at_once_and_looked_at_without_waiting(
     def write() -> None:
         for seed in count():
             pipeline.lab.put(pipeline.topic, days(100, seed=seed))
-            if stopped.is_set():
+            if stopped.wait(0.02):
                 return
 
     writer = threading.Thread(target=write)
@@ -67,9 +67,11 @@ def test_a_busy_worker_is_taken_over_from_at_once_and_looked_at_without_waiting(
     finally:
         stopped.set()
         writer.join()
+    everything = sum(pipeline.lab.end(pipeline.topic, number) for number in range(2))
+    until("all to be committed", lambda: pipeline.taken() == everything)
     successor.send_signal(signal.SIGTERM)
-    assert successor.outcome()["taken"] == pipeline.taken()
-    pipeline.finish(sum(pipeline.lab.end(pipeline.topic, number) for number in range(2)))
+    assert successor.outcome()["taken"] == everything
+    pipeline.check(everything)
     print(f"{client}: looked at in {looked:.1f} seconds, taken over from in {took:.1f}")
 
 
