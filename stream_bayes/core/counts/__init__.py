@@ -5,7 +5,7 @@
     pairs       weight[row of position p, position q, class], q of an earlier feature: a triangle, each pair once
                 beside[position, feature, class]   once an event lacked a feature: what co-occurred with each other one
     triples     weight[row of position p, cell of a pair of earlier features, class]: a tetrahedron
-    gaussians   weight, mean, m2, peak, spread [feature, class]                    peak, spread: the largest number and m2 held
+    gaussians   weight, mean, m2, peak, spread [feature, class]                    peak, spread: the largest number, m2
     co_moments  weight, means, product [pair of numeric features, class]           pairs that both were present in
     families    weight[value of each parent ..., value, class]                     if too large: configurations seen
     window      codes [feature, event], numbers, labels, weights, clocks           a ring of the newest events

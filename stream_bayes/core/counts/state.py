@@ -188,7 +188,7 @@ FRACTIONS = (
     "numeric_peak",
     "numeric_spread",
     *ANY_SIGN,
-)  # also where all weights are whole
+)  # also of whole weights
 ROUNDING = 1e-9  # of the largest magnitude held: what is promised of floats
 AT_ONCE = 2**15  # numbers that stay in the cache while they are looked at twice
 
