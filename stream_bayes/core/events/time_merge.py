@@ -11,9 +11,10 @@ as one that arrived late, begins a new batch.
 from __future__ import annotations
 
 import math
-from collections import deque
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush, heapreplace
+from itertools import pairwise
+from operator import attrgetter
 from typing import TypeAlias
 
 from stream_bayes.core.events.event import BadRecord, Event, Partition
@@ -21,7 +22,8 @@ from stream_bayes.core.events.event import BadRecord, Event, Partition
 __all__ = ["TimeMerge", "merge_ranges"]
 
 Record: TypeAlias = Event | BadRecord
-Key: TypeAlias = tuple[float, int, int]  # time, rank of the source, number of the partition
+Place: TypeAlias = tuple[int, int]  # rank of the source, number of the partition
+Key: TypeAlias = tuple[float, int, int]  # time, and place
 
 BEFORE_ALL: Key = (-math.inf, -1, -1)
 
@@ -41,6 +43,8 @@ class TimeMerge:
     ----------
     out_of_order
         The number of records that were older than an earlier one of their partition.
+    last_popped
+        The last record of each partition in this batch.
 
     Examples
     --------
@@ -56,58 +60,40 @@ class TimeMerge:
 
     def __init__(self, sources: Iterable[str]) -> None:
         self._ranks = {source: rank for rank, source in enumerate(sources)}
-        self._queues: dict[Partition, deque[Record]] = {}
-        self._partitions: dict[tuple[int, int], Partition] = {}
-        self._heads: list[Key] = []  # a heap
+        self._queues: dict[Partition, _Queue] = {}
+        self._ordered: list[_Queue] = []  # the same, by their places
         self._last: Key = BEFORE_ALL  # of this batch
-        self._floors: dict[
-            tuple[int, int], float
-        ] = {}  # times in this batch of partitions that are empty now
-        self._newest: dict[Partition, float] = {}
         self.out_of_order = 0
+        self.last_popped: dict[Partition, Record] = {}
 
     def __contains__(self, partition: Partition) -> bool:
         """Return True if there are records of a partition."""
-        return bool(self._queues.get(partition))
+        queue = self._queues.get(partition)
+        return queue is not None and bool(queue.records)
 
     def push(self, partition: Partition, records: Sequence[Record]) -> None:
         """Add the next records of a partition."""
         if not records:
             return
-        place = (self._ranks[partition.source], partition.partition)
         queue = self._queues.get(partition)
         if queue is None:
-            queue = self._queues[partition] = deque()
-            self._partitions[place] = partition
-        newest = self._newest.get(partition, -math.inf)
-        for record in records:
-            time = record.time
-            if time is not None:
-                if time >= newest:
-                    newest = time
-                elif time < newest:
-                    self.out_of_order += 1
-        self._newest[partition] = newest
-        if not queue:
-            floor = self._floors.get(place, -math.inf)
-            heappush(self._heads, (max(floor, _time_of(records[0])), *place))
-        queue.extend(records)
+            queue = _Queue(partition, (self._ranks[partition.source], partition.partition))
+            self._queues[partition] = queue
+            self._ordered = sorted(self._queues.values(), key=attrgetter("place"))
+        self.out_of_order += queue.push(records)
 
     def begin_batch(self) -> None:
         """Begin a batch: its order depends on nothing before it."""
         self._last = BEFORE_ALL
-        self._floors.clear()
-        self._heads = [
-            (_time_of(queue[0]), *place)
-            for place, partition in self._partitions.items()
-            if (queue := self._queues[partition])
-        ]
-        heapify(self._heads)
+        self.last_popped = {}
+        for queue in self._ordered:
+            queue.begin_batch()
 
     @property
     def ends_batch(self) -> bool:
         """True if the next record is older than the last one of this batch."""
-        return bool(self._heads) and self._heads[0] < self._last
+        heads = [queue.key(0) for queue in self._ordered if queue.records]
+        return bool(heads) and min(heads) < self._last
 
     def pop(self, limit: int, complete: Collection[Partition] = ()) -> list[Record]:
         """Return the next records of this batch, in order.
@@ -122,26 +108,108 @@ class TimeMerge:
         complete
             Partitions that are not waited for.
         """
-        heads, queues, partitions = self._heads, self._queues, self._partitions
+        queues = [queue for queue in self._ordered if queue.records]
+        if not queues or limit < 1 or min(queue.key(0) for queue in queues) < self._last:
+            return []
+        ends = [queue.key(-1) for queue in queues if queue.partition not in complete]
+        stop = min(ends) if ends else None
+        counts = [
+            min(limit, len(queue.times) if stop is None else queue.count_until(stop)) for queue in queues
+        ]
         records: list[Record] = []
-        key = self._last
-        while heads and len(records) < limit and not heads[0] < key:
-            key = heads[0]
-            time, rank, number = key
-            partition = partitions[rank, number]
-            queue = queues[partition]
-            records.append(queue.popleft())
-            if not queue:
-                heappop(heads)
-                self._floors[rank, number] = time
-                if partition not in complete:
-                    break
-                continue
-            following = queue[0].time
-            if following is not None and following > time:
-                heapreplace(heads, (following, rank, number))
-        self._last = key
-        return records
+        times: list[float] = []
+        for queue, count in zip(queues, counts, strict=True):
+            records += queue.records[:count]
+            times += queue.times[:count]
+        # Queues stand in the order of their places, so a stable sort by time alone merges them. It is a merge of runs.
+        order = sorted(range(len(times)), key=times.__getitem__)
+        if len(order) > limit:
+            del order[limit:]
+            counts = _counts_within(counts, order)
+        for queue, count in zip(queues, counts, strict=True):
+            if count:
+                self._last = max(self._last, queue.key(count - 1))
+                self.last_popped[queue.partition] = queue.records[count - 1]
+                queue.drop(count)
+        return list(map(records.__getitem__, order))
+
+
+class _Queue:
+    """The records of a partition, and the times at which a batch has them: no record is earlier than one before it."""
+
+    __slots__ = ("floor", "is_in_order", "newest", "partition", "place", "records", "times")
+
+    def __init__(self, partition: Partition, place: Place) -> None:
+        self.partition = partition
+        self.place = place
+        self.records: list[Record] = []
+        self.times: list[float] = []
+        self.floor = -math.inf  # time of the last record of this batch
+        self.newest = -math.inf  # of all records so far
+        self.is_in_order = True  # the times are the records' own
+
+    def push(self, records: Sequence[Record]) -> int:
+        """Add records. Return the number that are older than an earlier one."""
+        own = [record.time for record in records]
+        late = 0
+        if _are_in_order(own, self.newest):
+            self.newest = own[-1]  # type: ignore[assignment]  # numbers, all of them
+            self.times += own  # type: ignore[arg-type]
+        else:
+            self.is_in_order = False
+            for time in own:
+                if time is not None:
+                    late += time < self.newest
+                    self.newest = max(self.newest, time)  # in this order: a NaN changes nothing
+            self.times += _rising(own, self.times[-1] if self.times else self.floor)
+        self.records += records
+        return late
+
+    def begin_batch(self) -> None:
+        self.floor = -math.inf
+        if not self.is_in_order:
+            own = [record.time for record in self.records]
+            self.times = _rising(own, -math.inf)
+            self.is_in_order = own == self.times
+
+    def key(self, index: int) -> Key:
+        """Return the key of a record by which partitions are merged."""
+        return (self.times[index], *self.place)
+
+    def count_until(self, stop: Key) -> int:
+        """Return the number of records that are not after a key."""
+        time, *place = stop
+        return (bisect_right if self.place <= tuple(place) else bisect_left)(self.times, time)
+
+    def drop(self, count: int) -> None:
+        """Remove the first records."""
+        self.floor = self.times[count - 1]
+        del self.records[:count], self.times[:count]
+
+
+def _are_in_order(times: Sequence[float | None], newest: float) -> bool:
+    """Return True for times that rise from the newest so far; False if any is missing."""
+    if None in times or math.isnan(sum(times)):  # type: ignore[arg-type]  # numbers, if none is missing
+        return False
+    return times[0] >= newest and times == sorted(times)  # type: ignore[operator,type-var]
+
+
+def _rising(times: Iterable[float | None], floor: float) -> list[float]:
+    """Return times of which none is before an earlier one; a missing one is that of the record before it."""
+    rising = []
+    for time in times:
+        if time is not None and time > floor:
+            floor = time
+        rising.append(floor)
+    return rising
+
+
+def _counts_within(counts: Sequence[int], order: Iterable[int]) -> list[int]:
+    """Return how many indices are of each run, given the lengths of the runs."""
+    chosen = sorted(order)
+    starts = [sum(counts[:number]) for number in range(len(counts) + 1)]
+    bounds = [bisect_left(chosen, start) for start in starts]
+    return [stop - start for start, stop in pairwise(bounds)]
 
 
 def merge_ranges(sources: Iterable[str], ranges: Mapping[Partition, Sequence[Record]]) -> list[Record]:
@@ -158,9 +226,3 @@ def merge_ranges(sources: Iterable[str], ranges: Mapping[Partition, Sequence[Rec
     for partition, records in ranges.items():
         merge.push(partition, records)
     return merge.pop(sum(map(len, ranges.values())), ranges)
-
-
-def _time_of(record: Record) -> float:
-    """Return a record's time, or minus infinity: a batch does not wait for a record without one."""
-    time = record.time
-    return -math.inf if time is None or time != time else time

@@ -10,8 +10,7 @@ is the earliest of their heads. So an empty buffer must be understood:
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -83,7 +82,7 @@ class AlignedReader:
 
     def _begin(self, positions: Mapping[Partition, Position]) -> None:
         self._merge = TimeMerge(self._topics)
-        self._messages: dict[Partition, deque[Message]] = {partition: deque() for partition in positions}
+        self._messages: dict[Partition, list[Message]] = {partition: [] for partition in positions}
         self._bytes = dict.fromkeys(positions, 0)
         self._most_bytes = max(MIN_BUFFER_BYTES, self._buffer_bytes // max(1, len(positions)))
         self._paused: set[Partition] = set()
@@ -114,7 +113,7 @@ class AlignedReader:
     def add(self, positions: Mapping[Partition, Position]) -> None:
         """Read these partitions too."""
         for partition, position in positions.items():
-            self._messages[partition] = deque()
+            self._messages[partition] = []
             self._bytes[partition] = 0
             self._fetched[partition] = self._returned[partition] = position
         self._most_bytes = max(MIN_BUFFER_BYTES, self._buffer_bytes // len(self._messages))
@@ -156,7 +155,7 @@ class AlignedReader:
             if not batch:
                 raise
             self._failure = error  # raised by the next call: this batch was popped
-        self._returned.update({record.partition: record.position + 1 for record in batch})
+        self._returned.update({part: record.after for part, record in self._merge.last_popped.items()})
         return batch
 
     def _fill(self, batch: list[Record], limit: int, deadline: float) -> None:
@@ -198,7 +197,8 @@ class AlignedReader:
         for partition, messages in self._messages.items():
             while messages and partition not in self._merge:
                 count = len(messages)
-                chunk = [messages.popleft() for _ in range(min(DECODED, count))]
+                chunk = messages[:DECODED]
+                del messages[:DECODED]
                 self._bytes[partition] -= self._bytes[partition] * len(chunk) // count  # about
                 decode = self._decode
                 self._merge.push(
@@ -255,7 +255,7 @@ class AlignedReader:
             self._fetched[partition] = came[-1].offset + 1
             if self._stops is not None:
                 came = [message for message in came if message.offset < self._stops[partition]]
-            self._bytes[partition] += sum(map(_size, came))
+            self._bytes[partition] += _size(came)
             self._messages[partition].extend(came)
         self._pause()
         return True
@@ -277,7 +277,8 @@ class AlignedReader:
             self._reader.resume(drained)
 
 
-def _size(message: Message) -> int:
-    """Return about how many bytes of memory a message takes."""
-    key, value = message.key, message.value
-    return MESSAGE_OVERHEAD + (len(key) if key else 0) + (len(value) if value else 0)
+def _size(messages: Sequence[Message]) -> int:
+    """Return about how many bytes of memory messages take."""
+    keys = sum(map(len, filter(None, map(attrgetter("key"), messages))))
+    values = sum(map(len, filter(None, map(attrgetter("value"), messages))))
+    return MESSAGE_OVERHEAD * len(messages) + keys + values

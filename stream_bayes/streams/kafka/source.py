@@ -194,10 +194,7 @@ class KafkaSource:
 
     def decode(self, message: Message) -> Record | None:
         """Return a message as a record; None for a message without value that is to be skipped."""
-        return self._record(message, message.partition)
-
-    def _record(self, message: Message, partition: Partition) -> Record | None:
-        key = _key_text(message.key)
+        partition, key = message.partition, _key_text(message.key)
         if message.value is None:
             if not self.tombstones:
                 return None

@@ -150,6 +150,7 @@ class Assembler:
     def __init__(self, fields: Fields) -> None:
         self.fields = fields
         self._target = fields.target
+        self._roles = tuple(fields.roles.items())
         # A faster path for most records: a label and features.
         plain = fields.roles.keys() <= {"target"} and fields.default_kind is SAMPLE and not fields.required
         if plain:
@@ -185,7 +186,7 @@ class Assembler:
                 raise undecodable(
                     Reason.MISSING_FIELD, f"expected a field {shortened(name)} with a value in it"
                 )
-        taken = {role: content.pop(name, None) for role, name in fields.roles.items()}
+        taken = {role: content.pop(name, None) for role, name in self._roles}
         kind = kind_from(taken.get("kind"), fields)
         if "time" in taken and (moment := seconds_from(taken["time"], fields)) is not None:
             time = moment
