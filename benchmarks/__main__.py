@@ -56,12 +56,12 @@ PACKAGES = ("numpy", "river", "scikit-learn", "pandas", "kafka-python", "conflue
 
 
 def all_cases() -> list[Case]:
-    """Every line of the report, in its order."""
+    """Return every line of the report, in its order."""
     return [case for family in FAMILIES for case in family.cases()]
 
 
 def machine() -> dict[str, str]:
-    """What the figures were measured on."""
+    """Return a description of the machine, its Python and its packages."""
     cpu = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -78,21 +78,21 @@ def machine() -> dict[str, str]:
 
 
 def shown(number: float | None) -> str:
-    """A number with three digits or so."""
+    """Return a number with three digits or so."""
     if number is None:
         return ""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def goal(case: Case) -> str:
-    """The target in words."""
+    """Return the target in words."""
     if case.limit is not None:
         return f"<= {case.limit:g} {case.unit}"
     return "" if case.target is None else f">= {case.target:,g}x"
 
 
 def table_of(results: Sequence[Result]) -> Table:
-    """The report."""
+    """Return the report."""
     table = Table(
         caption="the best pass of each; us/event unless a unit stands there", caption_justify="left"
     )

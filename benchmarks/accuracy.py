@@ -117,7 +117,7 @@ def run(stream: Stream, progress: Callable[[int], None] | None = None) -> Compar
 
 
 def checks_of(stream: Stream, found: Comparison) -> list[Check]:
-    """What should hold on a stream, and whether it does."""
+    """Return the checks of a stream: the condition, and whether it holds."""
     right = {name: 100.0 * found.interval(name).value for name in found}
     loss = {name: found.interval(name, "log_loss").value for name in found}
     reading = max(READINGS, key=right.__getitem__)

@@ -26,7 +26,7 @@ Columns = tuple[CodedColumns, Any, Any]
 
 
 def schema(classes: int) -> Schema:
-    """What the columns are."""
+    """Return the columns."""
     return Schema({name: Nominal(VALUES) for name in FEATURES}, CLASS_NAMES[:classes])
 
 
@@ -68,7 +68,7 @@ def coded(classes: int, run: Callable[[Learner, Any], object], *, peer: bool = F
 
 
 def dicts(classes: int, verb: str) -> Contest:
-    """Lists of dicts, decoded from JSON for each pass."""
+    """Return lists of dicts, decoded from JSON for each pass."""
     model = stream_bayes.NaiveBayes()
 
     def run(events: Any) -> float:
@@ -83,7 +83,7 @@ def dicts(classes: int, verb: str) -> Contest:
 
 
 def kernel(classes: int, *, predict: bool) -> Contest:
-    """The loops alone, over rows that are in the store's codes already."""
+    """Return a pass of the loops alone, over rows that are in the store's codes already."""
     model = stream_bayes.NaiveBayes(schema=schema(classes))
     batches = [encode_batch(model._store, batch, learning=True) for batch, _, _ in columns(classes)]
     out = np.zeros((ROWS, classes))
@@ -110,7 +110,7 @@ def predict_learn_many(model: Learner, batch: CodedColumns) -> None:
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     made = []
     for classes in (2, 10):
         data = f"20 nominal, {classes} classes"

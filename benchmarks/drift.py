@@ -43,7 +43,7 @@ DELAY, RATE = 40_000, 8_000  # after how many events it is due; events a second 
 
 
 def another_graph(network: DiscreteNetwork, seed: int) -> DiscreteNetwork:
-    """A third of the edges removed, a third turned where that makes no cycle, and some added."""
+    """Return a graph with a third of the edges removed, a third turned where that makes no cycle, and some added."""
     rng = np.random.default_rng(seed)
     structure = network.structure
     changes: dict[str, list[tuple[Any, Any]]] = {"removed": [], "turned": [], "added": []}
@@ -87,7 +87,7 @@ def losses(answers: Callable[[Any, Any], Any], events: Iterable[Any]) -> list[fl
 
 
 def reset() -> Callable[[Any, Any], Any]:
-    """A learner that ADWIN has begin anew."""
+    """Return a learner that ADWIN restarts."""
     detector: Any = drift.ADWIN()
     model = drift.DriftRetrainingClassifier(TAN(), detector, train_in_background=False)
 
@@ -101,7 +101,7 @@ def reset() -> Callable[[Any, Any], Any]:
 
 @cache
 def lost() -> dict[str, float]:
-    """Sums over all seeds: of everything, and of the events from `LATER` on."""
+    """Return sums over all seeds: of everything, and of the events from `LATER` on."""
     changed, later = LENGTHS[0], LENGTHS[0] + LATER
     sums = dict.fromkeys(("ours", "static", "reset", "ours later", "new later"), 0.0)
     for seed in range(SEEDS):
@@ -145,7 +145,7 @@ class Once:
 
 
 def pause() -> Contest:
-    """The longest that an event takes while a network is searched for over all events kept, taught, and tried."""
+    """Return the longest time of an event while a network is searched over all events kept, trained, and tried."""
     network = drawn_network(COLUMNS, 5)
     worlds = [(network, SEARCHED // 2), (another_graph(network, 6), SEARCHED // 2 + 2 * DELAY)]
     events = list(stream_of(worlds, "v9", 8))
@@ -174,7 +174,7 @@ def pause() -> Contest:
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     drifting = f"abrupt structural drift, {VARIABLES} variables, {SEEDS} seeds, TAN"
     return [
         Case(

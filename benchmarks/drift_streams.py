@@ -50,7 +50,7 @@ AS_FAST = 100.0  # times as fast as the forest
 
 
 def tan() -> TAN:
-    """One setting for all streams. Cut points are settled early: a candidate has to look for them again."""
+    """Return TAN with one setting for all streams. Its cut points are settled early."""
     return TAN(binning=Binning(window=500))
 
 
@@ -80,14 +80,14 @@ def joined(concepts: Sequence[Any], part: int, seed: int) -> Iterator[Labelled]:
 
 
 def sea(part: int, seed: int) -> Iterator[Labelled]:
-    """Whether two numbers add up to more than a threshold, which moves: 8, 7, 9.5; one label in ten is wrong."""
+    """Yield whether two numbers add up to more than a threshold that moves: 8, 7, 9.5; one label in ten is wrong."""
     # Generators of the same seed would draw the same numbers, and every event would come again after the change.
     made = [synth.SEA(variant=variant, noise=0.1, seed=seed + n) for n, variant in enumerate((0, 2, 3))]
     return joined(made, part, seed)
 
 
 def led(part: int, seed: int) -> Iterator[Labelled]:
-    """The digit that a display shows, some of whose segments change places with what tells nothing: 0, 3, 7 of them."""
+    """Yield the digit that a display shows; 0, 3, 7 of its segments change places with irrelevant features."""
     made = [
         synth.LEDDrift(seed=seed + n, noise_percentage=0.1, irrelevant_features=True, n_drift_features=moved)
         for n, moved in enumerate((0, 3, 7))
@@ -96,7 +96,7 @@ def led(part: int, seed: int) -> Iterator[Labelled]:
 
 
 def agrawal(part: int, seed: int) -> Iterator[Labelled]:
-    """Who gets a loan, by functions 1, 4 and 7, as River numbers them."""
+    """Yield loan decisions by functions 1, 4 and 7, as River numbers them."""
     made = [
         synth.Agrawal(classification_function=function, seed=seed + n) for n, function in enumerate((1, 4, 7))
     ]
@@ -136,7 +136,7 @@ class Found:
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers of all, in percent."""
+        """Return the share of right answers of all, in percent."""
         return 100.0 * self.right / self.events
 
 
@@ -161,7 +161,7 @@ def contest(
 
 
 def turn(model: Any, events: Sequence[Labelled]) -> tuple[int, float]:
-    """How many of some events a model knew, and the seconds it took."""
+    """Return how many of some events a model predicted correctly, and the seconds it took."""
     said = []
     if hasattr(model, "predict_learn_one"):
         step = model.predict_learn_one
@@ -180,7 +180,7 @@ def turn(model: Any, events: Sequence[Labelled]) -> tuple[int, float]:
 
 
 def checks_of(found: Sequence[Found]) -> list[tuple[str, str, bool]]:
-    """What should hold on each stream over all seeds, what was found, and whether it does."""
+    """Return the checks of each stream over all seeds: the condition, the finding, and whether it holds."""
     checks = []
     for stream in dict.fromkeys(one.stream for one in found):
         right, took = {}, {}
@@ -206,26 +206,26 @@ def checks_of(found: Sequence[Found]) -> list[tuple[str, str, bool]]:
 
 
 def networks(seed: int) -> tuple[Any, Any, str]:
-    """A network, the same graph with new tables, and the variable that has most to do with others."""
+    """Return a network, the same graph with new tables, and the variable that has most to do with others."""
     before = drawn_network(10, seed)
     target = max(before.structure, key=lambda name: len(before.structure.markov_blanket(name)))
     return before, with_new_tables(before, seed + 1000), str(target)
 
 
 def abrupt(part: int, seed: int) -> Iterator[Labelled]:
-    """All tables of a network at once."""
+    """Change all tables of a network at once."""
     before, after, target = networks(seed)
     return stream_of([(before, part), (after, part)], target, seed)
 
 
 def gradual(part: int, seed: int) -> Iterator[Labelled]:
-    """The same within a thousand events."""
+    """Change all tables of a network within a thousand events."""
     before, after, target = networks(seed)
     return gradual_stream(before, after, target, seed, start=part, width=WIDTH, number=2 * part)
 
 
 def one_table(part: int, seed: int) -> Iterator[Labelled]:
-    """The class alone follows otherwise."""
+    """Change the table of the class alone."""
     before, _, target = networks(seed)
     return stream_of([(before, part), (with_new_tables(before, seed + 1000, [target]), part)], target, seed)
 
@@ -247,7 +247,7 @@ def stagger(part: int, seed: int) -> Iterator[Labelled]:
 
 
 def stationary(part: int, seed: int) -> Iterator[Labelled]:
-    """A network that stays as it is."""
+    """Return a network that stays as it is."""
     before, _, target = networks(seed)
     return stream_of([(before, 2 * part)], target, seed)
 
@@ -303,7 +303,7 @@ def noticed(events: Iterator[Labelled], detector: str) -> list[int]:
 
 
 def alarms_of(detector: str, name: str, made: Make, part: int, seeds: Sequence[int], changes: bool) -> Alarms:
-    """What a detector notices on streams of one kind, a seed each."""
+    """Return the alarms of a detector on streams of one kind, a seed each."""
     delays, missed, false = [], 0, 0
     for seed in seeds:
         found = noticed(made(part, seed), detector)

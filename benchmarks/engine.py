@@ -53,13 +53,13 @@ TARGET = "class"
 
 @cache
 def directory() -> TemporaryDirectory[str]:
-    """Where files are kept while the process lasts."""
+    """Return a folder that is kept while the process lasts."""
     return TemporaryDirectory(prefix="stream-bayes-engine-")
 
 
 @cache
 def table(rows: int) -> Path:
-    """A CSV file of 20 nominal columns and a label."""
+    """Return a CSV file of 20 nominal columns and a label."""
     path = Path(directory().name, f"{rows}.csv")
     codes, labels = nominal_codes(rows, 2, seed=41)
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -81,7 +81,7 @@ def fresh(events: int, spent: list[float]) -> Iterator[Any]:
 
 
 def seconds_of(source: Source, predictions: Callable[[Path], Sink | None]) -> float:
-    """How long an engine runs over a source, with snapshots, in a directory of its own."""
+    """Return the run time of an engine over a source, with snapshots, in a directory of its own."""
     with TemporaryDirectory(dir=directory().name) as name:
         engine = Engine(
             Step(served(stream_bayes.NaiveBayes())),
@@ -96,16 +96,16 @@ def seconds_of(source: Source, predictions: Callable[[Path], Sink | None]) -> fl
 
 
 def no_sink(_: Path) -> None:
-    """The bare loop writes nothing either."""
+    """Write nothing, as the bare loop does."""
 
 
 def from_file(_: Sequence[Any]) -> float:
-    """A pass of ours over the file."""
+    """Return a pass of ours over the file."""
     return seconds_of(CSVSource(table(ROWS), Fields(target=TARGET)), JSONLinesSink)
 
 
 def river_from_file(_: Sequence[Any]) -> float:
-    """A pass of River's own loop over the same columns."""
+    """Return a pass of River's own loop over the same columns."""
     model = compose.Pipeline(preprocessing.OneHotEncoder(), naive_bayes.MultinomialNB())
     rows = stream.iter_csv(str(table(PEER_ROWS)), target=TARGET)
     start = perf_counter()
@@ -114,14 +114,14 @@ def river_from_file(_: Sequence[Any]) -> float:
 
 
 def from_memory(predictions: Callable[[Path], Sink | None], _: Sequence[Any]) -> float:
-    """A pass of ours over events that are there already."""
+    """Return a pass of ours over events in memory."""
     spent: list[float] = []
     taken = seconds_of(IterableSource(partial(fresh, IN_MEMORY, spent)), predictions)
     return taken - sum(spent)
 
 
 def bare_loop(_: Sequence[Any]) -> float:
-    """A pass of the loop that people write by hand."""
+    """Return a pass of the loop that people write by hand."""
     spent: list[float] = []
     step = stream_bayes.NaiveBayes().predict_learn_one
     start = perf_counter()
@@ -131,7 +131,7 @@ def bare_loop(_: Sequence[Any]) -> float:
 
 
 def side(events: int, run: Callable[[Sequence[Any]], float]) -> Side:
-    """A pass that finds its events itself."""
+    """Return a pass that makes its events itself."""
     return Side(events, run, list, chunk=events)
 
 
@@ -139,7 +139,7 @@ def side(events: int, run: Callable[[Sequence[Any]], float]) -> Side:
 
 
 def peak() -> int:
-    """The most memory that this process held so far, in kilobytes."""
+    """Return the peak memory of this process in kilobytes."""
     status = Path("/proc/self/status")
     # On Linux `resource` begins with the peak of the process that started this one.
     if status.exists():
@@ -150,7 +150,7 @@ def peak() -> int:
 
 
 def peaks(events: int, settled: int = SETTLED) -> tuple[int, int]:
-    """The most memory that this process held, after the first million events and after all of them."""
+    """Return the peak memory of this process after the first million events and after all."""
     early: list[int] = []
 
     def told(progress: Progress) -> None:
@@ -171,7 +171,7 @@ def peaks(events: int, settled: int = SETTLED) -> tuple[int, int]:
 
 
 def growth(events: int) -> Callable[[Sequence[Any]], float]:
-    """A pass in a process of its own: by what share its peak grows after the first million."""
+    """Return the share by which the peak of a process of its own grows after the first million events."""
 
     def run(_: Sequence[Any]) -> float:
         command = [sys.executable, "-m", "benchmarks.engine", str(events)]
@@ -182,7 +182,7 @@ def growth(events: int) -> Callable[[Sequence[Any]], float]:
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     ours = side(ROWS, from_file)
     in_memory, bare = side(IN_MEMORY, partial(from_memory, no_sink)), side(IN_MEMORY, bare_loop)
     written = side(IN_MEMORY, partial(from_memory, JSONLinesSink))

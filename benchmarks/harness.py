@@ -116,12 +116,12 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as much the peer takes, best pass against best pass."""
+        """Return the time relative to the peer, best pass against best pass."""
         return min(self.peer) / min(self.ours) if self.peer else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None where there is none."""
+        """Return whether the target is met; None where there is none."""
         if self.case.limit is not None:
             return min(self.ours) <= self.case.limit
         if self.case.target is not None and self.ratio is not None:
@@ -129,7 +129,7 @@ class Result:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that was measured."""
+        """Return everything that was measured."""
         return {
             "work": self.case.work,
             "unit": self.case.unit,
@@ -167,7 +167,7 @@ def measure(case: Case, rounds: int, after_round: Callable[[], None] = lambda: N
 
 
 def learns(model: Learner) -> Callable[[Events], float]:
-    """A pass that learns events (x, y)."""
+    """Return a pass that learns events (x, y)."""
 
     def run(events: Iterable[Any]) -> float:
         learn = model.learn_one
@@ -180,7 +180,7 @@ def learns(model: Learner) -> Callable[[Events], float]:
 
 
 def predicts(model: Learner) -> Callable[[Events], float]:
-    """A pass that predicts events (x, y)."""
+    """Return a pass that predicts events (x, y)."""
 
     def run(events: Iterable[Any]) -> float:
         predict = model.predict_proba_one
@@ -193,7 +193,7 @@ def predicts(model: Learner) -> Callable[[Events], float]:
 
 
 def predicts_learns(model: Learner) -> Callable[[Events], float]:
-    """A pass that predicts and learns each event (x, y) in one step."""
+    """Return a pass that predicts and learns each event (x, y) in one step."""
 
     def run(events: Iterable[Any]) -> float:
         step = model.predict_learn_one
@@ -206,7 +206,7 @@ def predicts_learns(model: Learner) -> Callable[[Events], float]:
 
 
 def predicts_after_learning(model: Learner) -> Callable[[Events], float]:
-    """A pass of test-then-train where only the predictions are timed: each is the first after a sample was learned."""
+    """Return a pass of test-then-train that times the predictions alone: each is the first after a sample."""
 
     def run(events: Iterable[Any]) -> float:
         predict, learn = model.predict_proba_one, model.learn_one

@@ -55,7 +55,7 @@ numbers = itertools.count()
 
 @cache
 def servers() -> str:
-    """A broker with the topic; it ends with this process.
+    """Start a broker with the topic; it ends with this process.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def records() -> list[tuple[bytes, bytes]]:
 
 
 def schema() -> Schema:
-    """The declared one: records are checked against it as they are decoded."""
+    """Return the declared schema: records are checked against it as they are decoded."""
     features = {f"f{n}": Nominal([f"v{value}" for value in range(VALUES)]) for n in range(FIELDS)}
     return Schema(features, classes=["no", "yes"], target="y")
 
@@ -116,7 +116,7 @@ def nothing() -> Nothing:
 
 
 def pipeline(client: str, model: Callable[[], Any], directory: Path | None = None, name: str = "") -> Engine:
-    """A pipeline that writes its answers in transactions."""
+    """Return a pipeline that writes its answers in transactions."""
     name = name or f"bench-{next(numbers)}"
     connection = Connection(servers=(servers(),), client=client)
     source = KafkaSource(connection, TOPIC, JSONDecoder(Fields(target="y"), schema()))
@@ -202,7 +202,7 @@ def river(_: Any = None) -> float:
 
 
 def contest(ours: Callable[[Any], float], peer: Callable[[Any], float] | None) -> Contest:
-    """Passes over the whole topic."""
+    """Return passes over the whole topic."""
     servers()
     sides = [None if run is None else Side(EVENTS, run, list, EVENTS) for run in (ours, peer)]
     assert sides[0] is not None
@@ -210,7 +210,7 @@ def contest(ours: Callable[[Any], float], peer: Callable[[Any], float] | None) -
 
 
 def cases() -> list[Case]:
-    """The report's lines; none where there is no broker to be had."""
+    """Return the report's lines; none where there is no broker to be had."""
     try:
         jars()
     except NoBroker as reason:

@@ -49,7 +49,7 @@ def lines() -> list[tuple[list[str], list[str]]]:
 
 
 def as_dicts(raw: Any) -> list[dict[str, str]]:
-    """New objects, as a decoder makes them."""
+    """Return new objects, as a decoder makes them."""
     return [{f"{name}": f"{label}"[:] for name, label in zip(*line, strict=True)} for line in raw]
 
 
@@ -72,7 +72,7 @@ def learned() -> BayesNet:
 
 
 def timed(step: Callable[[Any], object], rows: int = 1) -> Callable[[Any], float]:
-    """A pass over events, or over batches of so many rows."""
+    """Return a pass over events, or over batches of so many rows."""
 
     def run(events: Any) -> float:
         start = perf_counter()
@@ -92,7 +92,7 @@ def learns_many() -> Contest:
 
 
 def learns_and_answers() -> Contest:
-    """Each event is learned, and then a question asked that others follow."""
+    """Return a pass that learns each event, and then answers a query that others follow."""
     model, asked = learned(), iter(with_labels(questions()) * 10_000)
 
     def step(x: Any) -> None:
@@ -108,7 +108,7 @@ def answers() -> Contest:
 
 
 def classifies() -> Contest:
-    """One variable as the class of complete coded rows."""
+    """Return a pass that predicts one variable as the class of complete coded rows."""
     model = BayesNetClassifier(alarm().structure, target=CLASS)
     rows = columns(ROWS)
     place = rows.names.index(CLASS)
@@ -120,7 +120,7 @@ def classifies() -> Contest:
 
 
 def cases() -> list[Case]:
-    """The report's lines; none where the network is not here, which the questions to networks say."""
+    """Return the lines of the report; none where the network is not installed, as the queries of networks report."""
     if file_of("alarm") is None:
         return []
     return [

@@ -56,12 +56,12 @@ def numeric_lines(rows: int, classes: int, seed: int) -> list[str]:
 
 
 def decoded(lines: Sequence[str]) -> list[Any]:
-    """Each event decoded by itself: its names and values are strings of its own."""
+    """Return events decoded one by one: names and values are strings of their own."""
     return [json.loads(line) for line in lines]
 
 
 def one_hot() -> Learner:
-    """What River has for nominal features."""
+    """Return River's transformer of nominal features."""
     return preprocessing.OneHotEncoder() | naive_bayes.MultinomialNB()
 
 
@@ -87,7 +87,7 @@ def contest(
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     made = []
     for classes in (2, 10):
         for kind, lines, ours, peer, learn, predict in (

@@ -31,7 +31,7 @@ CLASS = "HYPOVOLEMIA"
 
 
 def file_of(name: str) -> Path | None:
-    """Where a known network is, if it is there."""
+    """Return the file of a known network, or None."""
     if named := os.environ.get("STREAM_BAYES_BIF_DIR"):
         folder = Path(named)
     elif (pgmpy := find_spec("pgmpy")) and pgmpy.origin:
@@ -51,7 +51,7 @@ def alarm() -> DiscreteNetwork:
 
 @cache
 def questions() -> list[tuple[str, dict[str, int]]]:
-    """A target and five known variables each, codes for labels, drawn from the network so that they are possible."""
+    """Return a target and five known variables each, codes for labels, drawn from the network: they are possible."""
     network, rng = alarm(), np.random.default_rng(1)
     names: list[Any] = list(network.structure.variables)
     made = []
@@ -78,7 +78,7 @@ def asks(engine: Inference) -> Callable[[Any], float]:
 
 
 def asks_after_loading(engine: Inference) -> Callable[[Any], float]:
-    """As a live network is asked: its tables are others each time."""
+    """Return a pass over a live network: its tables change before each query."""
     network = alarm()
 
     def run(events: Any) -> float:
@@ -92,7 +92,7 @@ def asks_after_loading(engine: Inference) -> Callable[[Any], float]:
 
 
 def pyagrum_side() -> Side | None:
-    """The peer's side; None where it is not installed, after saying so."""
+    """Return the pass of the peer; None where it is not installed, after saying so."""
     if find_spec("pyagrum") is None:
         print("benchmarks: pyAgrum is not installed, so it is left out", file=sys.stderr)
         return None
@@ -121,7 +121,7 @@ def posteriors(asking: Callable[[Inference], Callable[[Any], float]]) -> Contest
 
 
 def blanket() -> Contest:
-    """A variable of ALARM as the class of complete rows."""
+    """Return a variable of ALARM as the class of complete rows."""
     engine = Inference(alarm())
     codes = engine.sample_codes(ROWS, np.random.default_rng(2))
 
@@ -135,7 +135,7 @@ def blanket() -> Contest:
 
 
 def cases() -> list[Case]:
-    """The report's lines; none, after saying so, where the network is not here."""
+    """Return the report's lines; none, after saying so, where the network is not here."""
     if file_of("alarm") is None:
         print(
             "benchmarks: ALARM is not here, so questions to networks are left out; install pgmpy, or name a folder of "

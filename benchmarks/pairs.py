@@ -57,18 +57,18 @@ def measured_lines(shape: Shape, rows: int, seed: int) -> list[str]:
 
 
 def decoded(raw: Any) -> list[Any]:
-    """Each event decoded by itself."""
+    """Return events decoded one by one."""
     return [json.loads(line) for line in raw]
 
 
 @cache
 def trained(make: Callable[[], Learner], shape: Shape) -> Learner:
-    """A learner that has seen the training events."""
+    """Return a learner that has seen the training events."""
     return taught(make(), lines(shape, TRAINED, 1))
 
 
 def taught(model: Learner, raw: Any) -> Learner:
-    """A learner after it has learned some events."""
+    """Return a learner after it has learned some events."""
     for x, y in decoded(raw):
         model.learn_one(x, y)
     return model
@@ -130,7 +130,7 @@ def from_numbers(make: Callable[[], Learner], shape: Shape) -> Contest:
 
 
 def structure(shape: Shape) -> Contest:
-    """A tree derived from the counts."""
+    """Return a tree derived from the counts."""
     model = trained(partial(stream_bayes.TAN, every=1_000_000), shape)
 
     def run(events: Any) -> float:
@@ -143,7 +143,7 @@ def structure(shape: Shape) -> Contest:
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     aode, a2de, choice = stream_bayes.AODE, stream_bayes.A2DE, stream_bayes.LiveChoice
     peer = "WEKA AODE"
     made = []

@@ -40,7 +40,7 @@ def first(stream: Iterable[Any], events: int = LENGTH) -> Events:
 
 
 def in_words(events: Iterable[Any], names: str = "") -> Events:
-    """The same events with values as strings, of the features whose names hold `names`."""
+    """Return the same events with values as strings, of the features whose names hold `names`."""
     return [({n: str(v) if names in str(n) else v for n, v in x.items()}, y) for x, y in events]
 
 
@@ -164,7 +164,7 @@ def differences(
 
 
 def summary(numbers: Any, digits: int, *, more_is_better: bool) -> tuple[str, str]:
-    """A mean with its standard error over streams; and on how many streams it is better and worse."""
+    """Return a mean with its standard error over streams, and on how many streams it is better and worse."""
     error = numbers.std(ddof=1) / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
     gained = numbers if more_is_better else -numbers
     better, worse = int((gained > 1e-9).sum()), int((gained < -1e-9).sum())

@@ -51,12 +51,12 @@ def texts() -> Learner:
 
 
 def file_of(model: Learner) -> bytes:
-    """The snapshot's file."""
+    """Return the snapshot's file."""
     return Snapshot(learner=type(model).__name__, sections={"learner": model.state()}).to_bytes()
 
 
 def pause(model: Learner) -> Callable[[Any], float]:
-    """A pass that copies what the stream must not change any more."""
+    """Return a pass that copies the state that the stream must not change any more."""
 
     def run(_: Any) -> float:
         start = perf_counter()
@@ -67,7 +67,7 @@ def pause(model: Learner) -> Callable[[Any], float]:
 
 
 def load(model: Learner) -> Callable[[Any], float]:
-    """A pass that reads a file and makes a learner of it."""
+    """Return a pass that reads a file and makes a learner of it."""
     file = file_of(model)
 
     def run(_: Any) -> float:
@@ -84,7 +84,7 @@ def contest(run: Callable[[Learner], Callable[[Any], float]], make: Callable[[],
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     models = {
         f"AODE, {FEATURES} features, {PAIR_CLASSES} classes (102 MB)": pairs,
         f"MultinomialNB, {TOKENS / 1e6:g} million tokens, {TEXT_CLASSES} classes (98 MB)": texts,

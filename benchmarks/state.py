@@ -38,7 +38,7 @@ def bags() -> list[tuple[dict[str, int], str]]:
 
 
 def learned(make: Callable[[], Learner]) -> Learner:
-    """A model of all messages."""
+    """Return a model of all messages."""
     model = make()
     for x, y in bags():
         model.learn_one(x, y)
@@ -46,7 +46,7 @@ def learned(make: Callable[[], Learner]) -> Learner:
 
 
 def dumps(model: Learner) -> Callable[[Any], float]:
-    """A pass that writes the model."""
+    """Return a pass that writes the model."""
 
     def run(_: Any) -> float:
         start = perf_counter()
@@ -57,7 +57,7 @@ def dumps(model: Learner) -> Callable[[Any], float]:
 
 
 def loads(model: Learner) -> Callable[[Any], float]:
-    """A pass that reads the model."""
+    """Return a pass that reads the model."""
     kept = pickle.dumps(model, pickle.HIGHEST_PROTOCOL)
 
     def run(_: Any) -> float:
@@ -69,7 +69,7 @@ def loads(model: Learner) -> Callable[[Any], float]:
 
 
 def both_ways(model: Learner) -> Callable[[Any], float]:
-    """A pass that writes and reads the model."""
+    """Return a pass that writes and reads the model."""
 
     def run(_: Any) -> float:
         start = perf_counter()
@@ -80,7 +80,7 @@ def both_ways(model: Learner) -> Callable[[Any], float]:
 
 
 def loaded_memory(model: Learner) -> Callable[[Any], float]:
-    """A pass that says what bytes reading the model leaves taken, without the token strings."""
+    """Return a pass that measures the memory of a model that was read, without its token strings."""
     kept = pickle.dumps(model, pickle.HIGHEST_PROTOCOL)
     strings = sum(sys.getsizeof(token) for token in {token for x, _ in bags() for token in x})
 
@@ -100,7 +100,7 @@ def loaded_memory(model: Learner) -> Callable[[Any], float]:
 
 
 def learned_memory(make: Callable[[], Learner]) -> Callable[[Any], float]:
-    """A pass that says what bytes learning event by event leaves taken; the token strings were there before."""
+    """Return a pass that measures the memory of a model that learned event by event, without its token strings."""
 
     def run(_: Any) -> float:
         bags()
@@ -126,7 +126,7 @@ def contest(run: Callable[[Any], Callable[[Any], float]], *, of_makers: bool = F
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     data = "100k tokens, 2 classes"
     river = "River MultinomialNB"
     return [

@@ -46,7 +46,7 @@ def sample_of(codes: Any) -> Sample:
 
 
 def timed(work: Callable[[], object]) -> Side:
-    """A pass does the work once."""
+    """Return a pass that does the work once."""
 
     def run(events: Any) -> float:
         start = perf_counter()
@@ -61,7 +61,7 @@ def contest(ours: Callable[[], object], peer: Callable[[], Callable[[], object]]
 
 
 def frame() -> Any:
-    """The rows as labels, in columns that know all of them."""
+    """Return the rows as labels, in columns that know all of them."""
     import pandas as pd
 
     network = alarm()
@@ -91,7 +91,7 @@ def pyagrum_climbs() -> Callable[[], Any]:
 
 
 def _template(pyagrum: Any) -> Any:
-    """A network with the labels alone."""
+    """Return a network with the labels alone."""
     network = alarm()
     made = pyagrum.BayesNet()
     for v in network.structure.variables:
@@ -121,7 +121,7 @@ def pybnesian_climbs() -> Callable[[], Any]:
 
 
 def installed(package: str) -> bool:
-    """Whether a peer is here, after saying so where it is not."""
+    """Return whether a peer is installed, after saying so where it is not."""
     if find_spec(package) is None:
         print(f"benchmarks: {package} is not installed, so it is left out", file=sys.stderr)
         return False
@@ -134,7 +134,7 @@ def climbs(search: HillClimbing) -> Callable[[], object]:
 
 
 def climbs_from_a_tree(search: HillClimbing) -> Callable[[], object]:
-    """The tree is found within the timed part."""
+    """Return a search whose tree is found within the timed part."""
     sample = sample_of(rows()[:ROWS])
 
     def work() -> object:
@@ -163,18 +163,18 @@ def score_of(sample: Sample, structure: Structure) -> float:
 
 
 def pybnesians() -> Structure:
-    """What pybnesian finds."""
+    """Return the structure found by pybnesian."""
     return Structure.from_edges(pybnesian_climbs()().arcs(), list(alarm().structure.variables))
 
 
 def pyagrums() -> Structure:
-    """What pyAgrum finds."""
+    """Return the structure found by pyAgrum."""
     names = [str(name) for name in alarm().structure.variables]
     return Structure.from_edges([(names[a], names[b]) for a, b in pyagrum_climbs()().arcs()], names)
 
 
 def climbs_again() -> Contest:
-    """A search some rows later, from what the last one found and counted."""
+    """Return a search some rows later, from the last one's result and counts."""
     first, new = sample_of(rows()[:ROWS]).collapsed(), sample_of(rows()[ROWS:]).collapsed()
     whole = sample_of(rows()).collapsed()
     start = HillClimbing().search(first).structure
@@ -191,7 +191,7 @@ def climbs_again() -> Contest:
 
 
 def cases() -> list[Case]:
-    """The report's lines; none where the network is not here, which the questions to networks say."""
+    """Return the lines of the report; none where the network is not installed, as the queries of networks report."""
     if file_of("alarm") is None:
         return []
     named = f"ALARM, {ROWS:,} rows"

@@ -40,7 +40,7 @@ Message = tuple[str, str]  # text and label
 
 
 def words(number: int, rng: np.random.Generator) -> NDArray[np.object_]:
-    """So many different words of 4 to 10 letters."""
+    """Return so many different words of 4 to 10 letters."""
     found: dict[str, None] = {}
     while len(found) < number:
         for length in range(4, 11):
@@ -78,7 +78,7 @@ def messages() -> tuple[list[Message], list[Message]]:
 
 @cache
 def lines() -> tuple[list[str], list[str]]:
-    """The messages as `BagOfWords` counts them, a line of JSON each."""
+    """Return the messages in the form of `BagOfWords`, a line of JSON each."""
     count = feature_extraction.BagOfWords().transform_one
     train, stream = messages()
     return [json.dumps([count(text), y]) for text, y in train], [
@@ -87,14 +87,14 @@ def lines() -> tuple[list[str], list[str]]:
 
 
 def bags(raw: Sequence[str], kind: Callable[[Any], Any] = dict) -> list[Any]:
-    """Each message decoded by itself: its words are strings of its own."""
+    """Return messages decoded one by one: words are strings of their own."""
     events = [json.loads(line) for line in raw]
     return events if kind is dict else [(kind(x), y) for x, y in events]
 
 
 @cache
 def trained(make: Callable[[], Learner]) -> Learner:
-    """A model that has learned the training messages; the cases of a model share it, and go on teaching it."""
+    """Return a model that has learned the training messages; the cases of a model share it, and train it further."""
     model = make()
     for x, y in bags(lines()[0]):
         model.learn_one(x, y)
@@ -116,7 +116,7 @@ def contest(
 
 
 def cases() -> list[Case]:
-    """The report's lines."""
+    """Return the report's lines."""
     bag = f"{WORDS} words of {VOCABULARY // 1000}k"
     multinomial = (stream_bayes.MultinomialNB, naive_bayes.MultinomialNB)
     complement = (stream_bayes.ComplementNB, naive_bayes.ComplementNB)

@@ -109,7 +109,7 @@ class WekaTimer:
         return channel.stdout.readline().strip()
 
     def seconds(self, work: str, events: int) -> float:
-        """What the next events of the stream take: "update" learns, "predict" asks, "both" asks and then learns."""
+        """Return the time of the next events: "update" learns, "predict" predicts, "both" predicts and then learns."""
         answer = self._ask(f"{work},{events}")
         if not answer:
             raise RuntimeError(f"WEKA failed at {work}; what it said is on the error stream")

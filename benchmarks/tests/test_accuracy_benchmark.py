@@ -35,7 +35,7 @@ class Sure(Listening):
 
 
 def judged(probabilities: dict[str, float], floor: float, aim: float) -> dict[str, tuple[bool, str]]:
-    """The checks of learners on a stream where "a" comes in nine of ten events."""
+    """Return the checks of learners on a stream where "a" comes in nine of ten events."""
     names = {**OURS, **THEIRS}
     learners = {name: Sure(probabilities.get(name, 0.9)) for name in names}
     stream: list[Any] = [({}, "b" if n % 10 == 0 else "a") for n in range(100)]

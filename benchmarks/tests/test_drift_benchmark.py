@@ -31,7 +31,7 @@ CHANGES = 500
 
 
 def lights(part: int, seed: int) -> Iterator[tuple[dict[str, str], bool]]:
-    """A class that follows a feature, and from one event on its opposite."""
+    """Return a class that follows a feature, and from one event on its opposite."""
     for n in range(2 * part):
         light = "on" if (n + seed) % 3 else "off"
         yield {"light": light}, (light == "on") == (n < part)
