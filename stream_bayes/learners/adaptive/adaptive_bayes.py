@@ -13,10 +13,18 @@ from stream_bayes.core.values.values import canonical_label
 from stream_bayes.data.frames import Native
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import CannotMerge
-from stream_bayes.learners.adaptive.experts import FEATURES, LABELS, TRENDS, stores
+from stream_bayes.learners.adaptive.experts import (
+    FEATURES,
+    LABELS,
+    PAIRED,
+    TRENDS,
+    encode_within_budget,
+    paired_part,
+    stores,
+)
 from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
-from stream_bayes.learners.classifier.base import X
+from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import samples_of
 
@@ -59,7 +67,11 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     Mixing logarithms is mostly far better than every single expert.
 
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
-    depend on the order of events. Time and memory are those of eleven stores of counts.
+    depend on the order of events.
+
+    Time and memory are bounded: the experts over pairs of features see the first 100 features that come, and each of
+    their eight stores takes at most 32 MB; an event's names and values that do not fit are left out there. Naive Bayes
+    sees everything. `left_out_` names the features that it sees alone.
 
     Examples
     --------
@@ -108,7 +120,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         views = self._views(x)
         # All rows are encoded before any is learned: what one store refuses, none learns.
         rows = [
-            member._store.encode(views[store.inputs], y, w)
+            encode_within_budget(member._store, views[store.inputs], y, w)
             for store, member in zip(self._stores, self._members, strict=True)
         ]
         answer = self._answer(rows, learning=True)
@@ -117,7 +129,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             if label < self._known:
                 self._mixture.learn(label, w)
             self._known = max(self._known, label + 1)
-            self._trends.add(x)
+            self._trends.add(paired_part(x, self._paired._store))
             self._memory.add(canonical_label(y))
         return answer
 
@@ -149,10 +161,12 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     def _views(self, x: X) -> dict[str, X]:
         """Return what each kind of store is shown of an event."""
+        paired = paired_part(x, self._paired._store)
         if not self.label_memory:
-            return {FEATURES: x}
+            return {FEATURES: x, PAIRED: paired}
         labels = self._memory.features()
-        return {FEATURES: x, LABELS: {**x, **labels}, TRENDS: {**self._trends.departures(x), **labels}}
+        trends = {**self._trends.departures(paired), **labels}
+        return {FEATURES: x, PAIRED: paired, LABELS: {**paired, **labels}, TRENDS: trends}
 
     def _looked_up(self, x: X) -> list[Any]:
         """Return an event as a row of each store."""
@@ -186,6 +200,18 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def _labels(self) -> Vocabulary:
         """The codes of the labels, which are the same in all stores."""
         return self._members[0]._store.encoder.labels
+
+    @property
+    def _paired(self) -> BayesClassifier:
+        """The first learner over pairs of features, whose features are those of all of them."""
+        return next(m for m, store in zip(self._members, self._stores, strict=True) if store.inputs == PAIRED)
+
+    @property
+    def left_out_(self) -> tuple[Any, ...]:
+        """The features that naive Bayes alone sees, as they came after the first 100, or did not fit."""
+        known = self._paired._store.encoder.features
+        encoder = self._members[0]._store.encoder
+        return tuple(name for name in encoder.features if name not in known)
 
     @property
     def weights_(self) -> dict[str, float]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
+from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.values.values import is_missing
 from stream_bayes.data.schema import Nominal, Numeric, Schema
+from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
@@ -13,11 +17,30 @@ from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import NaiveBayes
 
-__all__ = ["FEATURES", "LABELS", "TRENDS", "Store", "schema_of", "stores"]
+__all__ = [
+    "FEATURES",
+    "LABELS",
+    "MOST_PAIRED",
+    "PAIRED",
+    "STORE_BYTES",
+    "TRENDS",
+    "Store",
+    "encode_within_budget",
+    "paired_part",
+    "schema_of",
+    "stores",
+]
 
-FEATURES, LABELS, TRENDS = "features", "labels", "trends"  # what a store is shown of an event
+# What a store is shown of an event: all features; the first that came; these with the last labels; and as departures.
+FEATURES, PAIRED, LABELS, TRENDS = "features", "paired", "labels", "trends"
 
-COARSE, MIDDLE, FINE = Binning(bins=3), Binning(bins=10), Binning(bins=40)
+MOST_PAIRED = 100  # features that experts over pairs of features see: the first that come
+STORE_BYTES = 2**25  # of a store of pairs: names and values beyond are not counted there
+
+# The cuts are set first where a bin holds some numbers. Each time they are set anew, the events are counted anew.
+COARSE = Binning(bins=3, after=20, window=1280)
+MIDDLE = Binning(bins=10, after=10, window=1280)
+FINE = Binning(bins=40, after=160, window=1280)
 
 
 class Store(NamedTuple):
@@ -39,33 +62,39 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
         The names of the last labels as features; without any, no store is shown more than the features.
     """
 
-    def pairs(name: str, readings: tuple[str, ...], inputs: str = FEATURES, **own: Any) -> Store:
-        seen = schema if schema is None else schema_of(inputs, schema, label_names)
-        made = LiveChoice(readings=readings, schema=seen, **own)
+    def pairs(name: str, readings: tuple[str, ...], inputs: str = PAIRED, **own: Any) -> Store:
+        seen = paired if paired is None else schema_of(inputs, paired, label_names)
+        made = LiveChoice(readings=readings, schema=seen, memory_budget=STORE_BYTES, **own)
         return Store(tuple(f"{reading}, {name}" for reading in readings), made, inputs)
+
+    def kdb(name: str, half_life: float | None) -> Store:
+        made = KDB(k=3, binning=COARSE, half_life=half_life, schema=paired, memory_budget=STORE_BYTES)
+        return Store((name,), made, PAIRED)
 
     def alone(name: str, learner: BayesClassifier) -> Store:
         return Store((name,), learner, FEATURES)
 
+    paired = None if schema is None else schema_of_first(MOST_PAIRED, schema)
+    # Naive Bayes comes first: it sees all features, and refuses an event before any other store has new names of it.
     made = [
+        alone("Gaussian nb", NaiveBayes(schema=schema)),
+        alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, schema=schema)),
+        alone("Gaussian nb, half-life 50", NaiveBayes(half_life=50.0, schema=schema)),
         pairs("10 bins", ("nb", "tan", "aode"), binning=MIDDLE),
         pairs("10 bins, half-life 500", ("tan", "aode"), binning=MIDDLE, half_life=500.0),
         pairs("40 bins, half-life 500", ("nb", "aode"), binning=FINE, half_life=500.0),
         pairs("40 bins, half-life 100", ("nb", "aode"), binning=FINE, half_life=100.0),
-        alone("kdb, 3 bins", KDB(k=3, binning=COARSE, schema=schema)),
-        alone("kdb, 3 bins, half-life 500", KDB(k=3, binning=COARSE, half_life=500.0, schema=schema)),
-        alone("Gaussian nb", NaiveBayes(schema=schema)),
-        alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, schema=schema)),
-        alone("Gaussian nb, half-life 50", NaiveBayes(half_life=50.0, schema=schema)),
+        kdb("kdb, 3 bins", None),
+        kdb("kdb, 3 bins, half-life 500", 500.0),
         pairs("40 bins, last labels", ("nb", "aode"), LABELS, binning=FINE),
         pairs("40 bins, trends and last labels", ("aode",), TRENDS, binning=FINE),
     ]
-    return made if label_names else [store for store in made if store.inputs == FEATURES]
+    return made if label_names else [store for store in made if store.inputs in (FEATURES, PAIRED)]
 
 
 def schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema:
     """Return the schema of what a store is shown, made from that of the features."""
-    if inputs == FEATURES:
+    if inputs in (FEATURES, PAIRED):
         return schema
     features: dict[str, Any] = dict(schema.features)
     if inputs == TRENDS:
@@ -77,3 +106,43 @@ def schema_of(inputs: str, schema: Schema, label_names: Sequence[str]) -> Schema
         }
     features.update(dict.fromkeys(label_names, Nominal()))
     return Schema(features, schema.classes, schema.target, schema.unknown)
+
+
+def schema_of_first(features: int, schema: Schema) -> Schema:
+    """Return a schema with so many of its features, the first; others are ignored."""
+    if len(schema.features) <= features:
+        return schema
+    return Schema(dict(islice(schema.features.items(), features)), schema.classes, schema.target)
+
+
+def paired_part(x: Mapping[Any, Any], store: CountStore) -> Mapping[Any, Any]:
+    """Return an event without the features beyond the first `MOST_PAIRED` that a store has, or now gets."""
+    known = store.encoder.features
+    left = MOST_PAIRED - len(known)
+    if len(x) <= left:
+        return x
+    shown = {}
+    for name, value in x.items():
+        if name in known:
+            shown[name] = value
+        elif left > 0 and not is_missing(value):
+            shown[name] = value
+            left -= 1
+    return shown
+
+
+def encode_within_budget(store: CountStore, x: Mapping[Any, Any], y: object, w: float) -> Any:
+    """Return the row of a sample to learn; without its new names and values if there is no room for them."""
+    try:
+        return store.encode(x, y, w)
+    except BudgetExceeded:
+        pass
+    encoder, budget = store.encoder, store.memory_budget
+    row = encoder.lookup(x)
+    slots = [*row.feature[: row.entries], *row.numeric_feature[: row.numbers]]
+    known = {encoder.nominal[slot].name for slot in slots}
+    store.memory_budget = None  # a new label is learned by all stores or by none, so that it has one code
+    try:
+        return store.encode({name: value for name, value in x.items() if name in known}, y, w)
+    finally:
+        store.memory_budget = budget

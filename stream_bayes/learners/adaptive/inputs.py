@@ -15,6 +15,7 @@ from stream_bayes.core.encoding._vocabulary import Vocabulary
 __all__ = ["LabelMemory", "Trends", "trend_name"]
 
 FARTHEST = 1e9  # standard deviations: the departure of a number that never changed before
+NO_LABEL: tuple[Any, ...] = ()  # what is shown of a label that has not come yet
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
 
 
@@ -54,8 +55,15 @@ class LabelMemory:
         self.labels.appendleft(label)
 
     def features(self) -> dict[Any, Any]:
-        """Return the labels by how many events ago they came."""
-        return dict(zip(self.names, self.labels, strict=False))
+        """Return the labels by how many events ago they came; `NO_LABEL` for events before the first.
+
+        A feature that an event lacks would cost every later prediction a slower loop.
+        """
+        shown = [
+            label if isinstance(label, str) else (label,) for label in self.labels
+        ]  # a number would be binned
+        shown += [NO_LABEL] * (self.size - len(shown))
+        return dict(zip(self.names, shown, strict=True))
 
     def repeat(self, probabilities: NDArray[np.float64], codes: Vocabulary) -> None:
         """Write the probability that the last label comes again to its code, and 0 to all others."""

@@ -14,6 +14,7 @@ from river.datasets import synth
 
 from stream_bayes import AODE, AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesError
+from stream_bayes.learners.adaptive.experts import MOST_PAIRED, STORE_BYTES
 from stream_bayes.river_state.model_state import model_state, restore_model
 from stream_bayes.streams.models.served import served
 
@@ -178,3 +179,34 @@ CHECKS = list(enumerate(checks.yield_checks(AdaptiveBayes())))
 @pytest.mark.parametrize("number", range(len(CHECKS)), ids=[f"{n}-{c.__name__}" for n, c in CHECKS])
 def test_river_finds_nothing_wrong(number: int) -> None:
     CHECKS[number][1](AdaptiveBayes())
+
+
+def test_experts_over_pairs_see_a_bounded_part_of_a_wide_table_and_the_rest_is_named() -> None:
+    rng, model = np.random.default_rng(2), AdaptiveBayes()
+    right = 0
+    for event in range(120):
+        words = rng.integers(0, 2000, 30)
+        y = "spam" if event % 2 else "ham"
+        x: dict[Any, Any] = {f"word {word}": True for word in words} | {f"of {y}": True}
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert len(model.left_out_) > 1000
+    features = [len(member._store.encoder.features) for member in model._members]
+    assert max(features) == len(model.left_out_) + MOST_PAIRED
+    assert sorted(set(features)) == [MOST_PAIRED, MOST_PAIRED + model.label_memory, max(features)]
+    assert model.memory_bytes < 11 * STORE_BYTES
+    assert right > 100
+
+
+def test_values_like_ids_stop_at_the_budget_and_the_rest_is_learned() -> None:
+    model = AdaptiveBayes(label_memory=0)
+    member = model._members[3]
+    member._store.memory_budget = 20_000
+    for event in range(400):
+        model.learn_one({"id": f"number {event}", "sky": "grey" if event % 2 else "blue"}, "ab"[event % 2])
+    assert member._store.memory_bytes <= 20_000
+    assert len(member._store.encoder.features["id"].vocabulary) < 400
+    assert len(model._members[0]._store.encoder.features["id"].vocabulary) == 400
+    model.learn_one({"id": "new", "sky": "blue"}, "c")
+    assert {len(member._store.encoder.labels) for member in model._members} == {3}
+    assert model.predict_one({"id": "another", "sky": "grey"}) == "b"
