@@ -35,7 +35,6 @@ __all__ = [
     "NeverMet",
     "NoSnapshot",
     "NoValueKnown",
-    "NotDrawn",
     "NotLearned",
     "NotOwner",
     "NotSupported",
@@ -111,10 +110,6 @@ class SchemaError(StreamBayesError, ValueError):
 
 class MissingPackage(StreamBayesError, ImportError):
     """An optional package that this function needs is not installed."""
-
-
-class NotDrawn(StreamBayesError, RuntimeError):
-    """Another program failed to draw a picture."""
 
 
 class NotLearned(StreamBayesError, ValueError):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +17,14 @@ from river import dummy, ensemble, naive_bayes
 
 pytest.importorskip("matplotlib")
 
+from matplotlib.patches import Rectangle as Bar
+
 from stream_bayes import AODE, BayesNet, NaiveBayes, plots
+from stream_bayes.core.drawing.picture import MARGIN, Label, Rectangle
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.errors import BadFormat, BadValue, MissingPackage, NotDrawn
-from stream_bayes.streams import Comparison, compare, read_checkpoints
+from stream_bayes.errors import BadFormat, BadValue, MissingPackage
+from stream_bayes.learners.classifier.explanation import Explanation
+from stream_bayes.streams import Comparison, compare, evaluate, read_checkpoints
 
 BEFORE = Structure({"größe": [], "rain": ["größe"], "wet": ["rain"], "sky": []})
 AFTER = Structure({"größe": ["rain", "sky"], "rain": [], "wet": ["sky"], "sky": []})
@@ -123,73 +130,120 @@ def test_without_matplotlib_it_says_how_to_install_it(monkeypatch: pytest.Monkey
 # -- structures ------------------------------------------------------------------------------------------------------
 
 
-def program(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Let `dot` be a script, and nothing else be on the path."""
-    path = directory / "bin" / "dot"
-    path.parent.mkdir()
-    path.write_text(f"#!{sys.executable}\nimport sys\n{script}\n", encoding="utf-8")
-    path.chmod(0o755)
-    monkeypatch.setenv("PATH", str(path.parent))
-
-
-def test_without_graphviz_there_is_dot_text_with_the_changes_coloured(
+def test_a_structure_is_drawn_without_any_other_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    drawing = plots.structure(AFTER, BEFORE, tmp_path / "change.dot")
-    assert drawing.svg is None and drawing._repr_svg_() is None
-    assert drawing.dot == AFTER.to_dot(BEFORE.difference(AFTER))
+    paths = [tmp_path / f"change.{suffix}" for suffix in ("dot", "svg", "png")]
+    for path in paths:
+        drawing = plots.structure(AFTER, BEFORE, path)
+    dot, svg, png = (path.read_bytes() for path in paths)
+    assert dot.decode() == drawing.dot + "\n" == AFTER.to_dot(BEFORE.difference(AFTER)) + "\n"
     assert '"sky" -> "wet" [color="#0072B2"]' in drawing.dot
     assert '"rain" -> "größe" [color="#D55E00"]' in drawing.dot
     assert '"rain" -> "wet" [color="#777777", style=dashed]' in drawing.dot
-    assert (tmp_path / "change.dot").read_text(encoding="utf-8") == drawing.dot + "\n"
-    with pytest.raises(MissingPackage, match="install Graphviz"):
-        plots.structure(AFTER, path=tmp_path / "structure.svg")
+    assert svg.decode() == drawing.svg == drawing._repr_svg_()
+    names = {element.text for element in ElementTree.fromstring(svg).iter()}
+    assert {"größe", "rain", "sky", "wet", "sky → wet, added", "rain → wet, removed"} <= names
+    assert png.startswith(b"\x89PNG")
 
 
-def test_of_a_difference_the_changed_edges_alone_are_drawn(
+def test_a_png_shows_the_same_shapes_as_the_svg(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    drawing = plots.structure(AFTER, BEFORE, tmp_path / "change.png")
+    pixels = imread(tmp_path / "change.png")
+    height, width = pixels.shape[:2]
+    scale = width / (drawing.picture.width + 2 * MARGIN)
+    assert height / scale == pytest.approx(drawing.picture.height + 2 * MARGIN, abs=1.0)
+    for shape in drawing.picture.shapes:
+        if isinstance(shape, Rectangle):  # its corner is round, its left edge and the space beside it are not
+            x, y = (shape.x + 3 + MARGIN) * scale, (shape.y + shape.height - 6 + MARGIN) * scale
+            inside = [round(255 * part) for part in pixels[int(y), int(x), :3]]
+            assert inside == [int(shape.fill[k : k + 2], 16) for k in (1, 3, 5)]
+
+
+def test_without_matplotlib_a_png_is_refused_before_anything_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    plots.structure(AFTER, path=tmp_path / "structure.svg")
+    with pytest.raises(MissingPackage, match=r"PNG of a drawing needs matplotlib.*'stream-bayes\[plot\]'"):
+        plots.structure(AFTER, path=tmp_path / "structure.png")
+
+
+def test_of_a_difference_the_changed_edges_alone_are_drawn() -> None:
     larger = Structure({**{name: list(AFTER.parents(name)) for name in AFTER.variables}, "apart": []})
     smaller = Structure({**{name: list(BEFORE.parents(name)) for name in BEFORE.variables}, "apart": []})
-    text = plots.structure(smaller.difference(larger)).dot
-    assert "apart" not in text
+    drawing = plots.structure(smaller.difference(larger))
+    assert "apart" not in drawing.dot and "apart" not in drawing.svg
     # Where every edge has changed there is nothing else to draw.
-    assert sorted(text.splitlines()) == sorted(plots.structure(AFTER, BEFORE).dot.splitlines())
+    assert sorted(drawing.dot.splitlines()) == sorted(plots.structure(AFTER, BEFORE).dot.splitlines())
     with pytest.raises(BadValue, match="holds the previous structure"):
         plots.structure(smaller.difference(larger), smaller)
 
 
-def test_dot_is_given_the_text_and_what_it_draws_is_kept_without_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    echo = (
-        "text = sys.stdin.buffer.read()\n"
-        "out = b'<!-- Generated by graphviz version 2.43.0 (0)\\n -->\\n<svg>' + text + b'</svg>\\n'\n"
-        "sys.stdout.buffer.write(out if sys.argv[1:] == ['-Tsvg'] else b'')"
-    )
-    program(tmp_path, monkeypatch, echo)
-    drawing = plots.structure(AFTER, path=tmp_path / "structure.svg")
-    assert drawing.svg == drawing._repr_svg_() == f"<svg>{AFTER.to_dot()}</svg>\n"
-    assert (tmp_path / "structure.svg").read_text(encoding="utf-8") == drawing.svg
-
-
-def test_a_program_that_fails_or_hangs_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(tmp_path, monkeypatch, "sys.exit('no such font')")
-    with pytest.raises(NotDrawn, match="status 1: no such font"):
-        plots.structure(AFTER)
-    monkeypatch.setattr(plots, "SECONDS", 0.2)
-    (tmp_path / "bin" / "dot").write_text(
-        f"#!{sys.executable}\nimport time\ntime.sleep(60)\n", encoding="utf-8"
-    )
-    with pytest.raises(NotDrawn, match=r"not drawn a graph of 3 edges in 0\.2 seconds"):
-        plots.structure(AFTER)
-
-
 def test_a_drawing_has_a_name_that_says_what_it_is(tmp_path: Path) -> None:
-    with pytest.raises(BadFormat, match=r"\.svg or \.dot"):
-        plots.structure(AFTER, path=tmp_path / "structure.png")
+    with pytest.raises(BadFormat, match=r"\.svg, \.png or \.dot"):
+        plots.structure(AFTER, path=tmp_path / "structure.gif")
+
+
+def test_a_network_shows_the_posteriors_of_its_answers(tmp_path: Path) -> None:
+    model = BayesNet({"rain": [], "wet": ["rain"]})
+    for rain, wet in [("yes", "wet"), ("no", "dry"), ("no", "dry")] * 5:
+        model.learn_one({"rain": rain, "wet": wet})
+    drawing = plots.network(model, {"wet": "wet"}, tmp_path / "network.png", level=0.9)
+    expected = model.query("rain", {"wet": "wet"}, level=0.9)
+    hints = [shape.hint for shape in drawing.picture.shapes if isinstance(shape, Rectangle)]
+    assert f"yes: {expected['yes']:.4g}" in hints
+    assert (tmp_path / "network.png").read_bytes().startswith(b"\x89PNG")
+    tables = plots.network(model.to_network(), tables=True)
+    texts = [shape.text for shape in tables.picture.shapes if isinstance(shape, Label)]
+    assert sorted(texts) == ["all", "no", "rain", "wet", "yes"]  # the rows are of the parents' labels
+    with pytest.raises(BadValue, match=r"expected a network to draw.*got NaiveBayes"):
+        plots.network(NaiveBayes())
+
+
+def test_a_confusion_matrix_counts_each_label_and_prediction(tmp_path: Path) -> None:
+    stream = [({"a": "x" if n % 2 else "y"}, "$spam$" if n % 4 else "<ham>") for n in range(80)]
+    result = evaluate(stream, NaiveBayes())
+    axes = plots.confusion(result, tmp_path / "confusion.svg").axes[0]
+    counts = Counter((answer.label, answer.prediction) for answer in result.answers[1:])
+    labels = ["$spam$", "<ham>"]
+    expected = [f"{counts[label, prediction]:,}" for label in labels for prediction in labels]
+    assert [text.get_text() for text in axes.texts] == expected
+    assert [label.get_text() for label in axes.get_yticklabels()] == [r"\$spam\$", "<ham>"]
+    assert "<!-- $spam$ -->" in (tmp_path / "confusion.svg").read_text("utf-8")  # no formula
+    many = {(label, label): label + 1 for label in range(30)}
+    crowded = plots.confusion(many, most=5).axes[0]
+    assert [label.get_text() for label in crowded.get_xticklabels()] == ["26", "27", "28", "29", "26 others"]
+    assert crowded.texts[-1].get_text() == str(sum(range(1, 27)))
+    with pytest.raises(BadValue, match="no answers"):
+        plots.confusion({})
+
+
+def test_a_time_line_of_drifts_has_a_mark_for_each_entry() -> None:
+    entries = [
+        {"what": what, "event": event} for what, event in (("warning", 5), ("drift", 9), ("drift", 50))
+    ]
+    axes = plots.drifts(entries).axes[0]
+    marks = {line.get_marker(): np.asarray(line.get_xdata()).tolist() for line in axes.lines}
+    assert marks["|"] == [5] and marks["D"] == [9, 50] and marks["^"] == []
+    above, _ = plots.drifts(entries, checkpoints=compared().checkpoints).axes
+    assert above.get_ylabel() == "right, %"
+    with pytest.raises(BadValue, match="no entry"):
+        plots.drifts([])
+
+
+def test_evidence_is_drawn_with_what_is_left_out_in_one_bar() -> None:
+    evidence: dict[str, dict[Any, float]] = {f"f{n}": {"a": float(n), "b": 0.0} for n in range(1, 31)}
+    evidence["never"] = {"a": 0.0, "b": -math.inf}
+    figure = plots.feature_evidence(Explanation("log-evidence", {"a": 0.0, "b": 0.0}, evidence), most=5)
+    axes = figure.axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["never", "f30", "f29", "f28", "27 others"]
+    lengths = [bar.get_width() for bar in axes.patches if isinstance(bar, Bar)]
+    assert lengths[1:] == [30.0, 29.0, 28.0, sum(range(1, 28))] and math.isfinite(lengths[0])
 
 
 def test_a_model_is_not_drawn_but_its_structure() -> None:

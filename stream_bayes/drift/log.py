@@ -38,11 +38,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import permutations
 from typing import Any
 
+from stream_bayes.core.drawing.html import block, plain_table, time_line
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.values.values import name_order
 from stream_bayes.errors import BadStructure
+from stream_bayes.learners.classifier.edges import edges_of, learner_within, listed_edges
 
-__all__ = ["KEYS", "KINDS", "DriftLog", "change_between", "difference", "edge_name", "edges_of"]
+__all__ = ["KEYS", "KINDS", "DriftLog", "change_between", "difference"]
 
 KINDS = ("warning", "drift", "unfinished", "searched", "adopted", "refused")
 KEYS = (
@@ -130,6 +131,13 @@ class DriftLog:
     def __str__(self) -> str:
         return "\n".join(map(_line, self.entries)) or "no entry"
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (entry["event"], entry["what"], entry["candidate"], _line(entry)) for entry in self.entries[::-1]
+        ]
+        table = plain_table(f"{self!r}, the newest first", ("event", "what", "candidate", "in words"), rows)
+        return block(time_line(self.entries).svg(), table)
+
     def newest(self, number: int) -> list[dict[str, Any]]:
         """Return the last entries, which may be read and completed.
 
@@ -171,45 +179,6 @@ def _line(entry: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def edges_of(model: Any) -> list[list[str]]:
-    """Return the edges of a learner's structure between features, derived or given, as [parent, child] by name.
-
-    Examples
-    --------
-    >>> from stream_bayes import SPODE
-    >>> model = SPODE("season")
-    >>> model.learn_one({"season": "autumn", "wind": "west", "sky": "grey"}, "rain")
-    >>> edges_of(model)
-    [['season', 'sky'], ['season', 'wind']]
-    """
-    model = _within(model)
-    structure = getattr(model, "structure", None)
-    if structure is not None:
-        return [[edge_name(parent), edge_name(child)] for parent, child in structure.edges]
-    each = getattr(model, "structures_", None)
-    if each is not None:  # a choice of several
-        every = [edge for parents in each.values() for edge in _edges(parents)]
-        return [edge for place, edge in enumerate(every) if edge not in every[:place]]
-    parents: Mapping[Any, Any] = getattr(model, "parents_", {})
-    above_all = getattr(model, "parent_", None)
-    if above_all is not None:
-        features = [feature.name for feature in model._store.encoder.nominal]
-        parents = {name: above_all for name in features if name != above_all}
-    return _edges(parents)
-
-
-def _edges(parents: Mapping[Any, Any]) -> list[list[str]]:
-    """Return the edges from each child's parents, or its only one."""
-    edges = []
-    for child in sorted(parents, key=name_order):
-        above = parents[child]
-        several = isinstance(above, tuple) and above not in parents  # a name may be a tuple too
-        edges += [
-            [edge_name(one), edge_name(child)] for one in (above if several else (above,)) if one is not None
-        ]
-    return edges
-
-
 def change_between(before: Any, after: Any) -> dict[str, Any]:
     """Return the differences between the structures of two learners of a class, as an entry holds them.
 
@@ -222,7 +191,10 @@ def change_between(before: Any, after: Any) -> dict[str, Any]:
     """
     change: dict[str, Any] = dict(difference(edges_of(before), edges_of(after)))
     of_each = [
-        {name: _edges(parents) for name, parents in getattr(_within(model), "structures_", {}).items()}
+        {
+            name: listed_edges(parents)
+            for name, parents in getattr(learner_within(model), "structures_", {}).items()
+        }
         for model in (before, after)
     ]
     if of_each[1]:
@@ -230,11 +202,6 @@ def change_between(before: Any, after: Any) -> dict[str, Any]:
             name: difference(of_each[0].get(name, []), edges) for name, edges in of_each[1].items()
         }
     return change
-
-
-def _within(model: Any) -> Any:
-    """Return the learner of a window, or the learner itself."""
-    return getattr(model, "learner", model)
 
 
 def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, list[list[str]]]:
@@ -266,8 +233,3 @@ def difference(before: list[list[str]], after: list[list[str]]) -> dict[str, lis
         "added": [edge for edge in after if tuple(edge) not in old | equivalent],
         "removed": [edge for edge in before if tuple(edge) not in new | equivalent],
     }
-
-
-def edge_name(name: Any) -> str:
-    """Return the name of a feature as a log holds it."""
-    return name if isinstance(name, str) else repr(name)

@@ -19,9 +19,10 @@ from stream_bayes.drift.detectors import (
     since_change,
 )
 from stream_bayes.drift.families import TOGETHER, FamilyWatch, family_signals
-from stream_bayes.drift.log import DriftLog, edge_name
+from stream_bayes.drift.log import DriftLog
 from stream_bayes.drift.recent_events import RecentEvents
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.edges import edge_name
 
 __all__ = ["DriftWatch"]
 

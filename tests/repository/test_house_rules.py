@@ -24,6 +24,7 @@ _build
 errors
 by_name
 core.values
+core.drawing
 core.encoding
 core.counts
 core.readings
@@ -90,6 +91,7 @@ CORE_IMPORTS = {
         "functools",
         "hashlib",
         "heapq",
+        "html",  # escapes texts, and opens nothing
         "itertools",
         "json",
         "math",

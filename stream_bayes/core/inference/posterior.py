@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stream_bayes.core.drawing.html import bars_table, plain_table
 from stream_bayes.core.values.values import Value
 
 __all__ = ["MostProbable", "Posterior", "Sampled"]
@@ -94,6 +95,10 @@ class Posterior(Mapping[Any, float]):
     def __len__(self) -> int:
         return len(self._probabilities)
 
+    def _repr_html_(self) -> str:
+        how = "exact" if self.sampled is None else f"{self.method}, {self.sampled.samples:,} samples"
+        return bars_table(f"posterior, {how}", self, self.intervals)
+
     def __repr__(self) -> str:
         return f"Posterior({self._probabilities!r}, method={self.method!r})"
 
@@ -132,6 +137,10 @@ class MostProbable(Mapping[Any, Value]):
 
     def __len__(self) -> int:
         return len(self._labels)
+
+    def _repr_html_(self) -> str:
+        caption = f"most probable row, log-probability {self.log_probability:.4g}"
+        return plain_table(caption, ("variable", "label"), self.items())
 
     def __repr__(self) -> str:
         return f"MostProbable({self._labels!r}, log_probability={self.log_probability!r})"

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from stream_bayes.core.networks.drawing import drawn_structure, links_of, table_bars
 from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import Value, canonical, shown, tagged_many, untagged_many
 from stream_bayes.errors import BadState, BadStructure, BadValue
@@ -221,6 +222,16 @@ class DiscreteNetwork:
         mappings = (dict(self.states), dict(self.tables))
         rest = (self.name, self.properties, dict(self.properties_of), self.tolerance)
         return _rebuilt, (self.structure, *mappings, *rest)
+
+    def _repr_svg_(self) -> str:
+        structure = self.structure
+        bars = {
+            v: table_bars(self.tables[v], [self.states[parent] for parent in structure.parents(v)])
+            for v in structure.variables
+        }
+        return drawn_structure(
+            structure.variables, links_of(structure.variables, structure.edges), bars, title=repr(self)
+        ).svg()
 
     def __repr__(self) -> str:
         counts = (

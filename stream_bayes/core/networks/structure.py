@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 from stream_bayes.core.networks.dot import dot_text
+from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.networks.equivalence import Difference, Edge, EquivalenceClass, check_same_variables
 from stream_bayes.core.networks.graphs import (
     children_of,
@@ -404,6 +405,9 @@ class Structure:
 
     def __len__(self) -> int:
         return len(self.variables)
+
+    def _repr_svg_(self) -> str:
+        return drawn_structure(self.variables, links_of(self.variables, self.edges)).svg()
 
     def __repr__(self) -> str:
         return f"Structure({ {v: self.parents(v) for v in self.variables}!r})"

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_bayes.core.counts.store import CountStore
+from stream_bayes.core.drawing.html import bars_table, block, plain_table
 from stream_bayes.core.encoding._vocabulary import Vocabulary
+from stream_bayes.core.networks.drawing import drawn_structure, links_of
 from stream_bayes.core.readings._reading import Reading
 from stream_bayes.core.values.values import canonical_label, shown
 from stream_bayes.data.frames import Native
@@ -30,6 +32,7 @@ from stream_bayes.learners.classifier.arguments import (
     declared_classes,
 )
 from stream_bayes.learners.classifier.batches import encode_batch, row_count
+from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.explanation import (
     Explanation,
     explained_by_addition,
@@ -284,6 +287,26 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     def _target(self) -> str:
         """The name of the class."""
         return "class" if self.schema is None else self.schema.target
+
+    # -- notebooks ----------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        kinds = self._store.encoder
+        facts = [
+            ("samples", self.clock),
+            ("classes", len(self.classes_)),
+            ("nominal features", len(kinds.nominal)),
+            ("numeric features", len(kinds.numeric)),
+            ("bytes", self.memory_bytes),
+        ]
+        parts = [
+            plain_table(repr(self), ("", ""), facts),
+            bars_table(f"P({self._target})", self.class_prior_),
+        ]
+        if edges := edges_of(self):
+            names = list(dict.fromkeys(name for edge in edges for name in edge))
+            parts.append(drawn_structure(names, links_of(names, [(a, b) for a, b in edges])).svg())
+        return block(*parts)
 
     # -- tables -------------------------------------------------------------------------------------------------------
 

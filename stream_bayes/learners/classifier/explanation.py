@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stream_bayes.core.drawing.html import bars_table, block, evidence_table
+from stream_bayes.core.drawing.text import text_of
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadLabel
 
@@ -83,6 +85,47 @@ class Explanation:
         """Return the features and their evidence; those that separate the classes most come first."""
         return sorted(self.evidence.items(), key=lambda item: (-_gap(item[1]), repr(item[0])))
 
+    def contrast(self) -> tuple[Value, Value | None, list[tuple[Any, float]]]:
+        """Return the most probable class, the next one, and how far each feature speaks for the first of them.
+
+        The features are in the order of `ranked` for these two classes. With a single class, the second is None.
+
+        Raises
+        ------
+        BadLabel
+            If nothing has been learned.
+
+        Examples
+        --------
+        >>> Explanation("log-evidence", {"ham": -0.7, "spam": -0.7}, {"offer": {"ham": -9.0, "spam": -2.0}}).contrast()
+        ('spam', 'ham', [('offer', 7.0)])
+        """
+        total = self.total
+        if not total:
+            raise BadLabel("nothing has been learned: there is no class to explain")
+        first, *others = sorted(total, key=lambda label: -total[label])
+        second = others[0] if others else None
+        gaps = [
+            (name, _minus(row[first], row[first] if second is None else row[second]))
+            for name, row in self.evidence.items()
+        ]
+        return first, second, sorted(gaps, key=lambda gap: (-abs(gap[1]), repr(gap[0])))
+
+    def _repr_html_(self) -> str:
+        if not self.baseline:
+            return evidence_table("nothing has been learned: there is no class to explain", ())
+        first, second, gaps = self.contrast()
+        total = self.total
+        best = max(total.values())
+        weights = {y: math.exp(score - best) if best > -math.inf else 1.0 for y, score in total.items()}
+        whole = math.fsum(weights.values())
+        shares = {label: weight / whole for label, weight in weights.items()}
+        against = "" if second is None else f" against {text_of(second)}"
+        return block(
+            bars_table("probabilities", shares),
+            evidence_table(f"evidence for {text_of(first)}{against}, in nats ({self.kind})", gaps),
+        )
+
     def __str__(self) -> str:
         if not self.baseline:
             return "nothing has been learned: there is no class to explain"
@@ -149,6 +192,10 @@ def _gap(per_class: Mapping[Value, float]) -> float:
         return 0.0
     low, high = min(values), max(values)
     return 0.0 if low == high else high - low
+
+
+def _minus(one: float, other: float) -> float:
+    return 0.0 if one == other else one - other
 
 
 def _text(value: object) -> str:

@@ -41,6 +41,7 @@ from stream_bayes.learners.classifier.state import CountLearner
 from stream_bayes.learners.networks import answers
 from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
+from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.encoder import encoder_of
 from stream_bayes.learners.networks.surprise import Surprise
 from stream_bayes.learners.networks.view import BayesNetView
@@ -623,6 +624,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             If a variable has no known value.
         """
         return answers.as_network(self._live.network(), self.network)
+
+    def _repr_html_(self) -> str:
+        return network_html(self, f"BayesNet: {self.clock:,} events learned")
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 

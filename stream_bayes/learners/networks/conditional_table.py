@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.drawing.html import plain_table
+from stream_bayes.core.drawing.text import text_of
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadValue, UnknownRow
 from stream_bayes.learners.classifier.intervals import beta_interval
@@ -128,6 +130,12 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
             value: beta_interval(weight, total - weight, level) if total > 0.0 else (0.0, 1.0)
             for value, weight in zip(self._states[-1], own, strict=True)
         }
+
+    def _repr_html_(self) -> str:
+        given = ", ".join(map(text_of, self.parents))
+        caption = f"P({text_of(self.variable)}{' | ' if given else ''}{given})"
+        rows = ((*row, *shares.values()) for row, shares in self.items())
+        return plain_table(caption, (*self.parents, *self._states[-1]), rows)
 
     def __repr__(self) -> str:
         rows = dict(islice(self.items(), MOST_SHOWN))

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stream_bayes.core.drawing.html import evidence_table
+
 __all__ = ["Surprise"]
 
 
@@ -61,6 +63,11 @@ class Surprise(Mapping[Any, float]):
 
     def __len__(self) -> int:
         return len(self._nats)
+
+    def _repr_html_(self) -> str:
+        excess = self.excess
+        caption = f"surprise beyond the expected, in nats; {self.total:.3f} in all"
+        return evidence_table(caption, ((variable, excess[variable]) for variable in self.oddest))
 
     def __repr__(self) -> str:
         rounded = {variable: round(self._nats[variable], 3) for variable in self.oddest}

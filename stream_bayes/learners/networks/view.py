@@ -18,6 +18,7 @@ from stream_bayes.data.frames import Native
 from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.state import CountLearner
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
+from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.surprise import Surprise
 
 __all__ = ["BayesNetView", "ClassifierView", "LearnerView"]
@@ -82,6 +83,9 @@ class BayesNetView(LearnerView):
         self.structure = structure
         self.states = states
         self.clock = clock
+
+    def _repr_html_(self) -> str:
+        return network_html(self, f"view of a BayesNet after {self.clock:,} events")
 
     def query(self, targets: Any, evidence: X | None = None, **settings: Any) -> Posterior:
         """Return the probabilities of some variables' values given evidence."""

@@ -24,6 +24,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from stream_bayes.core.drawing.html import plain_table
 from stream_bayes.core.measures.bootstrap import MEANS, Blocks, Estimate, Resampling
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.errors import BadValue
@@ -206,6 +207,10 @@ class Comparison(Mapping[str, Checkpoint]):
         text = io.StringIO()
         Console(file=text, width=WIDTH, color_system=None).print(self)
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).strip("\n")
+
+    def _repr_html_(self) -> str:
+        columns = self.columns()
+        return plain_table(self.caption(), tuple(columns), zip(*columns.values(), strict=True))
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self)} over {max(c.events for c in self.values()):,} events>"

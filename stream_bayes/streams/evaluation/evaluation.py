@@ -187,6 +187,9 @@ class Evaluation:
     def __str__(self) -> str:
         return str(self._comparison)
 
+    def _repr_html_(self) -> str:
+        return self._comparison._repr_html_()
+
     def __repr__(self) -> str:
         return f"<Evaluation of {self._name} over {self.events:,} events: accuracy {self.accuracy:.4f}>"
 
