@@ -23,7 +23,7 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_file import read_snapshot, write_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
-__all__ = ["load", "load_learner", "save"]
+__all__ = ["load", "load_learner", "restored", "save"]
 
 SECTION = "model"
 
@@ -128,6 +128,33 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     loaded = type(model).from_state(state, *([model.key] if isinstance(model, SpamFilter) else []))
     _compare(_parameters(loaded), _parameters(model), path)
     return loaded
+
+
+def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> Any:
+    """Return the model of a class of this package, from its state; None for a class whose state needs a model as made.
+
+    Parameters
+    ----------
+    name
+        The name of the class, as a snapshot holds it.
+    state
+        The state.
+    key
+        The key of a filter's hashed tokens.
+
+    Raises
+    ------
+    BadState
+        If the state is not valid.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> restored("NaiveBayes", NaiveBayes().state()).clock, restored("Pipeline", {})
+    (0, None)
+    """
+    kind = _KINDS.get(name)
+    return None if kind is None else kind.from_state(state, *([key] if kind is SpamFilter else []))
 
 
 def load_learner(path: Path, key: bytes | None = None) -> BayesClassifier:

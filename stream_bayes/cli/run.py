@@ -13,6 +13,7 @@ from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
+from stream_bayes.cli.service import service_of, with_service
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
 from stream_bayes.streams.contracts.source import Source
@@ -25,6 +26,7 @@ from stream_bayes.streams.records.fields import Fields, seconds_from
 from stream_bayes.streams.service.ops import serving
 from stream_bayes.streams.service.signals import stopping_on_signals
 from stream_bayes.streams.sources.constructors import DATA_SUFFIXES
+from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
 
 __all__ = ["MAY_CHANGE", "run", "run_engine", "size_of"]
@@ -56,6 +58,15 @@ def run(
     until_end: Annotated[
         bool, typer.Option("--until-end", help="Stop at the end that the source had at the start.")
     ] = False,
+    serve: Annotated[
+        bool,
+        typer.Option(
+            "--serve", help="Serve predictions and a page over HTTP, also after the end, until Ctrl-C."
+        ),
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Port of --serve; 0 takes a free one.", min=0, max=65535)
+    ] = None,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log to stderr as JSON lines, with UTC times.")
     ] = False,
@@ -70,6 +81,7 @@ def run(
         config = load_config(file)
         if start is not None:
             config = starting_from(config, start)
+        config = with_service(config, serve, port)
         engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
         with closing(engine.source):
             if dry_run:
@@ -93,6 +105,13 @@ def run(
             with ExitStack() as around:
                 if config.ops is not None:
                     around.enter_context(serving(engine, config.ops.host, config.ops.port))
+                service = None
+                if config.serve is not None:
+                    service = around.enter_context(
+                        service_of(
+                            engine, config.serve, config, file.parent, quiet=json or log_json, lasts=serve
+                        )
+                    )
                 with showing_changed_settings(json):
                     run_engine(
                         engine,
@@ -103,10 +122,14 @@ def run(
                         rebuild=rebuild,
                         until_end=until_end,
                     )
+                if service is not None:
+                    service.finish()
 
 
 def first_file(source: Source) -> Source:
     """Return a source, or the first of several that are merged: the guesses of all are made from it."""
+    if isinstance(source, LabelledSource):
+        source = source.source
     return source.sources[0] if isinstance(source, MergedSource) else source
 
 
@@ -133,7 +156,7 @@ MAY_CHANGE = (
         "snapshots.every_events",
         "snapshots.every_seconds",
     ),
-    *("snapshots.keep", "ops"),
+    *("snapshots.keep", "ops", "serve"),
 )
 
 

@@ -61,13 +61,14 @@ streams.service
 streams
 networks
 model_files
+serve
 plots
 testing
 cli
 """.split()
 
 # These gather or start what the others hold; nothing may import them.
-FRONTS = ("", "__main__", "demo", "mail", "sklearn", "testing.__main__")
+FRONTS = ("", "__main__", "demo", "mail", "sklearn", "serve.__main__", "testing.__main__")
 
 # What `core` may import: things that compute, and cannot touch a file, a socket, a clock or a thread.
 CORE_IMPORTS = {
@@ -105,7 +106,7 @@ CORE_C_IMPORTS = {"libc.float", "libc.math", "libc.stdint", "libc.stdlib", "libc
 CORE_BUILTINS = {"open", "print", "input", "exec", "eval", "__import__"}
 
 # Only these rooms touch files, sockets, clocks and threads.
-OUTSIDE = ("streams", "formats", "model_files", "plots", "cli", "testing", "_build", "demo")
+OUTSIDE = ("streams", "formats", "model_files", "serve", "plots", "cli", "testing", "_build", "demo")
 EFFECTS = {
     *(
         "asyncio",

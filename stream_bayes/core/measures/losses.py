@@ -259,6 +259,28 @@ class Losses:
         tally, ranking = self._recent.tally(self.least_probability)
         return Measures(tally, self.labels, ranking)
 
+    def confusion(self) -> dict[tuple[Any, Any], float]:
+        """Return the weight of each pair of label and prediction among the newest `window` events.
+
+        The prediction is None where there was no label among the answers, as for "unsure".
+
+        Examples
+        --------
+        >>> losses = Losses()
+        >>> for label, share in [("rain", 0.8), ("rain", 0.3), ("sun", 0.1)]:
+        ...     losses.update(label, {"rain": share, "sun": 1.0 - share})
+        >>> losses.confusion()
+        {('rain', 'rain'): 1.0, ('rain', 'sun'): 1.0, ('sun', 'sun'): 1.0}
+        """
+        self._score_buffer()
+        columns = self._recent.in_order()
+        names = [*self._codes.names, None]
+        size = len(names)
+        predicted = np.where(columns["predicted"] < 0, size - 1, columns["predicted"])
+        cells = np.bincount(columns["label"] * size + predicted, columns["weight"], size * size)
+        pairs = ((names[cell // size], names[cell % size]) for cell in range(size * size))
+        return {pair: weight for pair, weight in zip(pairs, cells.tolist(), strict=True) if weight > 0.0}
+
     @property
     def fading(self) -> Measures:
         """The measures over all events, where an event weighs half after `half_life` further ones."""

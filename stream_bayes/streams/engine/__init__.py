@@ -1,5 +1,6 @@
 """The loop: poll, predict, score, learn, write, commit, snapshot.
 
 `engine` runs it and starts from a snapshot; `step` is what happens to each event; `saving` takes snapshots when they
-are due and writes them in the background; `settings` finds what changed since a snapshot; `progress` counts.
+are due and writes them in the background; `settings` finds what changed since a snapshot; `progress` counts; `newest`
+holds the newest answers for those who look on.
 """

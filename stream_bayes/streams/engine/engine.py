@@ -109,6 +109,7 @@ class Engine:
         self.committed: Sequence[Record] = ()  # the last batch
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
+        self._attendants: list[Callable[[], None]] = []
         self._clock = clock
         self._sleep = sleep
         self._writer: SnapshotWriter | None = None
@@ -160,6 +161,10 @@ class Engine:
         """Call `watcher` with the progress after every commit."""
         self._watchers.append(watcher)
 
+    def attend(self, attendant: Callable[[], None]) -> None:
+        """Call `attendant` between two batches, in the engine's thread; also while no record comes."""
+        self._attendants.append(attendant)
+
     # -- running ------------------------------------------------------------------------------------------------------
 
     def run(self, limit: int | None = None, *, rebuild: bool = False, until_end: bool = False) -> Progress:
@@ -203,6 +208,8 @@ class Engine:
                     self._sleep(IDLE_SECONDS)
                 if self.recovery is not None:
                     self.recovery.maintain(self.positions)
+                for attendant in self._attendants:
+                    attendant()
                 self._save_when_due()
                 if log is not None and log.has_reached(end):
                     break

@@ -20,6 +20,7 @@ from stream_bayes.core.values.payloads import plain, tagged_payload
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
 from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, ModelVersion, Output
 from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.models.answers import Answer, AnswerDicts, Answers
 from stream_bayes.streams.models.served import Served, digest
@@ -122,6 +123,7 @@ class Step:
         self._names = _LabelNames()
         self._version = ModelVersion(name, model.generation, digest(model.settings()))
         self._recorded = _added(model)  # entries of the drift log
+        self.newest: NewestAnswers | None = None  # for those who look on; None while nobody does
 
     def collect_outputs(self) -> list[Output]:
         """Return the outputs since `clear_results`."""
@@ -181,7 +183,7 @@ class Step:
             if stop > start:
                 labels = ys[start:stop]
                 answers.score(self.losses, labels, weights[start:stop])
-                self._answered.append((events[start:stop], answers, version))
+                self._add_answers(events[start:stop], answers, version)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
                 self.learned += stop - start - labels.count(None)
@@ -194,7 +196,12 @@ class Step:
             start = stop
 
     def _add_answer(self, event: Event, answer: Answer, version: ModelVersion) -> None:
-        self._answered.append(([event], AnswerDicts([answer]), version))
+        self._add_answers([event], AnswerDicts([answer]), version)
+
+    def _add_answers(self, events: list[Event], answers: Answers, version: ModelVersion) -> None:
+        self._answered.append((events, answers, version))
+        if self.newest is not None:
+            self.newest.add(events, answers, version)
 
     def _current_version(self) -> ModelVersion:
         """Return the version of the present model."""

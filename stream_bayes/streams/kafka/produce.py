@@ -28,7 +28,7 @@ from stream_bayes.streams.records.bad_records import Reason, bad_record, undecod
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
 
-__all__ = ["FileRecords", "Produced", "csv_records", "json_records", "produce"]
+__all__ = ["FileRecords", "Produced", "csv_records", "json_records", "produce", "produce_one"]
 
 BATCH = 500  # records between two flushes
 
@@ -174,6 +174,32 @@ class Produced(NamedTuple):
     skipped: int
 
 
+def produce_one(connection: Connection, topic: str, key: bytes | None, value: bytes) -> None:
+    """Write one record into a topic, and return once it is there.
+
+    Raises
+    ------
+    BrokerError
+        If there is no such topic, or the record cannot be written to it.
+    """
+    cluster = Cluster(connection)
+    try:
+        partitions = cluster.require_topics([topic])[topic].partitions
+    finally:
+        cluster.close()
+    writer = make_writer(connection, None, TRANSACTION_SECONDS, MAX_MESSAGE_BYTES)
+    try:
+        writer.send_all([(topic, _partition_of(key, partitions), key, value, [])])
+        writer.flush()
+    finally:
+        writer.close()
+
+
+def _partition_of(key: bytes | None, partitions: int) -> int:
+    """Return the partition of a key as Kafka's own clients choose it."""
+    return 0 if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
 def produce(connection: Connection, topic: str, source: Source, limit: int | None = None) -> Produced:
     """Write a source's records into a topic as JSON objects, those of one key to one partition.
 
@@ -204,7 +230,7 @@ def produce(connection: Connection, topic: str, source: Source, limit: int | Non
                     skipped += 1
                     continue
                 key = key_bytes(record.key)
-                partition = next(turns) if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions
+                partition = next(turns) if key is None else _partition_of(key, partitions)
                 value = json.dumps(record.x, ensure_ascii=False, separators=(",", ":")).encode()
                 sends.append((topic, partition, key, value, []))
             writer.send_all(sends)

@@ -57,11 +57,13 @@ from stream_bayes.streams.pipelines.kafka_tables import TOPIC, KafkaConfig, Kafk
 __all__ = [
     "CSVConfig",
     "DriftConfig",
+    "HistoryConfig",
     "JSONLinesConfig",
     "LabelsConfig",
     "ModelConfig",
     "OpsConfig",
     "PipelineConfig",
+    "ServeConfig",
     "SnapshotsConfig",
     "TransformerConfig",
     "load_config",
@@ -71,6 +73,7 @@ __all__ = [
 Written: TypeAlias = str | bool | int | float  # values and labels as TOML holds them
 FIELDS = ("target", "key", "time", "weight", "type", "ignore", "only")
 FORMAT = ("delimiter", "decimal", "thousands", "encoding", "missing", "misfits")  # of a CSV file
+LEAST_TOKEN = 16  # characters
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"  # of a pipeline: it becomes part of topics, groups and files
 
 
@@ -223,6 +226,39 @@ class OpsConfig(Table):
     port: int = Field(ge=0, le=65535)
 
 
+class HistoryConfig(Table):
+    """The newest events that the service shows."""
+
+    events: int = Field(1000, ge=0, le=100_000)
+    keep: list[Literal["features", "subject", "sender"]] | None = Field(
+        None, description="of each event; by default its features, and of a mail nothing but its verdict"
+    )
+
+
+class ServeConfig(Table):
+    """The service over the running pipeline: predictions, labels and a page over HTTP."""
+
+    host: str = Field("127.0.0.1", min_length=1)
+    port: int = Field(8080, ge=0, le=65535)
+    hosts: list[str] = Field(
+        default_factory=list, description="further names that requests may be for, as behind a proxy"
+    )
+    token: Secret | None = Field(None, description="needed for every write; without one there are none")
+    read_token: Secret | None = Field(None, description="needed for reads, if given")
+    history: HistoryConfig = Field(default_factory=lambda: HistoryConfig.model_validate({}))
+    max_body_bytes: int = Field(8_388_608, ge=1024)
+    max_requests: int = Field(1000, ge=1, description="a second from one address")
+    seconds: float = Field(10.0, gt=0, description="for a request to arrive, and for its answer")
+
+    @model_validator(mode="after")
+    def _has_strong_tokens(self) -> Self:
+        for name in ("token", "read_token"):
+            secret = getattr(self, name)
+            if secret is not None and len(secret.get_secret_value()) < LEAST_TOKEN:
+                raise ValueError(f"serve.{name}: expected at least {LEAST_TOKEN} characters")
+        return self
+
+
 class PipelineConfig(Table):
     """A pipeline file."""
 
@@ -238,6 +274,7 @@ class PipelineConfig(Table):
     kafka: KafkaConfig | None = None
     snapshots: SnapshotsConfig | None = None
     ops: OpsConfig | None = None
+    serve: ServeConfig | None = None
     batch: int = Field(1000, ge=1)
     max_dead_share: float = Field(0.5, gt=0, le=1)
 
@@ -372,6 +409,8 @@ def checked(table: Mapping[str, Any]) -> PipelineConfig:
 SECRETS = {
     ("model", "key"),
     ("snapshots", "key"),
+    ("serve", "token"),
+    ("serve", "read_token"),
     ("kafka", "password"),
     ("kafka", "token"),
     ("kafka", "key_password"),

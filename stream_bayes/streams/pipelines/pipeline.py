@@ -30,6 +30,7 @@ from stream_bayes.streams.files.csv_source import CSVSource
 from stream_bayes.streams.files.csv_types import has_rows, inferred_schema
 from stream_bayes.streams.files.json_lines import JSONLinesSource
 from stream_bayes.streams.files.json_sink import JSONLinesSink
+from stream_bayes.streams.files.label_log import LabelLog
 from stream_bayes.streams.files.sink import FileSink
 from stream_bayes.streams.files.snapshot_file import read_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
@@ -47,13 +48,14 @@ from stream_bayes.streams.pipelines.config import (
     SnapshotsConfig,
 )
 from stream_bayes.streams.records.json_decoder import JSONDecoder
+from stream_bayes.streams.sources.labelled import LabelledSource
 from stream_bayes.streams.sources.merged import MergedSource
 
 if TYPE_CHECKING:
     from stream_bayes.streams.kafka.source import KafkaSource
     from stream_bayes.streams.pipelines.kafka_parts import KafkaParts
 
-__all__ = ["build", "make_source", "warm_start"]
+__all__ = ["build", "make_model", "make_source", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +109,7 @@ def build(
             "format": asdict(form) | {"missing": list(form.missing)},
             "schema": None if config.record is not None or schema is None else schema.to_json(),
         }
-    model = _model(config, schema)
+    model = make_model(config, schema)
     step = Step(
         served(model, config.model.max_names),
         config.name,
@@ -118,9 +120,13 @@ def build(
     if kafka is not None and kafka.source is not None and config.reads_mails:
         assert isinstance(model, SpamFilter)
         _read_mails(kafka.source, model)
+    if source is None:
+        source = kafka and kafka.source
+    if source is None:
+        source = _with_labels(config, directory, make_source(config, directory, schema, form))
     return Engine(
         step,
-        source or (kafka and kafka.source) or make_source(config, directory, schema, form),
+        source,
         predictions=(kafka and kafka.predictions)
         or _sink(config.predictions, directory, "predictions", Output),
         dead_letters=(kafka and kafka.dead_letters)
@@ -159,7 +165,7 @@ def _guessed(
     return schema, form
 
 
-def _model(config: PipelineConfig, schema: Schema | None) -> Any:
+def make_model(config: PipelineConfig, schema: Schema | None) -> Any:
     """Build the model behind its transformers, whose features are not in the stream's schema."""
     own = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
@@ -247,6 +253,16 @@ def _file_source(
         )
     decoder = JSONDecoder(own.fields(), schema, max_record_bytes=own.max_record_bytes)
     return JSONLinesSource(path, decoder, name=name, follow=own.follow)
+
+
+def _with_labels(config: PipelineConfig, directory: Path, source: Source) -> Source:
+    """Add the labels that people give, if the service can take some or has taken some."""
+    if config.snapshots is None:
+        return source
+    place = directory / config.snapshots.directory
+    if config.serve is None and not LabelLog.is_in(place):
+        return source
+    return LabelledSource(source, LabelLog(place))
 
 
 def warm_start(engine: Engine, path: Path) -> None:

@@ -1,0 +1,86 @@
+"""The service beside a command that runs an engine: `[serve]` of a pipeline file, and the option `--serve`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+from stream_bayes.cli.output import note
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.pipelines.config import PipelineConfig, ServeConfig
+from stream_bayes.streams.service.signals import stopping_on_signals
+
+__all__ = ["RunningService", "service_of", "wait_for_signal", "with_service"]
+
+
+class RunningService:
+    """The service of a command.
+
+    Parameters
+    ----------
+    hand_over_last
+        Hands over the last status and view.
+    url
+        Its page.
+    lasts
+        True to go on serving after the end.
+    quiet
+        True to print nothing.
+    """
+
+    def __init__(self, hand_over_last: Callable[[], None], url: str, lasts: bool, quiet: bool) -> None:
+        self._hand_over_last = hand_over_last
+        self.url = url
+        self._lasts = lasts
+        self._quiet = quiet
+
+    def finish(self) -> None:
+        """Show the end of the run; go on serving until a signal comes, if that is wanted."""
+        self._hand_over_last()
+        if self._lasts:
+            note([f"the stream has ended; {self.url} goes on serving, until Ctrl-C"], quiet=self._quiet)
+            wait_for_signal()
+
+
+def with_service(config: PipelineConfig, serve: bool, port: int | None) -> PipelineConfig:
+    """Return the configuration with the service that the options request."""
+    if port is not None and not serve:
+        raise BadValue("--port needs --serve; a pipeline file names its port in [serve]")
+    if not serve:
+        return config
+    own = config.serve or ServeConfig.model_validate({})
+    if port is not None:
+        own = own.model_copy(update={"port": port})
+    return config.model_copy(update={"serve": own})
+
+
+@contextmanager
+def service_of(
+    engine: Engine,
+    own: ServeConfig,
+    config: PipelineConfig | None = None,
+    directory: Path = Path(),
+    *,
+    quiet: bool = False,
+    lasts: bool = False,
+) -> Iterator[RunningService]:
+    """Serve an engine inside a `with` block; print the address and, if it was made for this run, the token."""
+    # Imported on use: a run without a service does not load it.
+    from stream_bayes.serve.serving import make_token, serve_engine
+
+    token = make_token() if lasts and own.token is None and not quiet else None
+    with serve_engine(engine, own, config, directory, token=token) as served:
+        page = served.url if token is None else f"{served.url}#token={token}"
+        note([f"serving {page}"], quiet=quiet)
+        yield RunningService(served.handover.finish, served.url, lasts, quiet)
+
+
+def wait_for_signal() -> None:
+    """Return at SIGTERM or Ctrl-C."""
+    stopped = Event()
+    with stopping_on_signals(stopped.set):
+        while not stopped.wait(0.5):  # signals are handled between two waits
+            pass

@@ -1,0 +1,104 @@
+"""The service's process: `python -m stream_bayes.serve CHANNEL LISTENER`, started by a pipeline.
+
+Both arguments are file descriptors. The process ends when the channel does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from threading import Thread
+from typing import Any
+
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.serve.app import Service, Traits
+from stream_bayes.serve.board import Board
+from stream_bayes.serve.channel import Channel
+from stream_bayes.serve.guard import Limits
+from stream_bayes.serve.restoring import view_of
+from stream_bayes.serve.server import Connections, make_server, serve_until
+from stream_bayes.snapshots.snapshot import Snapshot
+
+logger = logging.getLogger("stream_bayes.serve")
+
+NICENESS = 5  # the stream goes first
+SWITCH_SECONDS = 0.001  # a view that is loaded must not hold up answers
+
+
+def main(channel_number: int, listener_number: int) -> None:
+    """Serve what comes over the channel."""
+    os.nice(NICENESS)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard < 4096 else max(soft, 4096), hard))
+    channel = Channel(socket.socket(fileno=channel_number))
+    hello = channel.receive()
+    if hello is not None:
+        asyncio.run(serve(channel, socket.socket(fileno=listener_number), hello))
+
+
+async def serve(channel: Channel, line: socket.socket, hello: Mapping[str, Any]) -> None:
+    """Run the service until the channel ends."""
+    board = Board(hello["name"], hello["history_events"], _sending(channel))
+    connections = Connections()
+    service = Service(board, Traits(**hello["traits"]), Limits(**hello["limits"]), connections.abort)
+    loop = asyncio.get_running_loop()
+    receiver = Thread(
+        target=_receive_all, args=(channel, board, loop, _maker(hello), hello["key"]), daemon=True
+    )
+    receiver.start()
+    await serve_until(make_server(service.app, connections), line, lambda: not receiver.is_alive())
+
+
+def _sending(channel: Channel) -> Callable[[Mapping[str, Any]], None]:
+    def send(message: Mapping[str, Any]) -> None:
+        with suppress(OSError):  # at a closed line the receiver ends, too
+            channel.send(dict(message))
+
+    return send
+
+
+def _receive_all(
+    channel: Channel,
+    board: Board,
+    loop: asyncio.AbstractEventLoop,
+    make: Callable[[], Any] | None,
+    key: bytes | None,
+) -> None:
+    """Pass messages on to the board. Views are loaded here, outside of the event loop."""
+    while (message := channel.receive()) is not None:
+        try:
+            if message["what"] == "view":
+                snapshot = Snapshot.from_bytes(message["snapshot"])
+                shown = view_of(
+                    snapshot, make, generation=message["generation"], moment=message["time"], key=key
+                )
+                loop.call_soon_threadsafe(board.show, *shown)
+            else:
+                loop.call_soon_threadsafe(board.apply, message)
+        except StreamBayesError as error:
+            board.problem = str(error)
+            logger.warning("a view could not be loaded: %s", error)
+        except RuntimeError:
+            return  # the loop is closed
+
+
+def _maker(hello: Mapping[str, Any]) -> Callable[[], Any] | None:
+    table = hello["config"]
+    if table is None:
+        return None
+    from stream_bayes.streams.pipelines.config import checked
+    from stream_bayes.streams.pipelines.pipeline import make_model
+
+    config = checked(table)
+    return lambda: make_model(config, None)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

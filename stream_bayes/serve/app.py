@@ -1,0 +1,473 @@
+"""The routes of the service, over a board and its newest view.
+
+What takes microseconds is answered in the event loop; batches, explanations of mails and queries of networks go to one
+worker thread. Every answer of a model has the generation and the position that it is of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stream_bayes.by_name import closest
+from stream_bayes.core.values.values import shown
+from stream_bayes.errors import NotLearned, StreamBayesError
+from stream_bayes.serve.board import MOST_FOLLOWERS, Board, Follower
+from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
+from stream_bayes.serve.guard import Guard, Limits
+from stream_bayes.serve.mails import MailLearner
+from stream_bayes.serve.metrics import metrics_text
+from stream_bayes.serve.openapi import Operation, described, docs_page
+from stream_bayes.serve.plain_values import as_json, by_text
+from stream_bayes.serve.problems import Refused, problem, problem_of
+from stream_bayes.serve.views import Copy, View
+
+__all__ = ["PAGE", "Service", "Traits"]
+
+PAGE = Path(__file__).parent / "page"
+QUICK_EVENTS = 20  # events of a request that are predicted in the event loop
+HEARTBEAT_SECONDS = 15.0  # between two lines to a follower while nothing moves
+MOST_WAITING = 64  # requests that wait for the worker
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """The abilities of the service besides reading.
+
+    Parameters
+    ----------
+    name
+        Name of the pipeline or model.
+    no_labels
+        Why it takes no labels, and what to do; None if it takes them.
+    settings
+        The model's settings, without secrets.
+    target
+        Name of the label's field.
+    follows
+        Where the model comes from: "pipeline", "snapshots" or "file".
+    """
+
+    name: str
+    no_labels: str | None = None
+    settings: Mapping[str, Any] | None = None
+    target: str | None = None
+    follows: str = "pipeline"
+
+
+class Service:
+    """The service as an ASGI application.
+
+    Parameters
+    ----------
+    board
+        What it shows.
+    traits
+        What it can do.
+    limits
+        Its limits.
+    abort
+        Closes the connection of a client address at once: that of a reader that is too slow.
+    mails
+        Learns mails directly, for a filter of its own directory; None where the pipeline learns.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        traits: Traits,
+        limits: Limits,
+        abort: Callable[[Any], None] = lambda client: None,
+        mails: MailLearner | None = None,
+    ) -> None:
+        self.board = board
+        self.traits = traits
+        self.limits = limits
+        self._abort = abort
+        self._mails = mails
+        self._worker = ThreadPoolExecutor(1, "answers")
+        self._waiting = 0
+        self.app: ASGIApp = Guard(self._routes(), limits)
+
+    def _routes(self) -> Starlette:
+        operations = [
+            Operation(
+                "GET", "/v1/model", self.model, "What the model has learned, and what can be asked of it"
+            ),
+            Operation(
+                "GET", "/v1/evaluation", self.evaluation, "Measures now and over time; dead letters; lag"
+            ),
+            Operation("GET", "/v1/history", self.history, "The newest events; limit= and key= choose some"),
+            Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
+            Operation(
+                "GET", "/v1/events", self.events, "Server-sent events: status, events, drifts, view, outcome"
+            ),
+            Operation(
+                "POST", "/v1/predict", self.predict, "Probabilities of one event, or of many", PredictBody
+            ),
+            Operation(
+                "POST", "/v1/explain", self.explain, "Evidence of each feature for each label", ExplainBody
+            ),
+            Operation("POST", "/v1/query", self.query, "Posteriors of a network given evidence", QueryBody),
+            Operation(
+                "POST", "/v1/labels", self.labels, "Give or correct the label of a sample, by key", LabelBody
+            ),
+            Operation("POST", "/v1/check", self.check, "Verdict on a raw mail (message/rfc822)", bytes),
+            Operation(
+                "POST",
+                "/v1/learn",
+                self.learn,
+                "Learn a raw mail, or correct one by id",
+                LearnBody,
+            ),
+            Operation("GET", "/metrics", self.metrics, "Metrics in Prometheus' text format"),
+            Operation("GET", "/livez", self.livez, "200 while the service runs"),
+            Operation("GET", "/readyz", self.readyz, "200 while the pipeline reads and saves"),
+        ]
+        routes: list[Any] = [
+            Route(each.path, self._answering(each.endpoint), methods=[each.method]) for each in operations
+        ]
+        spec = described(operations, self.traits.name)
+        page = docs_page(spec)
+
+        async def openapi(request: Request) -> Response:
+            return _json(spec)
+
+        async def docs(request: Request) -> Response:
+            return Response(page, media_type="text/html; charset=utf-8")
+
+        routes += [Route("/openapi.json", openapi), Route("/docs", docs)]
+        if (PAGE / "index.html").exists():
+            routes.append(Mount("/", StaticFiles(directory=PAGE, html=True)))
+        app = Starlette(routes=routes, lifespan=self._lifespan)
+        app.add_exception_handler(HTTPException, self._not_found)
+        return app
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        yield
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    async def _not_found(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        allowed = dict(error.headers or {})
+        detail = (
+            f"{request.url.path} takes {allowed.get('Allow', 'other methods')}, not {request.method}"
+            if error.status_code == 405
+            else f"there is nothing at {request.url.path}; GET openapi.json lists the paths"
+        )
+        return problem(error.status_code, "no-such-path", detail, allowed)
+
+    @staticmethod
+    def _answering(endpoint: Endpoint | Any) -> Any:
+        if endpoint.__name__ == "events":
+            return _Events(endpoint)
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except Refused as refused:
+                return refused.response
+            except StreamBayesError as error:
+                return problem_of(error)
+
+        return answer
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    async def _view(self) -> View:
+        view = await self.board.fresh_view()
+        if view is None:
+            raise NotLearned(
+                self.board.problem
+                or "there is no model yet; request again once the pipeline has processed events"
+            )
+        return view
+
+    async def _in_worker(self, call: Callable[[Copy], dict[str, Any]], view: View) -> dict[str, Any]:
+        if self._waiting >= MOST_WAITING:
+            raise Refused(
+                503, "busy", "too many requests wait for the model; send fewer at once", {"Retry-After": "1"}
+            )
+        self._waiting += 1
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._worker, lambda: call(view.heavy))
+        finally:
+            self._waiting -= 1
+
+    async def predict(self, request: Request) -> Response:
+        body: PredictBody = decoded(await request.body(), PredictBody)
+        if (body.x is None) is (body.events is None):
+            raise Refused(422, "body", 'expected one event as "x", or a list of them as "events"')
+        view, ignore = await self._view(), body.unknown == "ignore"
+        if body.x is not None:
+            answer = view.quick.predict(body.x, ignore_unknown=ignore)
+        else:
+            events = body.events or []
+            if len(events) <= QUICK_EVENTS:
+                answer = view.quick.predict_many(events, ignore_unknown=ignore)
+            else:
+                answer = await self._in_worker(
+                    lambda copy: copy.predict_many(events, ignore_unknown=ignore), view
+                )
+        return _json(answer | {"model": view.stamp()})
+
+    async def explain(self, request: Request) -> Response:
+        body: ExplainBody = decoded(await request.body(), ExplainBody)
+        if (body.x is None) is (body.id is None):
+            raise Refused(422, "body", 'expected an event as "x", or the "id" of one in the history')
+        x: Any = body.x if body.id is None else self._features_of(body.id)
+        view = await self._view()
+        ignore = body.unknown == "ignore" or body.id is not None
+        if view.quick.describes_mails:
+            answer = await self._in_worker(lambda copy: copy.explain_tokens(x), view)
+        else:
+            answer = await self._in_worker(lambda copy: copy.explain(x, ignore_unknown=ignore), view)
+        return _json(answer | {"model": view.stamp()})
+
+    def _features_of(self, name: str) -> Any:
+        entry = self.board.event(name)
+        if entry is None:
+            raise Refused(
+                404, "not-in-history", f"the history holds no event {shown(name)}; GET v1/history lists them"
+            )
+        if entry.get("x") is None:
+            raise Refused(
+                409,
+                "not-kept",
+                'the history keeps no features; add "features" to serve.history.keep to explain events',
+            )
+        return entry["x"]
+
+    async def query(self, request: Request) -> Response:
+        body: QueryBody = decoded(await request.body(), QueryBody)
+        view = await self._view()
+        start = time.perf_counter()
+        answer = await self._in_worker(
+            lambda copy: copy.query(
+                body.evidence, body.targets, body.level, most_probable=body.most_probable
+            ),
+            view,
+        )
+        return _json(answer | {"seconds": time.perf_counter() - start, "model": view.stamp()})
+
+    async def model(self, request: Request) -> Response:
+        view = await self._view()
+        if view.described is None:
+            await self._in_worker(lambda copy: view.describe(), view)
+        own = {
+            "name": self.traits.name,
+            "follows": self.traits.follows,
+            "target": self.traits.target,
+            "settings": as_json(self.traits.settings),
+            "labels_go_to": None if self.traits.no_labels is not None else "the pipeline",
+            "no_labels": self.traits.no_labels,
+            "writes": self.limits.token is not None,
+        }
+        return _json(own | view.describe() | {"model": view.stamp()})
+
+    # -- the stream ---------------------------------------------------------------------------------------------------
+
+    async def evaluation(self, request: Request) -> Response:
+        view = await self.board.fresh_view()
+        answer = {
+            "status": self.board.status,
+            "curve": self.board.curve,
+            "measures": self.board.evaluation,
+            "followers": len(self.board.followers),
+            "model": None if view is None else view.stamp(),
+        }
+        return _json(answer)
+
+    async def history(self, request: Request) -> Response:
+        given = request.query_params
+        limit = _whole(given.get("limit", "100"), "limit", 1, 100_000)
+        key = given.get("key")
+        return _json(self.board.history(limit, None if key is None else self.board.key_of(key)))
+
+    async def drifts(self, request: Request) -> Response:
+        return _json({"entries": list(self.board.drifts)})
+
+    async def events(self, request: Request) -> Response:
+        raise AssertionError("answered by _Events")
+
+    async def follow(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until the client leaves or falls behind."""
+        board = self.board
+        if len(board.followers) >= MOST_FOLLOWERS:
+            detail = f"{MOST_FOLLOWERS} readers follow already; try again later"
+            await problem(503, "too-many-readers", detail, {"Retry-After": "30"})(scope, receive, send)
+            return
+        task = asyncio.current_task()
+        assert task is not None
+
+        def drop() -> None:
+            self._abort(scope.get("client"))
+            task.cancel()
+
+        follower = Follower(drop)
+        board.followers.add(follower)
+        gone = asyncio.ensure_future(_left(receive))
+        try:
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": 200,
+                    "headers": [
+                        (b"content-type", b"text/event-stream; charset=utf-8"),
+                        (b"x-accel-buffering", b"no"),
+                    ],
+                }
+            )
+            await send({"type": "http.response.body", "body": b": ok\n\n", "more_body": True})
+            if board.status:
+                follower.offer(
+                    b"event: status\ndata: " + msgspec.json.encode(as_json(board.status)) + b"\n\n"
+                )
+            while not gone.done():
+                board.want_view()
+                try:
+                    message = await asyncio.wait_for(follower.queue.get(), HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    message = b": still here\n\n"
+                await send({"type": "http.response.body", "body": message, "more_body": True})
+        except asyncio.CancelledError:
+            if follower in board.followers:  # not dropped, but the service ends
+                raise
+        finally:
+            board.followers.discard(follower)
+            gone.cancel()
+
+    # -- labels and mails ---------------------------------------------------------------------------------------------
+
+    async def labels(self, request: Request) -> Response:
+        if self.traits.no_labels is not None:
+            raise Refused(409, "no-labels", self.traits.no_labels)
+        body: LabelBody = decoded(await request.body(), LabelBody)
+        key = self.board.key_of(body.key) if isinstance(body.key, str) else body.key
+        return await self._give(key, body.label, body.kind, new_label=body.new_label)
+
+    async def _give(self, key: Any, label: Any, kind: str, *, new_label: bool = False) -> Response:
+        view = await self._view()
+        classes = view.quick.classes
+        label = by_text(label, classes) if isinstance(label, str) else label
+        if classes and label not in classes and not new_label:
+            raise Refused(
+                422,
+                "new-label",
+                f"the model has never learned the label {shown(label)}{closest(label, classes)}; its labels are "
+                f'{shown(list(classes))}. Send "new_label": true if it is meant',
+            )
+        try:
+            answer = await self.board.give_label(key, label, kind)
+        except TimeoutError:
+            raise Refused(
+                503, "not-stored", "the pipeline did not confirm the label; send it again, which is harmless"
+            ) from None
+        if "error" in answer:
+            raise Refused(503, "not-stored", f"the label could not be stored: {answer['error']}")
+        outcome, detail = answer.get("outcome", "stored"), answer.get("detail")
+        if detail is not None:
+            raise Refused(
+                404 if "too_late" in outcome or "without_sample" in outcome else 409,
+                outcome.replace("_", "-"),
+                f"{detail}: {shown(key)}. Correct a sample that the pipeline still stores ([labels] "
+                'most_correctable and correct_within), or send "kind": "label" if its sample is still to come',
+                outcome=outcome,
+            )
+        given = {"key": as_json(key), "label": as_json(label), "kind": kind}
+        if outcome == "stored":
+            note = "the label is stored; the pipeline takes it in as soon as it comes to it"
+            return _json({"outcome": "stored", "detail": note, **given}, 202)
+        return _json({"outcome": outcome, **given})
+
+    async def check(self, request: Request) -> Response:
+        raw = await request.body()
+        view = await self._view()
+        return _json(await self._in_worker(lambda copy: copy.check(raw), view) | {"model": view.stamp()})
+
+    async def learn(self, request: Request) -> Response:
+        raw = await request.body()
+        is_mail = request.headers.get("content-type", "").startswith("message/rfc822")
+        if is_mail:
+            label = request.query_params.get("label")
+            if label is None:
+                raise Refused(422, "body", "expected the label of the mail as ?label=ham or ?label=spam")
+        else:
+            body: LearnBody = decoded(raw, LearnBody)
+            label = body.label
+        if self._mails is not None:
+            loop, learner = asyncio.get_running_loop(), self._mails
+            done = await loop.run_in_executor(
+                self._worker,
+                lambda: learner.learn(raw, label) if is_mail else learner.correct(body.id, label),
+            )
+            return _json(done)
+        view = await self._view()
+        if not view.quick.describes_mails:
+            raise Refused(409, "not-supported", "the model is no spam filter; send labels to POST v1/labels")
+        if self.traits.no_labels is not None:
+            raise Refused(409, "no-labels", self.traits.no_labels)
+        key = view.quick.id_of_mail(raw) if is_mail else body.id
+        return await self._give(self.board.key_of(key), label, "correction")
+
+    # -- health -------------------------------------------------------------------------------------------------------
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(metrics_text(self.board), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def livez(self, request: Request) -> Response:
+        return Response("alive\n", media_type="text/plain")
+
+    async def readyz(self, request: Request) -> Response:
+        ready = (
+            self.board.view is not None
+            if self.traits.follows != "pipeline"
+            else self.board.status.get("ready")
+        )
+        return Response("ready\n" if ready else "not ready\n", 200 if ready else 503, media_type="text/plain")
+
+
+class _Events:
+    """The endpoint of server-sent events, as an application of its own: it writes as it goes."""
+
+    def __init__(self, endpoint: Any) -> None:
+        self._service: Service = endpoint.__self__
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._service.follow(scope, receive, send)
+
+
+async def _left(receive: Receive) -> None:
+    """Return once the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _json(content: Mapping[str, Any] | Sequence[Any], status: int = 200) -> Response:
+    return Response(msgspec.json.encode(content, enc_hook=str), status, media_type="application/json")
+
+
+def _whole(text: str, name: str, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
+        raise Refused(
+            422, "query", f"{name}: expected a whole number from {least} to {most}, got {shown(text)}"
+        )
+    return int(text)

@@ -1,0 +1,301 @@
+"""The board: all that the service shows of a pipeline, bounded, and its followers.
+
+It is changed in the event loop alone. The newest view is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from stream_bayes.core.measures.losses import Losses
+from stream_bayes.serve.plain_values import as_json, label_name
+from stream_bayes.serve.views import View
+
+__all__ = ["Board", "Follower", "evaluation_of"]
+
+MOST_POINTS = 1440  # of a curve; then every second one is dropped
+MOST_DRIFTS = 1000
+MOST_FOLLOWERS = 256
+MOST_BEHIND = 64  # messages that a follower may be behind
+FRESH_SECONDS = 1.0  # age of a view that is as good as new
+PATIENCE = 2.0  # seconds to wait for a fresh view, or for the outcome of a label
+
+
+class Follower:
+    """One reader of the events. A reader that falls behind is dropped.
+
+    Parameters
+    ----------
+    drop
+        Called when the reader is too slow.
+    """
+
+    def __init__(self, drop: Callable[[], None]) -> None:
+        self.queue: asyncio.Queue[bytes] = asyncio.Queue(MOST_BEHIND)
+        self._drop = drop
+
+    def offer(self, message: bytes) -> bool:
+        """Add a message; return False, and drop the reader, if it is too far behind."""
+        try:
+            self.queue.put_nowait(message)
+        except asyncio.QueueFull:
+            self._drop()
+            return False
+        return True
+
+
+class Board:
+    """The newest facts about a pipeline.
+
+    Parameters
+    ----------
+    name
+        Name of the pipeline or model.
+    history_events
+        Number of newest events to keep.
+    request
+        Sends a message to the engine's process; None for a replica, which follows files.
+
+    Examples
+    --------
+    >>> board = Board("days")
+    >>> board.apply({"what": "events", "entries": [{"id": "days/0/1", "key": "a"}], "left_out": 3, "labels": []})
+    >>> board.history(10, None)["left_out"], [entry["key"] for entry in board.history(10, None)["events"]]
+    (3, ['a'])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        history_events: int = 1000,
+        request: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.status: dict[str, Any] = {}
+        self.view: View | None = None
+        self.evaluation: dict[str, Any] = {}
+        self.curve: list[dict[str, Any]] = []
+        self.drifts: deque[dict[str, Any]] = deque(maxlen=MOST_DRIFTS)
+        self.followers: set[Follower] = set()
+        self.dropped_followers = 0
+        self.problem: str | None = None  # the reason why there is no newer view
+        self._request = request
+        self._most = history_events
+        self._events: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._by_key: dict[Any, str] = {}
+        self._left_out = 0
+        self._every = 1  # status that becomes a point of the curve
+        self._statuses = 0
+        self._viewed = asyncio.Event()
+        self._asked = float("-inf")
+        self._numbers = 0
+        self._stored: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._outcomes: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._early_outcomes: OrderedDict[int, dict[str, Any]] = OrderedDict()
+
+    # -- what comes from the engine -----------------------------------------------------------------------------------
+
+    def apply(self, message: Mapping[str, Any]) -> None:
+        """Apply a message of the engine's process."""
+        getattr(self, f"_apply_{message['what']}")(message)
+
+    def show(self, view: View, evaluation: Mapping[str, Any]) -> None:
+        """Replace the view and its scores."""
+        self.view, self.evaluation, self.problem = view, dict(evaluation), None
+        self._viewed.set()
+        self._viewed = asyncio.Event()
+        self.publish("view", {**view.stamp()})
+
+    def _apply_status(self, message: Mapping[str, Any]) -> None:
+        before, status = self.status, {name: value for name, value in message.items() if name != "what"}
+        passed = status["time"] - before["time"] if before else 0.0
+        new = status["processed"] - before["processed"] if before else 0
+        status["events_per_second"] = new / passed if passed > 0.0 else 0.0
+        self.status = status
+        self._add_point(status)
+        self.publish("status", status)
+
+    def _add_point(self, status: Mapping[str, Any]) -> None:
+        self._statuses += 1
+        if self._statuses % self._every and status["running"]:
+            return
+        self.curve.append(
+            {
+                "time": status["time"],
+                "processed": status["processed"],
+                "events_per_second": status["events_per_second"],
+                "lag": sum(place[-1] for place in status["lag"]),
+                **status["measures"],
+            }
+        )
+        if len(self.curve) > MOST_POINTS:
+            del self.curve[1:-1:2]
+            self._every *= 2
+
+    def _apply_events(self, message: Mapping[str, Any]) -> None:
+        self._left_out += message["left_out"]
+        for entry in message["entries"]:
+            self._events[entry["id"]] = dict(entry)
+            if entry["key"] is not None:
+                self._by_key[_hashable(entry["key"])] = entry["id"]
+        while len(self._events) > self._most:
+            name, oldest = self._events.popitem(last=False)
+            key = _hashable(oldest["key"])
+            if self._by_key.get(key) == name:
+                del self._by_key[key]
+        for late in message["labels"]:
+            entry = self._events.get(self._by_key.get(_hashable(late["key"]), ""))
+            if entry is not None:
+                if entry.get("label") is not None and entry["label"] != late["label"]:
+                    entry["corrected_from"] = entry["label"]
+                entry["label"] = late["label"]
+        newest = [entry for entry in message["entries"][-20:] if self._most]
+        self.publish(
+            "events", {"events": newest, "left_out": message["left_out"], "labels": message["labels"]}
+        )
+
+    def _apply_drifts(self, message: Mapping[str, Any]) -> None:
+        self.drifts.extend(message["entries"])
+        self.publish("drifts", {"entries": message["entries"]})
+
+    def _apply_stored(self, message: Mapping[str, Any]) -> None:
+        waiting = self._stored.pop(message["number"], None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(dict(message))
+
+    def _apply_outcome(self, message: Mapping[str, Any]) -> None:
+        waiting = self._outcomes.pop(message["position"], None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(dict(message))
+        elif waiting is None:  # the engine was faster than the answer that the label is stored
+            self._early_outcomes[message["position"]] = dict(message)
+            while len(self._early_outcomes) > MOST_BEHIND:
+                self._early_outcomes.popitem(last=False)
+        self.publish("outcome", message)
+
+    def history(self, limit: int, key: Any) -> dict[str, Any]:
+        """Return the newest events, the newest first; of a key, if it is given."""
+        if key is not None:
+            entry = self._events.get(self._by_key.get(_hashable(key), ""))
+            found = [] if entry is None else [entry]
+        else:
+            found = [entry for _, entry in zip(range(limit), reversed(self._events.values()), strict=False)]
+        return {"events": found, "kept": len(self._events), "most": self._most, "left_out": self._left_out}
+
+    def event(self, name: str) -> dict[str, Any] | None:
+        """Return one of the newest events by its id."""
+        return self._events.get(name)
+
+    def key_of(self, text: str) -> Any:
+        """Return the key that has this text, among the newest events; the text itself if there is none."""
+        if text in self._by_key:
+            return text
+        return next((key for key in self._by_key if label_name(key) == text), text)
+
+    # -- what is requested of the engine ------------------------------------------------------------------------------
+
+    def want_view(self) -> None:
+        """Request views for the next seconds; at most one message a second."""
+        now = time.monotonic()
+        if self._request is not None and now - self._asked >= FRESH_SECONDS:
+            self._asked = now
+            self._request({"what": "want"})
+
+    async def fresh_view(self) -> View | None:
+        """Return a view of at most about a second, waiting for it a little; or the newest there is."""
+        self.want_view()
+        view = self.view
+        if view is not None and (self._is_fresh(view) or self._request is None):
+            return view
+        with suppress(TimeoutError):  # a large model is seen later; the answer states its age
+            await asyncio.wait_for(self._viewed.wait(), PATIENCE)
+        return self.view
+
+    def _is_fresh(self, view: View) -> bool:
+        if view.age <= 2 * FRESH_SECONDS or not self.status.get("running", True):
+            return True
+        # Nothing has come since, and so it is the newest.
+        return bool(view.processed == self.status.get("processed"))
+
+    async def give_label(self, key: Any, label: Any, kind: str) -> dict[str, Any]:
+        """Write a label; return its position and, if it was taken in soon, the outcome.
+
+        Raises
+        ------
+        TimeoutError
+            If the engine's process does not answer.
+        """
+        assert self._request is not None
+        loop = asyncio.get_running_loop()
+        self._numbers += 1
+        number = self._numbers
+        stored = self._stored[number] = loop.create_future()
+        try:
+            self._request({"what": "label", "number": number, "key": key, "label": label, "kind": kind})
+            answer: dict[str, Any] = await asyncio.wait_for(stored, PATIENCE * 4)
+        finally:
+            self._stored.pop(number, None)
+        position = answer.get("position", -1)
+        if "error" in answer or position < 0:
+            return answer
+        if (early := self._early_outcomes.pop(position, None)) is not None:
+            return answer | early
+        if not self.status.get("running", True):
+            return answer
+        outcome = self._outcomes[position] = loop.create_future()
+        try:
+            found: dict[str, Any] = answer | await asyncio.wait_for(outcome, PATIENCE)
+        except TimeoutError:
+            return answer
+        finally:
+            self._outcomes.pop(position, None)
+        return found
+
+    # -- followers ----------------------------------------------------------------------------------------------------
+
+    def publish(self, what: str, content: Mapping[str, Any]) -> None:
+        """Send to all followers, and drop those that are too far behind."""
+        if not self.followers:
+            return
+        message = b"event: " + what.encode() + b"\ndata: " + msgspec.json.encode(as_json(content)) + b"\n\n"
+        for follower in [each for each in self.followers if not each.offer(message)]:
+            self.followers.discard(follower)
+            self.dropped_followers += 1
+
+
+def evaluation_of(losses: Losses) -> dict[str, Any]:
+    """Return the measures of a stream's predictions as JSON values."""
+    found: dict[str, Any] = {}
+    for name in ("cumulative", "windowed", "fading"):
+        measures = getattr(losses, name)
+        found[name] = {
+            **as_json(measures.as_dict()),
+            "majority_accuracy": as_json(measures.majority_accuracy),
+            "no_change_accuracy": as_json(measures.no_change_accuracy),
+            "undecided": as_json(measures.undecided),
+            "weight": as_json(measures.weight),
+            "f1": as_json(measures.f1),
+        }
+    found["cumulative"]["accuracy_interval"] = as_json(losses.cumulative.accuracy_interval())
+    found["reliability"] = [
+        {"weight": each.weight, "confidence": each.confidence, "accuracy": each.accuracy}
+        for each in losses.windowed.reliability
+    ]
+    confusion = losses.confusion()
+    found["confusion"] = {
+        "labels": [label_name(label) for label in losses.labels],
+        "cells": [[as_json(label), as_json(answer), weight] for (label, answer), weight in confusion.items()],
+    }
+    found["unanswered"] = losses.unanswered
+    return found
+
+
+def _hashable(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

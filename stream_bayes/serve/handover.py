@@ -1,0 +1,338 @@
+"""The engine's side of the service: it hands over status, newest events and views of the model, and never waits.
+
+    engine's thread     after a commit or an idle poll: copies what is due, at most one of each kind
+    sender thread       makes messages of the copies; waits while the service is slow, and the engine goes on without
+    receiver thread     what the service requests: views for some seconds, and labels to write
+
+Views are handed over only while somebody asks. The time that they take is measured, and the next one waits until they
+take no more than a hundredth of the stream's time: a large model is seen later, and its answers state their age.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from queue import Empty, Full, Queue
+from threading import Event as Flag
+from threading import Thread
+from typing import Any
+
+from stream_bayes.core.events.event import SAMPLE, Event
+from stream_bayes.errors import StreamBayesError
+from stream_bayes.serve.channel import Channel, Message
+from stream_bayes.serve.labels import LabelSink
+from stream_bayes.serve.plain_values import as_json, label_name
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.newest import Answered, NewestAnswers
+from stream_bayes.streams.engine.progress import Progress
+from stream_bayes.streams.engine.step import DETAILS, REFUSED
+from stream_bayes.streams.files.label_log import LABELS, GivenLabel
+from stream_bayes.streams.models.river import ServedAdaptive
+
+__all__ = ["Handover"]
+
+logger = logging.getLogger(__name__)
+
+STATUS_SECONDS = 1.0
+VIEW_SECONDS = 0.5  # at least, between two views
+WANTED_SECONDS = 5.0  # for which one request asks for views
+SHARE = 0.01  # of the stream's time that views may take
+STOP_SECONDS = 5.0  # for the last view to be handed over
+MOST_LATE_LABELS = 100  # shown of one second
+REASONS = {reason.value: detail for reason, detail in DETAILS.items()}
+
+
+class Handover:
+    """Hands over what an engine does to the service's process.
+
+    Parameters
+    ----------
+    engine
+        The engine, before it runs.
+    channel
+        The line to the service.
+    open_labels
+        Opens the place that labels are written to; None if the pipeline takes none.
+    features
+        True to hand over the features of the newest events.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        channel: Channel,
+        open_labels: Callable[[], LabelSink] | None = None,
+        *,
+        features: bool = True,
+    ) -> None:
+        self.engine = engine
+        self.views = 0  # handed over
+        self._channel = channel
+        self._open_labels = open_labels
+        self._labels: LabelSink | None = None
+        self._features = features
+        self._wanted_until = float("-inf")
+        self._status_due = self._view_due = float("-inf")
+        self._viewed: tuple[int, int] | None = None
+        self._late: list[Event] = []
+        self._outcomes: Queue[Message] = Queue(10_000)
+        self._counts: dict[str, int] = {}
+        self._drifts = 0
+        self._work: Queue[Callable[[], None] | None] = Queue(1)
+        self._is_closed = Flag()
+        engine.step.newest = NewestAnswers()
+        engine.watch(self._note)
+        engine.attend(self._attend)
+        self._threads = [
+            Thread(target=self._send_all, name="serve-send", daemon=True),
+            Thread(target=self._receive_all, name="serve-receive", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def finish(self) -> None:
+        """Hand over the last status and view, once the run has ended."""
+        self._attend(is_last=True)
+
+    def close(self) -> None:
+        """End the threads and the line."""
+        self._is_closed.set()
+        self._channel.close()
+        with suppress(Full):  # then the sender fails at the closed line, and ends
+            self._work.put_nowait(None)
+        for thread in self._threads:
+            thread.join(timeout=5.0)
+        if self._labels is not None:
+            self._labels.close()
+
+    # -- in the engine's thread ---------------------------------------------------------------------------------------
+
+    def _note(self, progress: Progress) -> None:
+        """Note labels of this batch, and the outcome of one that a person gave."""
+        pending = self.engine.step.pending
+        if pending is None:
+            return
+        records = self.engine.committed
+        first = records[0]
+        if first.partition.source == LABELS and len(records) == 1:
+            self._add_outcome(first.position, pending.counts)
+        self._counts = dict(pending.counts)
+        if len(self._late) < MOST_LATE_LABELS:
+            self._late += [each for each in records if isinstance(each, Event) and each.kind is not SAMPLE][
+                : MOST_LATE_LABELS - len(self._late)
+            ]
+
+    def _add_outcome(self, position: int, counts: Mapping[str, int]) -> None:
+        step = self.engine.step
+        last = step.last_dead.get(REFUSED)
+        changed = [name for name, count in counts.items() if count != self._counts.get(name, 0)]
+        outcome, detail = changed[0] if changed else "learned", None
+        if last is not None and last[0] == position:
+            outcome, detail = REFUSED, last[1]
+        elif outcome in REASONS:
+            detail = REASONS[outcome]
+        message = {"what": "outcome", "position": position, "outcome": outcome, "detail": detail}
+        with suppress(Full):  # whoever gave the label was answered that it is stored
+            self._outcomes.put_nowait(message)
+
+    def _attend(self, *, is_last: bool = False) -> None:
+        now = time.monotonic()
+        urgent = not self._outcomes.empty()
+        if now < self._status_due and now < self._view_due and not urgent and not is_last:
+            return
+        wants_view = is_last or (now < self._wanted_until and now >= self._view_due and self._has_changed())
+        wants_status = is_last or now >= self._status_due or urgent
+        if not (wants_view or wants_status) or (self._work.full() and not is_last):
+            return
+        began = time.perf_counter()
+        parts = [*([self._status(is_last)] if wants_status else []), *([self._view()] if wants_view else [])]
+        spent = time.perf_counter() - began
+        if wants_status:
+            self._status_due = now + STATUS_SECONDS
+        if wants_view:
+            self._view_due = now + VIEW_SECONDS
+
+        def work() -> None:
+            start = time.thread_time()
+            for part in parts:
+                part()
+            if wants_view:
+                cost = spent + time.thread_time() - start
+                self._view_due = max(self._view_due, now + cost / SHARE)
+
+        with suppress(Full):
+            self._work.put(work, block=is_last, timeout=STOP_SECONDS)
+
+    def _has_changed(self) -> bool:
+        step = self.engine.step
+        return self._viewed != (step.processed, step.model.generation)
+
+    def _status(self, is_last: bool) -> Callable[[], None]:
+        engine, step = self.engine, self.engine.step
+        assert step.newest is not None
+        answered, dropped = step.newest.collect()
+        fading = step.losses.fading
+        late, self._late = self._late, []
+        drifts = step.model.drifts
+        new = 0 if drifts is None else drifts.added - self._drifts
+        entries = [] if drifts is None or not new else drifts.newest(new)
+        self._drifts = 0 if drifts is None else drifts.added
+        pending = step.pending
+        status: Message = {
+            "what": "status",
+            "time": time.time(),
+            "processed": step.processed,
+            "learned": step.learned,
+            "unlearned": step.unlearned,
+            "running": not is_last,
+            "ready": engine.healthy,
+            "generation": step.model.generation,
+            "drift_state": step.model.adaptive.state_ if isinstance(step.model, ServedAdaptive) else None,
+            "positions": [[*place, at] for place, at in sorted(engine.positions.items())],
+            "lag": [[*place, behind] for place, behind in sorted(engine.lag.items())],
+            "dead": dict(step.dead),
+            "last_dead": {reason: list(last) for reason, last in step.last_dead.items()},
+            "labels": None if pending is None else {"waiting": pending.waiting, **pending.counts},
+            "measures": {
+                **as_json(fading.as_dict()),
+                "majority_accuracy": as_json(fading.majority_accuracy),
+                "no_change_accuracy": as_json(fading.no_change_accuracy),
+            },
+        }
+
+        def send() -> None:
+            written, failed = engine.snapshots
+            newest = None if engine.store is None else engine.store.newest()
+            status["snapshots"] = {
+                "written": written,
+                "failed": failed,
+                "newest": None if newest is None else {"time": newest.written, "bytes": newest.size},
+            }
+            self._channel.send(status)
+            if answered or late:
+                self._channel.send(self._events(answered, dropped, late))
+            if entries:
+                self._channel.send({"what": "drifts", "entries": [as_json(entry) for entry in entries]})
+            while True:
+                try:
+                    self._channel.send(self._outcomes.get_nowait())
+                except Empty:
+                    break
+
+        return send
+
+    def _view(self) -> Callable[[], None]:
+        """Copy the model and its scores."""
+        engine, step = self.engine, self.engine.step
+        model: Any = step.model
+        if isinstance(model, ServedAdaptive) and model.model is model.adaptive:
+            learner = model.adaptive.model_  # the candidates and the events they were made of do not answer
+            name, state = type(learner).__name__, learner.content().state
+        else:
+            name, state = model.name, model.freeze()
+        losses = step.losses.state()
+        positions, processed, generation = dict(engine.positions), step.processed, model.generation
+        moment = time.time()
+        self._viewed = (processed, generation)
+
+        def send() -> None:
+            taken = Snapshot(
+                learner=name,
+                sections={"model": state(), "losses": losses},
+                positions=positions,
+                clock=processed,
+            )
+            self._channel.send(
+                {
+                    "what": "view",
+                    "time": moment,
+                    "generation": generation,
+                    "snapshot": taken.to_bytes(),
+                }
+            )
+            self.views += 1
+
+        return send
+
+    # -- in the sender's thread ---------------------------------------------------------------------------------------
+
+    def _events(self, answered: list[Answered], dropped: int, late: list[Event]) -> Message:
+        """Return the newest events with their answers, as JSON values."""
+        assert self.engine.step.newest is not None
+        model, most, entries = self.engine.step.model, self.engine.step.newest.most, []
+        for batch in answered:
+            decisions, named = batch.answers.decide(model.decide), batch.answers.named(label_name)
+            start = max(0, len(batch.events) - most)
+            for event, decision, answer in zip(
+                batch.events[start:], decisions[start:], named[start:], strict=True
+            ):
+                source, partition = event.partition
+                entry = {
+                    "id": f"{source}/{partition}/{event.position}",
+                    "key": as_json(event.key),
+                    "source": source,
+                    "partition": partition,
+                    "position": event.position,
+                    "time": event.time,
+                    "prediction": as_json(decision),
+                    "probabilities": as_json(answer),
+                    "label": as_json(event.y),
+                    "generation": batch.version.generation,
+                }
+                if self._features:
+                    entry["x"] = as_json(event.x)
+                entries.append(entry)
+        total = dropped + sum(len(batch.events) for batch in answered)
+        labels = [
+            {"key": as_json(event.key), "label": as_json(event.y), "kind": event.kind.value} for event in late
+        ]
+        entries = entries[-most:]
+        return {"what": "events", "entries": entries, "left_out": total - len(entries), "labels": labels}
+
+    def _send_all(self) -> None:
+        while not self._is_closed.is_set():
+            work = self._work.get()
+            if work is None:
+                return
+            try:
+                work()
+            except OSError:
+                if not self._is_closed.is_set():
+                    logger.warning("the service has ended; the pipeline goes on without it")
+                self._stop_watching()
+                return
+            except StreamBayesError as error:
+                logger.warning("the service gets no view of the model: %s", error)
+
+    def _stop_watching(self) -> None:
+        self._wanted_until = float("-inf")
+        self._status_due = self._view_due = float("inf")
+
+    # -- in the receiver's thread -------------------------------------------------------------------------------------
+
+    def _receive_all(self) -> None:
+        while (message := self._channel.receive()) is not None:
+            if message["what"] == "want":
+                self._wanted_until = time.monotonic() + WANTED_SECONDS
+            elif message["what"] == "label":
+                self._answer(self._write_label(message))
+
+    def _write_label(self, message: Message) -> Message:
+        """Write a label; return what became of it."""
+        answer: Message = {"what": "stored", "number": message["number"]}
+        try:
+            if self._labels is None:
+                assert self._open_labels is not None
+                self._labels = self._open_labels()
+            given = GivenLabel(message["key"], message["label"], message["kind"])
+            return answer | {"position": self._labels.write(given)}
+        except (OSError, StreamBayesError) as error:
+            logger.warning("a label could not be written: %s", error)
+            return answer | {"error": str(error)}
+
+    def _answer(self, message: Message) -> None:
+        with suppress(OSError):  # the service has ended
+            self._channel.send(message)

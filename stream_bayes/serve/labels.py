@@ -1,0 +1,81 @@
+"""Destinations of labels from people: the label log of a pipeline of files, or the label topic of one that reads Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
+from stream_bayes.streams.pipelines.config import PipelineConfig
+
+__all__ = ["LabelSink", "label_sink", "reason_for_no_labels"]
+
+
+class LabelSink(Protocol):
+    """Takes labels for the pipeline to read."""
+
+    def write(self, given: GivenLabel) -> int:
+        """Write a label so that it outlasts a crash; return its position, by which its outcome is found, or -1."""
+        ...
+
+    def close(self) -> None:
+        """Close the file or the connection."""
+        ...
+
+
+class TopicLabels:
+    """Writes labels into a pipeline's label topic.
+
+    Parameters
+    ----------
+    config
+        The pipeline, which has such a topic.
+    """
+
+    def __init__(self, config: PipelineConfig) -> None:
+        assert config.kafka is not None and config.labels is not None and config.labels.topic is not None
+        self._connection = config.kafka.connection()
+        self._topic = config.labels.topic
+        self._target = config.labels.target or config.source.target or "label"
+
+    def write(self, given: GivenLabel) -> int:
+        # Imported on use: the client takes a tenth of a second to load.
+        from stream_bayes.streams.kafka.produce import produce_one
+        from stream_bayes.streams.kafka.sink import key_bytes
+
+        value = msgspec.json.encode({self._target: given.label})
+        produce_one(self._connection, self._topic, key_bytes(given.key), value)
+        return -1
+
+    def close(self) -> None:
+        pass
+
+
+def reason_for_no_labels(config: PipelineConfig) -> str | None:
+    """Return why a pipeline can take no labels, and what to add; None if it can."""
+    missing = []
+    if config.labels is None:
+        missing.append("a table [labels], so that samples can be corrected")
+    if config.source.kind == "kafka":
+        if config.labels is not None and config.labels.topic is None:
+            missing.append("labels.topic, the topic that labels go to")
+    else:
+        if config.source.key is None:
+            missing.append("source.key, the field by which labels find their samples")
+        if config.snapshots is None:
+            missing.append("a table [snapshots], whose directory the label log is in")
+    return None if not missing else f"the pipeline file lacks {'; '.join(missing)}"
+
+
+def label_sink(config: PipelineConfig, directory: Path) -> Callable[[], LabelSink] | None:
+    """Return a function that opens the place for labels; None if the pipeline can take none."""
+    if reason_for_no_labels(config) is not None:
+        return None
+    if config.source.kind == "kafka":
+        return lambda: TopicLabels(config)
+    assert config.snapshots is not None
+    place = directory / config.snapshots.directory
+    return lambda: LabelWriter(place)

@@ -1,0 +1,75 @@
+"""Models from the snapshots that are handed over, in the service's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stream_bayes.core.measures.losses import Losses
+from stream_bayes.model_files import restored
+from stream_bayes.serve.board import evaluation_of
+from stream_bayes.serve.views import Copy, View
+from stream_bayes.snapshots.snapshot import Snapshot
+
+__all__ = ["view_of"]
+
+
+def view_of(
+    snapshot: Snapshot,
+    make: Callable[[], Any] | None,
+    *,
+    generation: int,
+    moment: float,
+    key: bytes | None = None,
+) -> tuple[View, dict[str, Any]]:
+    """Return the view that a snapshot holds, and the measures of its predictions; none if it has no scores.
+
+    Parameters
+    ----------
+    snapshot
+        The snapshot.
+    make
+        Makes a model as the saved one was made; needed for pipelines of River.
+    generation
+        Number of times that the model was replaced.
+    moment
+        When the snapshot was taken, in seconds since 1970.
+    key
+        The key of a filter's hashed tokens.
+
+    Raises
+    ------
+    StreamBayesError
+        If the state is not valid, or of a class that needs `make`.
+    """
+    state = snapshot.sections["model"]
+
+    def copy() -> Copy:
+        return Copy(_model(snapshot.learner, state, make, key))
+
+    positions = [[*place, at] for place, at in snapshot.positions.items()]
+    view = View(copy, generation, positions, snapshot.clock, moment)
+    evaluation: dict[str, Any] = {}
+    if "losses" in snapshot.sections:
+        losses = Losses()
+        losses.load(snapshot.sections["losses"])
+        evaluation = evaluation_of(losses)
+    return view, evaluation
+
+
+def _model(name: str, state: Mapping[str, Any], make: Callable[[], Any] | None, key: bytes | None) -> Any:
+    found = restored(name, state, key)
+    if found is not None:
+        return found
+    from stream_bayes.errors import NotSupported
+    from stream_bayes.river_state.drift_logs import answering_state
+    from stream_bayes.river_state.model_state import restore_model
+
+    answering = answering_state(state)
+    if answering is not None and (found := restored(str(answering["learner"]), answering)) is not None:
+        return found
+    if make is None:
+        raise NotSupported(
+            f"a {name} can be served only by the pipeline that made it: add [serve] to its file, or run with --serve"
+        )
+    return restore_model(make(), state)

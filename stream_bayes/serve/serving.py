@@ -1,0 +1,197 @@
+"""Starting the service beside a running engine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stream_bayes.errors import BadConfig, MissingPackage
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.serve.channel import Channel
+from stream_bayes.serve.handover import Handover
+from stream_bayes.serve.labels import LabelSink, label_sink, reason_for_no_labels
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.pipelines.config import PipelineConfig, ServeConfig
+
+__all__ = ["Served", "make_token", "serve_engine"]
+
+logger = logging.getLogger(__name__)
+
+STOP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """The address of a service.
+
+    Parameters
+    ----------
+    url
+        Its page.
+    port
+        Its port.
+    handover
+        Hands over what the engine does.
+    """
+
+    url: str
+    port: int
+    handover: Handover
+
+
+def make_token() -> str:
+    """Return a new random token."""
+    return secrets.token_urlsafe(24)
+
+
+def check_installed() -> None:
+    """Raise `MissingPackage` unless the extra `serve` is installed."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingPackage(
+            "the service needs starlette and uvicorn; install them with: pip install 'stream-bayes[serve]'"
+        ) from error
+
+
+@contextmanager
+def serve_engine(
+    engine: Engine,
+    own: ServeConfig,
+    config: PipelineConfig | None = None,
+    directory: Path = Path(),
+    *,
+    token: str | None = None,
+) -> Iterator[Served]:
+    """Serve an engine over HTTP inside a `with` block, from a process of its own.
+
+    Parameters
+    ----------
+    engine
+        The engine, before it runs.
+    own
+        The settings of the service.
+    config
+        The pipeline file, if the engine was built from one: without it the service takes no labels.
+    directory
+        The directory of relative paths in the file.
+    token
+        A token for writes in place of the settings' own.
+
+    Raises
+    ------
+    BadConfig
+        If the address cannot be listened at.
+    MissingPackage
+        If the extra `serve` is not installed.
+    """
+    check_installed()
+    from stream_bayes.serve.server import listen
+
+    try:
+        line = listen(own.host, own.port)
+    except OSError as error:
+        raise BadConfig(
+            f"serve: {own.host}:{own.port} cannot be listened on: {error.strerror or error}; give another port"
+        ) from error
+    port = int(line.getsockname()[1])
+    one, other = socket.socketpair()
+    process = _start(other, line)
+    other.close()
+    line.close()
+    channel = Channel(one)
+    handover = None
+    try:
+        keep = own.history.keep
+        is_mail = isinstance(engine.step.model.model, SpamFilter)
+        features = "features" in keep if keep is not None else not is_mail
+        open_labels: Callable[[], LabelSink] | None = (
+            None if config is None else label_sink(config, directory)
+        )
+        channel.send(_hello(engine, own, config, token))
+        handover = Handover(engine, channel, open_labels, features=features)
+        host = f"[{own.host}]" if ":" in own.host else own.host
+        yield Served(f"http://{host}:{port}/", port, handover)
+    finally:
+        if handover is not None:
+            handover.close()
+        else:
+            channel.close()
+        _stop(process)
+
+
+def _start(channel: socket.socket, line: socket.socket) -> subprocess.Popen[bytes]:
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    numbers = [channel.fileno(), line.fileno()]
+    return subprocess.Popen(
+        [sys.executable, "-m", "stream_bayes.serve", *map(str, numbers)],
+        pass_fds=numbers,
+        env=os.environ | {"PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C ends the engine, and its end the service
+    )
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the process, which ends with its channel."""
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _hello(
+    engine: Engine, own: ServeConfig, config: PipelineConfig | None, token: str | None
+) -> dict[str, Any]:
+    """Return all that the service's process needs. It crosses the pair of sockets, and no command line."""
+    model = engine.step.model
+    no_labels = "this stream has no pipeline file, and so no place for labels"
+    return {
+        "what": "hello",
+        "name": engine.step.name,
+        "key": model.model.key if isinstance(model.model, SpamFilter) else None,
+        "history_events": own.history.events,
+        "config": None if config is None else _model_table(config),
+        "traits": {
+            "name": engine.step.name,
+            "no_labels": no_labels if config is None else reason_for_no_labels(config),
+            "settings": model.settings(),
+            "target": None if config is None else config.source.target,
+        },
+        "limits": {
+            "token": token or (None if own.token is None else own.token.get_secret_value()),
+            "read_token": None if own.read_token is None else own.read_token.get_secret_value(),
+            "hosts": own.hosts,
+            "host": own.host,
+            "max_body_bytes": own.max_body_bytes,
+            "max_requests": own.max_requests,
+            "seconds": own.seconds,
+        },
+    }
+
+
+def _model_table(config: PipelineConfig) -> dict[str, Any] | None:
+    """Return the part of a pipeline file that makes a model with transformers; others are restored without it."""
+    if not config.transformers:
+        return None
+    table: dict[str, Any] = {
+        "name": config.name,
+        "source": {"kind": "jsonl", "path": "unused.jsonl", "target": config.source.target},
+        "model": config.model.model_dump(mode="json", exclude={"key"}),
+        "transformers": [part.model_dump(mode="json") for part in config.transformers],
+    }
+    if config.drift is not None:
+        table["drift"] = config.drift.model_dump(mode="json", exclude={"log"})
+    return table

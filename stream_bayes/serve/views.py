@@ -1,0 +1,488 @@
+"""A view: the model as it was after some event, and the answers it gives.
+
+A learner's scratch space serves one call at a time. So a view holds two copies of it: one for the event loop, which
+answers what takes microseconds, and one for a worker, made when it is first needed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stream_bayes.by_name import closest
+from stream_bayes.core.values.values import shown
+from stream_bayes.drift.log import edges_of
+from stream_bayes.errors import BadValue, NotSupported, StreamBayesError, UnknownFeature
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.predictions import most_probable
+from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.messages import digest_of
+from stream_bayes.serve.plain_values import as_json, by_text, label_name
+from stream_bayes.streams.models.served import served
+
+__all__ = ["Copy", "View"]
+
+MOST_VALUES = 200  # of a feature, in the description of a model
+MOST_FEATURES = 500
+MOST_ROWS = 10_000  # of one request
+BAGS = (BernoulliNB, ComplementNB, MultinomialNB)
+
+
+class Copy:
+    """A copy of the model, for one thread.
+
+    Parameters
+    ----------
+    model
+        A learner, a `BayesNet`, a `SpamFilter`, or a classifier or pipeline of River.
+    decide
+        Makes a decision from probabilities.
+    """
+
+    def __init__(self, model: Any, decide: Callable[[Mapping[Any, float]], Any] | None = None) -> None:
+        self.model = model
+        self.learner = _learner_in(model)
+        self.decide = decide or (model.decide if isinstance(model, SpamFilter) else most_probable)
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
+        """Return the prediction for one event."""
+        ignored = self._check_names([x], ignore_unknown)
+        answer = self._probabilities(x)
+        return {
+            "prediction": as_json(self.decide(answer)),
+            "probabilities": {label_name(label): p for label, p in answer.items()},
+            "ignored": ignored,
+            "never_learned": self.never_learned(x),
+        }
+
+    def predict_many(
+        self, xs: Sequence[Mapping[str, Any]], *, ignore_unknown: bool = False
+    ) -> dict[str, Any]:
+        """Return the predictions for many events, and the names that were ignored, once for all."""
+        ignored = self._check_names(xs, ignore_unknown)
+        model = self.model
+        if isinstance(model, BayesClassifier):
+            answers, refused = served(model).process(xs, [None] * len(xs), [1.0] * len(xs))
+            if refused is not None:
+                raise BadValue(f"event {len(answers)}: {refused}") from refused
+            named = answers.named(label_name)
+            decided = answers.decide(self.decide)
+        else:
+            found = [self._probabilities(x) for x in xs]
+            named = [{label_name(label): p for label, p in answer.items()} for answer in found]
+            decided = [self.decide(answer) for answer in found]
+        predictions = [
+            {"prediction": as_json(decision), "probabilities": answer}
+            for decision, answer in zip(decided, named, strict=True)
+        ]
+        return {"predictions": predictions, "ignored": ignored}
+
+    def _probabilities(self, x: Mapping[str, Any]) -> Mapping[Any, float]:
+        model = self.model
+        if isinstance(model, BayesNet):
+            raise NotSupported("a network has no class to predict; query it with POST /v1/query")
+        if isinstance(model, SpamFilter):
+            raise NotSupported("a spam filter takes mails; send one to POST /v1/check")
+        try:
+            return dict(model.predict_proba_one(x))
+        except StreamBayesError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(model, BayesClassifier):
+                raise
+            raise BadValue(
+                f"{type(model).__name__} refuses the event: {type(error).__name__}: {error}"
+            ) from error
+
+    def _check_names(self, xs: Sequence[Mapping[str, Any]], ignore_unknown: bool) -> list[str]:
+        """Return the names that are no features, or refuse them."""
+        known = self._known_names()
+        if known is None:
+            return []
+        unknown = sorted({name for x in xs for name in x if name not in known})
+        if unknown and not ignore_unknown:
+            names = "; ".join(f"{shown(name)}{closest(name, known)}" for name in unknown[:5])
+            more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+            raise UnknownFeature(
+                f"the model has learned no feature {names}{more}. GET v1/model lists the features; send "
+                '"unknown": "ignore" to predict without these'
+            )
+        return unknown
+
+    def _known_names(self) -> Any:
+        """Return the names of features; None if the model takes any, as of words, or has learned nothing yet."""
+        if self.model is not self.learner or isinstance(self.learner, BAGS):
+            return None
+        if isinstance(self.learner, BayesClassifier):
+            return self.learner._store.encoder.features or None
+        return None
+
+    def never_learned(self, x: Mapping[str, Any]) -> list[str]:
+        """Return the features whose value was never learned, and so tells nothing."""
+        learner = self.learner
+        if self.model is not learner or not isinstance(learner, BayesClassifier) or isinstance(learner, BAGS):
+            return []
+        encoder, names = learner._store.encoder, []
+        for name, value in x.items():
+            if value is None or name not in encoder.features:
+                continue
+            row = encoder.lookup({name: value})
+            if not (row.entries or row.numbers):
+                names.append(name)
+        return names
+
+    # -- explaining ---------------------------------------------------------------------------------------------------
+
+    def explain(self, x: Mapping[str, Any], *, ignore_unknown: bool = False) -> dict[str, Any]:
+        """Return the evidence of each feature for each label, the strongest first."""
+        learner = self.learner
+        if not isinstance(learner, BayesClassifier) or self.model is not learner:
+            raise NotSupported(f"{type(self.model).__name__} does not explain its predictions")
+        answer = self.predict(x, ignore_unknown=ignore_unknown)
+        given = {name: value for name, value in x.items() if name not in answer["ignored"]}
+        why = learner.explain_one(given)
+        evidence = [
+            {
+                "feature": label_name(name),
+                "value": as_json(given.get(name)),
+                "evidence": {label_name(label): as_json(v) for label, v in by_label.items()},
+            }
+            for name, by_label in sorted(why.evidence.items(), key=lambda item: -_spread(item[1]))
+        ]
+        baseline = {label_name(label): as_json(v) for label, v in why.baseline.items()}
+        return answer | {"kind": why.kind, "baseline": baseline, "evidence": evidence}
+
+    def check(self, raw: bytes) -> dict[str, Any]:
+        """Return the verdict on a mail, and the tokens that decided."""
+        model = self.model
+        if not isinstance(model, SpamFilter):
+            raise NotSupported(f"{type(model).__name__} is no spam filter; send features to POST /v1/predict")
+        why = model.explain_one(raw)
+        return {
+            "verdict": as_json(why.verdict),
+            "probabilities": {label_name(label): p for label, p in model.predict_proba_one(raw).items()},
+            "score": as_json(why.score),
+            "evidence": evidence_of_mail(why.tokens),
+        }
+
+    def explain_tokens(self, x: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the verdict on a message of the history, and the tokens that decided."""
+        found = [x[name] for name in ("tokens", "mail", "text") if x.get(name) is not None]
+        if not isinstance(self.model, SpamFilter) or len(found) != 1:
+            raise BadValue("expected a message as tokens, mail or text; send a raw mail to POST v1/check")
+        why = self.model.explain_one(found[0])
+        return {
+            "prediction": as_json(why.verdict),
+            "probabilities": {
+                label_name(label): p for label, p in self.model.predict_proba_one(found[0]).items()
+            },
+            "kind": "tokens",
+            "baseline": {},
+            "evidence": evidence_of_mail(why.tokens),
+        }
+
+    # -- querying a network -------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        evidence: Mapping[str, Any],
+        targets: Sequence[str] | None,
+        level: float | None = None,
+        *,
+        most_probable: bool = False,
+    ) -> dict[str, Any]:
+        """Return posteriors given evidence, of the targets or of all variables; or the most probable explanation."""
+        net = self.model
+        if not isinstance(net, BayesNet):
+            net = self._network()
+        engine = net if isinstance(net, BayesNet) else self._engine_of(net)
+        given = self._typed(evidence, net.states)
+        variables = list(net.structure.variables)
+        for name in [*given, *(targets or [])]:
+            if name not in variables:
+                raise UnknownFeature(f"the network has no variable {shown(name)}{closest(name, variables)}")
+        answer: dict[str, Any] = {}
+        if most_probable:
+            found = engine.most_probable(given)
+            answer["most_probable"] = {label_name(v): as_json(value) for v, value in found.items()}
+            answer["log_probability"] = as_json(found.log_probability)
+        wanted = variables if targets is None else list(targets)
+        if level is None and targets is None:
+            posteriors = engine.marginals(given)
+        else:
+            settings = {} if level is None or engine is not net else {"level": level}
+            posteriors = {name: engine.query(name, given, **settings) for name in wanted}
+        answer["posteriors"] = {
+            label_name(name): {
+                "probabilities": {label_name(v): p for v, p in posterior.items()},
+                "intervals": _intervals(posterior),
+                "method": posterior.method,
+                "reason": posterior.reason,
+            }
+            for name, posterior in posteriors.items()
+        }
+        return answer
+
+    def _network(self) -> Any:
+        if not isinstance(self.model, BayesNetClassifier):
+            raise NotSupported(
+                f"{type(self.model).__name__} is no network to query; those are BayesNet and BayesNetClassifier"
+            )
+        if getattr(self, "_net", None) is None:
+            self._net = self.model.to_network()
+        return self._net
+
+    def _engine_of(self, net: Any) -> Any:
+        from stream_bayes.core.inference.inference import Inference
+
+        if getattr(self, "_engine", None) is None:
+            self._engine = Inference(net)
+        return self._engine
+
+    @staticmethod
+    def _typed(evidence: Mapping[str, Any], states: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
+        """Return evidence with the values that JSON cannot have as names, such as the likelihoods of numbers."""
+        given = {}
+        for name, value in evidence.items():
+            values = states.get(name, ())
+            if isinstance(value, Mapping):
+                given[name] = {by_text(text, values): share for text, share in value.items()}
+            else:
+                given[name] = value
+        return given
+
+    # -- describing ---------------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the model has learned: labels, features with tables, and its structure."""
+        model, learner = self.model, self.learner
+        described: dict[str, Any] = {
+            "learner": type(model).__name__,
+            "labels": [],
+            "prior": {},
+            "features": [],
+            "features_left_out": 0,
+            "edges": [],
+            "can": {
+                "predict": not isinstance(model, (BayesNet, SpamFilter)),
+                "explain": isinstance(learner, BayesClassifier) and model is learner,
+                "query": isinstance(model, (BayesNet, BayesNetClassifier)),
+                "check": isinstance(model, SpamFilter),
+            },
+        }
+        if isinstance(model, SpamFilter):
+            return described | {
+                "labels": as_json(model.labels),
+                "messages": {label_name(label): count for label, count in model.messages.items()},
+                "tokens": model.tokens,
+                "correctable": model.correctable,
+            }
+        if isinstance(model, BayesNet):
+            features = [
+                {"name": label_name(v), "kind": "nominal", "values": as_json(states)[:MOST_VALUES]}
+                for v, states in model.states.items()
+            ]
+            edges = [[label_name(one), label_name(other)] for one, other in model.structure.edges]
+            return described | {"features": features, "edges": edges, "events": model.clock}
+        if not isinstance(learner, BayesClassifier):
+            return described
+        features = sorted(self._features(learner), key=lambda feature: -(feature["information"] or 0.0))
+        return described | {
+            "labels": as_json(learner.classes_),
+            "prior": as_json(learner.class_prior_) if learner.classes_ else {},
+            "features": features[:MOST_FEATURES],
+            "features_left_out": max(0, len(learner._store.encoder.features) - MOST_FEATURES),
+            "edges": edges_of(model),
+        }
+
+    def _features(self, learner: BayesClassifier) -> list[dict[str, Any]]:
+        found = []
+        prior = learner.class_prior_ if learner.classes_ else {}
+        for name, feature in list(learner._store.encoder.features.items())[: MOST_FEATURES * 2]:
+            tables: dict[Any, Any] | None = None
+            try:
+                tables = learner.conditional(name) if prior else None
+            except (StreamBayesError, ValueError, KeyError, ZeroDivisionError):
+                tables = None  # a learner without such tables
+            values = [] if feature.vocabulary is None else list(feature.vocabulary.values)
+            found.append(
+                {
+                    "name": label_name(name),
+                    "kind": "numeric" if feature.measured else "nominal",
+                    "values": [] if feature.measured else as_json(values[:MOST_VALUES]),
+                    "values_left_out": 0 if feature.measured else max(0, len(values) - MOST_VALUES),
+                    "table": None if tables is None else _shortened(tables),
+                    "information": None if tables is None else as_json(_information(tables, prior)),
+                }
+            )
+        return found
+
+    @property
+    def describes_mails(self) -> bool:
+        """True for a spam filter."""
+        return isinstance(self.model, SpamFilter)
+
+    def id_of_mail(self, raw: bytes) -> str:
+        """Return the id by which a pipeline without keys finds a mail."""
+        return digest_of(raw)
+
+    @property
+    def classes(self) -> Sequence[Any]:
+        """The labels that were learned."""
+        if isinstance(self.model, SpamFilter):
+            return self.model.labels
+        learner = self.learner
+        return learner.classes_ if isinstance(learner, BayesClassifier) else ()
+
+
+class View:
+    """The model after some event.
+
+    Parameters
+    ----------
+    make
+        Makes a copy of the model.
+    generation
+        Number of times that the model was replaced.
+    positions
+        The next position to read of each partition, as `[source, partition, position]`.
+    processed
+        Number of records processed by then.
+    moment
+        When it was taken, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Copy],
+        generation: int = 0,
+        positions: Sequence[Sequence[Any]] = (),
+        processed: int = 0,
+        moment: float | None = None,
+    ) -> None:
+        self._make = make
+        self.quick = make()
+        self.generation = generation
+        self.positions = [list(place) for place in positions]
+        self.processed = processed
+        self.moment = time.time() if moment is None else moment
+        self._heavy: Copy | None = None
+        self._described: dict[str, Any] | None = None
+
+    @property
+    def heavy(self) -> Copy:
+        """The copy for the worker thread."""
+        if self._heavy is None:
+            self._heavy = self._make()
+        return self._heavy
+
+    @property
+    def described(self) -> dict[str, Any] | None:
+        """The description of the model, if it was made."""
+        return self._described
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was taken."""
+        return max(0.0, time.time() - self.moment)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description of the model; made once."""
+        if self._described is None:
+            self._described = self.heavy.describe()
+        return self._described
+
+    def stamp(self) -> dict[str, Any]:
+        """Return the generation and position that an answer is of."""
+        return {
+            "generation": self.generation,
+            "processed": self.processed,
+            "positions": self.positions,
+            "age_seconds": round(self.age, 3),
+        }
+
+
+def evidence_of_mail(tokens: Sequence[Any], most: int = 30) -> list[dict[str, Any]]:
+    """Return the tokens that decided, the strongest first, as JSON values."""
+    return [
+        {
+            "token": each.token,
+            "adds": as_json(each.adds),
+            "wanted": as_json(each.wanted),
+            "unwanted": as_json(each.unwanted),
+        }
+        for each in tokens[:most]
+    ]
+
+
+def _learner_in(model: Any) -> Any:
+    """Return the classifier of this package that answers in a model; the model itself if it has none."""
+    adaptive = getattr(model, "model_", None)
+    return adaptive if isinstance(adaptive, BayesClassifier) else model
+
+
+def _spread(evidence: Mapping[Any, float]) -> float:
+    return max(evidence.values(), default=0.0) - min(evidence.values(), default=0.0)
+
+
+def _intervals(posterior: Any) -> dict[str, Any] | None:
+    found = getattr(posterior, "intervals", None)
+    return None if not found else {label_name(value): as_json(pair) for value, pair in found.items()}
+
+
+def _shortened(tables: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return P(value | label) with the most probable values of each label alone."""
+    return {
+        label_name(label): as_json(
+            dict(sorted(table.items(), key=lambda item: -item[1])[:MOST_VALUES])
+            if len(table) > MOST_VALUES
+            else table
+        )
+        for label, table in tables.items()
+    }
+
+
+def _information(tables: Mapping[Any, Any], prior: Mapping[Any, float]) -> float:
+    """Return the mutual information of feature and label in nats; of a Gaussian by its means and variances.
+
+    Examples
+    --------
+    >>> even = {"ham": 0.5, "spam": 0.5}
+    >>> round(_information({"ham": {"a": 1.0, "b": 0.0}, "spam": {"a": 0.0, "b": 1.0}}, even), 3)
+    0.693
+    >>> round(_information({"ham": {"mean": 0.0, "sd": 1.0}, "spam": {"mean": 0.0, "sd": 1.0}}, even), 3)
+    0.0
+    """
+    shares = {label: prior.get(label, 0.0) for label in tables}
+    first: Mapping[Any, float] = next(iter(tables.values()), {})
+    if set(first) == {"mean", "sd"}:
+        return _gaussian_information(tables, shares)
+    total = 0.0
+    for value in first:
+        overall = sum(share * tables[label].get(value, 0.0) for label, share in shares.items())
+        for label, share in shares.items():
+            p = tables[label].get(value, 0.0)
+            if p > 0.0 and share > 0.0 and overall > 0.0:
+                total += share * p * math.log(p / overall)
+    return max(total, 0.0)
+
+
+def _gaussian_information(tables: Mapping[Any, Any], shares: Mapping[Any, float]) -> float:
+    """Return an upper estimate: the mixture as one Gaussian has at least the mixture's entropy."""
+    known = {label: t for label, t in tables.items() if t["sd"] and t["sd"] > 0.0 and shares[label] > 0.0}
+    weight = sum(shares[label] for label in known)
+    if not known or weight <= 0.0:
+        return 0.0
+    mean = sum(shares[label] * t["mean"] for label, t in known.items()) / weight
+    variance = (
+        sum(shares[label] * (t["sd"] ** 2 + (t["mean"] - mean) ** 2) for label, t in known.items()) / weight
+    )
+    within = sum(shares[label] * math.log(t["sd"]) for label, t in known.items()) / weight
+    return max(0.5 * math.log(variance) - within, 0.0)

@@ -1,0 +1,63 @@
+"""The newest answers of a step, a bounded number of them, for those who look on."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from stream_bayes.core.events.event import Event
+from stream_bayes.streams.contracts.sink import ModelVersion
+from stream_bayes.streams.models.answers import Answers
+
+__all__ = ["Answered", "NewestAnswers"]
+
+
+class Answered(NamedTuple):
+    """Events that were answered together, with their answers and the model's version."""
+
+    events: list[Event]
+    answers: Answers
+    version: ModelVersion
+
+
+class NewestAnswers:
+    """The newest answers since the last `collect`. Adding takes a fraction of a microsecond an event.
+
+    Parameters
+    ----------
+    most
+        Number of events to hold. Whole batches are held, and the oldest dropped while the others are enough.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams.models.answers import AnswerDicts
+    >>> newest = NewestAnswers(most=2)
+    >>> for sky in ("grey", "blue", "red"):
+    ...     newest.add([Event({"sky": sky})], AnswerDicts([{}]), ModelVersion("days", 0, ""))
+    >>> answered, dropped = newest.collect()
+    >>> [batch.events[0].x["sky"] for batch in answered], dropped
+    (['blue', 'red'], 1)
+    """
+
+    def __init__(self, most: int = 100) -> None:
+        self.most = most
+        self._batches: deque[Answered] = deque()
+        self._held = 0
+        self._dropped = 0
+
+    def add(self, events: list[Event], answers: Answers, version: ModelVersion) -> None:
+        """Add a batch."""
+        batches = self._batches
+        batches.append(Answered(events, answers, version))
+        self._held += len(events)
+        while self._held - len(batches[0].events) >= self.most:
+            oldest = len(batches.popleft().events)
+            self._held -= oldest
+            self._dropped += oldest
+
+    def collect(self) -> tuple[list[Answered], int]:
+        """Return the batches, oldest first, and the number of events dropped before them; hold none of them now."""
+        batches, dropped = list(self._batches), self._dropped
+        self._batches.clear()
+        self._held = self._dropped = 0
+        return batches, dropped

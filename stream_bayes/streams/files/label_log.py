@@ -1,0 +1,261 @@
+r"""A log of labels that people give while a pipeline of files runs, and the places where the pipeline took them in.
+
+labels.jsonl     {"key":"mail-7","label":"ham","kind":"correction"}\n, a line a label, appended only
+labels.order     {"at":0,"after":[["mails.csv",0,52813]]}\n: the label at byte 0 was taken in after these positions
+
+A file has no time at which a label came. So the place of each label is written down, and synced, before the label is
+learned. After a crash the labels come again at their places, and state and outputs end up the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from stream_bayes.core.events.event import CORRECTION, LABEL, BadRecord, Event, Partition, Position
+from stream_bayes.errors import SourceError
+from stream_bayes.streams.contracts.source import Record
+from stream_bayes.streams.files.file_system import FileSystem
+
+__all__ = ["LABELS", "GivenLabel", "LabelLog", "LabelWriter"]
+
+LABELS = "labels"  # name of the source, and beginning of its files' names
+CHUNK = 1 << 20  # bytes read at once
+APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND
+
+Value = str | int | float | bool
+
+
+class GivenLabel(msgspec.Struct, frozen=True):
+    """A label for the sample with a key.
+
+    Parameters
+    ----------
+    key
+        The sample's key.
+    label
+        Its label.
+    kind
+        `"label"` waits for a sample that has not come yet; `"correction"` is refused then.
+    """
+
+    key: Value
+    label: Value
+    kind: Literal["label", "correction"] = "correction"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The place of a label in the stream: its byte in the log, and the positions after which it was taken in."""
+
+    at: int
+    after: list[tuple[str, int, int]]
+
+    def is_reached(self, positions: Mapping[Partition, Position]) -> bool:
+        """Return True if these positions are at the place, or past it."""
+        return all(positions.get(Partition(source, part), 0) >= stop for source, part, stop in self.after)
+
+
+class LabelWriter:
+    """Appends labels to the log of a directory; each is on the disk when `write` returns.
+
+    Parameters
+    ----------
+    directory
+        The directory; created if it is not there.
+    files
+        The file system.
+    """
+
+    def __init__(self, directory: Path, files: FileSystem | None = None) -> None:
+        self._files = FileSystem() if files is None else files
+        self._files.make_directory(directory)
+        self._file = self._files.open(directory / f"{LABELS}.jsonl", APPENDING)
+        self._files.sync_directory(directory)
+        self._end = _cut_to_lines(self._files, self._file)
+
+    def write(self, given: GivenLabel) -> Position:
+        """Append a label, and return its position."""
+        position, line = self._end, msgspec.json.encode(given) + b"\n"
+        try:
+            self._files.write(self._file, line)
+            self._files.sync(self._file)
+        except OSError:
+            self._files.truncate(self._file, position)  # half a line would hide the next one
+            raise
+        self._end += len(line)
+        return position
+
+    def close(self) -> None:
+        """Close the file."""
+        self._files.close(self._file)
+
+
+class LabelLog:
+    """The labels of a directory as a source of events, each at its recorded place or, if it is new, at once.
+
+    Parameters
+    ----------
+    directory
+        The directory. It need not be there yet.
+    files
+        The file system.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory:
+    ...     writer, log = LabelWriter(Path(directory)), LabelLog(Path(directory))
+    ...     _ = writer.write(GivenLabel("mail-7", "ham"))
+    ...     place = {Partition("mails.csv"): 52_813}
+    ...     first = log.poll(place)
+    ...     again = LabelLog(Path(directory)).poll({Partition("mails.csv"): 100})
+    ...     writer.close(), log.close()
+    (None, None)
+    >>> first.key, first.y, again
+    ('mail-7', 'ham', None)
+    """
+
+    partition = Partition(LABELS)
+
+    def __init__(self, directory: Path, files: FileSystem | None = None) -> None:
+        self.directory = directory
+        self._files = FileSystem() if files is None else files
+        self._log: int | None = None
+        self._order: int | None = None
+        self._order_end = 0
+        self._data = b""
+        self._read = 0  # position after the data
+        self.position: Position = 0
+        self._places: deque[Place] = deque()
+        self._begin(0)
+
+    @staticmethod
+    def is_in(directory: Path) -> bool:
+        """Return True if the directory has a log."""
+        return (directory / f"{LABELS}.jsonl").exists()
+
+    @property
+    def end(self) -> Position:
+        """The size of the log in bytes."""
+        try:
+            return (self.directory / f"{LABELS}.jsonl").stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def next_place(self) -> Place | None:
+        """The recorded place of the next label; None if the next one is new."""
+        return self._places[0] if self._places else None
+
+    def seek(self, position: Position) -> None:
+        """Read next from a position."""
+        if position > self.end:
+            raise SourceError(
+                f"{self.directory / LABELS}.jsonl has {self.end} bytes, and was read to byte {position}: bring the "
+                "file back, or start from scratch without the snapshot"
+            )
+        self._begin(position)
+
+    def poll(self, positions: Mapping[Partition, Position], *, is_last: bool = False) -> Record | None:
+        """Return the next label if its place is reached; None otherwise, or if there is none.
+
+        Parameters
+        ----------
+        positions
+            The next position to read of the other partitions.
+        is_last
+            True if no other record comes any more: every place counts as reached.
+        """
+        place = self.next_place
+        if place is not None and not is_last and not place.is_reached(positions):
+            return None
+        start, line = self.position, self._line()
+        if line is None:
+            return None
+        if place is None:
+            self._record(Place(start, [(*part, at) for part, at in sorted(positions.items())]))
+        else:
+            self._places.popleft()
+        self.position += len(line)
+        return _event(line, start, self.partition)
+
+    def close(self) -> None:
+        """Close the files."""
+        for name in ("_log", "_order"):
+            descriptor = getattr(self, name)
+            if descriptor is not None:
+                self._files.close(descriptor)
+                setattr(self, name, None)
+
+    def _begin(self, position: Position) -> None:
+        self.position = self._read = position
+        self._data = b""
+        self._places = deque(place for place in self._recorded() if place.at >= position)
+
+    def _recorded(self) -> list[Place]:
+        """Return the recorded places. The last line may be cut off by a crash: its label was not learned."""
+        try:
+            lines = (self.directory / f"{LABELS}.order").read_bytes().split(b"\n")[:-1]
+            return [msgspec.json.decode(line, type=Place) for line in lines]
+        except FileNotFoundError:
+            return []
+        except msgspec.DecodeError as error:
+            raise SourceError(
+                f"{self.directory / LABELS}.order is damaged: {error}. Bring the file back, or delete it and start "
+                "from scratch: labels then come at other places"
+            ) from error
+
+    def _record(self, place: Place) -> None:
+        """Write the place of a label, so that it outlasts a power cut."""
+        if self._order is None:
+            self._order = self._files.open(self.directory / f"{LABELS}.order", APPENDING)
+            self._files.sync_directory(self.directory)
+            _cut_to_lines(self._files, self._order)
+        self._files.write(self._order, msgspec.json.encode(place) + b"\n")
+        self._files.sync(self._order)
+
+    def _line(self) -> bytes | None:
+        """Return the next line, with its end; None until it is complete."""
+        if b"\n" not in self._data:
+            if self._log is None:
+                try:
+                    self._log = self._files.open(self.directory / f"{LABELS}.jsonl", os.O_RDONLY)
+                except FileNotFoundError:
+                    return None
+            if self._files.size(self._log) <= self._read:
+                return None
+            block = bytes(self._files.read(self._log, self._read, CHUNK))
+            self._data += block
+            self._read += len(block)
+        line, newline, rest = self._data.partition(b"\n")
+        if not newline:
+            return None
+        self._data = rest
+        return line + newline
+
+
+def _event(line: bytes, position: Position, partition: Partition) -> Record:
+    try:
+        given = msgspec.json.decode(line, type=GivenLabel)
+    except msgspec.DecodeError as error:
+        return BadRecord(
+            "not_json", f"expected a label: {error}", line, None, None, position, partition, len(line)
+        )
+    kind = LABEL if given.kind == "label" else CORRECTION
+    # Without a time: a label of today must not make the samples of an old file overdue.
+    return Event({}, given.label, given.key, None, position, 1.0, kind, partition, len(line))
+
+
+def _cut_to_lines(files: FileSystem, descriptor: int) -> int:
+    """Cut off a last line that a crash left incomplete; return the size."""
+    size = files.size(descriptor)
+    data = bytes(files.read(descriptor, max(0, size - CHUNK), CHUNK))
+    end = size - len(data) + data.rfind(b"\n") + 1 if b"\n" in data else 0
+    if end < size:
+        files.truncate(descriptor, end)
+    return end

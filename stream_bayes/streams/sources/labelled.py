@@ -1,0 +1,132 @@
+"""A source of files together with a log of labels that people give while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.errors import Exhausted
+from stream_bayes.streams.contracts.incidents import HasIncidents
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
+from stream_bayes.streams.files.label_log import LabelLog
+
+__all__ = ["LabelledSource"]
+
+
+class LabelledSource:
+    """A source, and labels that come between its records; after a restart, between the same ones.
+
+    A label is a batch of its own.
+
+    Parameters
+    ----------
+    source
+        The source of the samples.
+    log
+        The labels.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from stream_bayes.streams.files.label_log import GivenLabel, LabelWriter
+    >>> from stream_bayes.streams.sources.iterable import IterableSource
+    >>> with TemporaryDirectory() as directory:
+    ...     writer = LabelWriter(Path(directory))
+    ...     days = LabelledSource(IterableSource([{"sky": "grey"}] * 4, name="days"), LabelLog(Path(directory)))
+    ...     batches = [days.poll(3)]
+    ...     _ = writer.write(GivenLabel("a", "rain"))
+    ...     batches += [days.poll(3), days.poll(3)]
+    ...     days.close(), writer.close()
+    (None, None)
+    >>> [[event.partition.source for event in batch] for batch in batches]
+    [['days', 'days', 'days'], ['labels'], ['days']]
+    """
+
+    may_skip = False
+
+    def __init__(self, source: Source, log: LabelLog) -> None:
+        self.source = source
+        self.log = log
+        self.name = source.name
+        self.medium = source.medium
+        self._begin()
+
+    def __repr__(self) -> str:
+        return f"LabelledSource({self.source!r})"
+
+    def _begin(self) -> None:
+        self._positions = dict(self.source.positions)
+        self._ahead: list[Record] = []  # polled, and after the next label
+        self._ended = False
+
+    @property
+    def positions(self) -> Mapping[Partition, Position]:
+        return {**self._positions, self.log.partition: self.log.position}
+
+    def poll(self, limit: int) -> list[Record]:
+        label = self.log.poll(self._positions)
+        if label is not None:
+            return [label]
+        if not self._ahead and not self._ended:
+            try:
+                self._ahead = self.source.poll(limit)
+            except Exhausted:
+                self._ended = True
+        if self._ended and not self._ahead:
+            label = self.log.poll(self._positions, is_last=True)
+            if label is None:
+                raise Exhausted(f"{self.name} has been read to its end")
+            return [label]
+        records = self._before_label(limit)
+        for record in records:
+            self._positions[record.partition] = record.after
+        return records
+
+    def _before_label(self, limit: int) -> list[Record]:
+        """Take the records up to the place of the next label."""
+        count, place = limit, self.log.next_place
+        if place is not None:
+            positions = dict(self._positions)
+            for number, record in enumerate(self._ahead[:limit], 1):
+                positions[record.partition] = record.after
+                if place.is_reached(positions):
+                    count = number
+                    break
+        records, self._ahead = self._ahead[:count], self._ahead[count:]
+        return records
+
+    def seek(self, positions: Mapping[Partition, Position]) -> None:
+        own = self.log.partition
+        self.source.seek({part: at for part, at in positions.items() if part != own})
+        self.log.seek(positions.get(own, 0))
+        self._begin()
+
+    def close(self) -> None:
+        self.source.close()
+        self.log.close()
+
+    @property
+    def connected(self) -> bool:
+        """True while the source can be read."""
+        return not isinstance(self.source, HasEndOffsets) or self.source.connected
+
+    @property
+    def end_offsets(self) -> Mapping[Partition, Position]:
+        """The position after the last record of each partition, where it is known."""
+        ends = self.source.end_offsets if isinstance(self.source, HasEndOffsets) else {}
+        return {**ends, self.log.partition: self.log.end}
+
+    def fetch_end(self) -> Mapping[Partition, Position]:
+        """Return the end of each partition as it is now."""
+        return self.source.fetch_end() if isinstance(self.source, EndlessSource) else {}
+
+    def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
+        """Return True once all records before this end were returned."""
+        if self._ahead:
+            return False
+        return self._ended or (isinstance(self.source, EndlessSource) and self.source.has_reached(end))
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        return self.source.incidents if isinstance(self.source, HasIncidents) else {}

@@ -1,0 +1,127 @@
+"""The service over a running pipeline: what it answers, of which state, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes.streams.engine.engine import Engine
+from tests.serve.weather import Client, pipeline_text, running, write_days
+
+DAYS = 2_000
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Client, Path]]:
+    directory = tmp_path_factory.mktemp("weather")
+    write_days(directory, DAYS)
+    with running(directory, pipeline_text("aode")) as (engine, client):
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= DAYS)
+        yield engine, client, directory
+
+
+@pytest.fixture
+def client(weather: tuple[Engine, Client, Path]) -> Client:
+    return weather[1]
+
+
+def wait_until(is_so: Callable[[], Any], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_prediction_is_the_models_own_and_states_what_it_is_of(
+    weather: tuple[Engine, Client, Path],
+) -> None:
+    engine, client, _ = weather
+    wait_until(lambda: client.get("/v1/model")["model"]["processed"] == engine.step.processed)
+    x = {"sky": "grey", "wind": 2.5}
+    answer = client.post("/v1/predict", {"x": x})
+    assert answer["probabilities"] == engine.step.model.answer(x)
+    assert answer["prediction"] == "yes"
+    place = [
+        ["weather", number, at] for (source, number), at in engine.positions.items() if source == "weather"
+    ]
+    assert place[0] in answer["model"]["positions"]
+    assert answer["model"]["generation"] == 0
+
+
+def test_many_events_are_answered_as_one_by_one(client: Client) -> None:
+    xs = [{"sky": sky, "wind": wind / 4} for sky in ("grey", "blue") for wind in range(20)]
+    answer = client.post("/v1/predict", {"events": xs})
+    for x, each in zip(xs, answer["predictions"], strict=True):
+        alone = client.post("/v1/predict", {"x": x})
+        assert each["prediction"] == alone["prediction"]
+        assert each["probabilities"] == pytest.approx(alone["probabilities"])
+
+
+def test_the_evidence_is_that_of_the_model(weather: tuple[Engine, Client, Path]) -> None:
+    engine, client, _ = weather
+    x = {"sky": "grey", "wind": 2.5}
+    answer = client.post("/v1/explain", {"x": x})
+    own = engine.step.model.model.explain_one(x)
+    assert answer["kind"] == own.kind
+    assert {each["feature"]: each["evidence"] for each in answer["evidence"]} == own.evidence
+
+
+def test_the_model_is_described_with_its_most_telling_feature_first(client: Client) -> None:
+    model = client.get("/v1/model")
+    assert [feature["name"] for feature in model["features"]] == ["sky", "wind"]
+    assert model["features"][0]["table"]["yes"]["grey"] > 0.8
+    assert model["labels"] == ["no", "yes"] or model["labels"] == ["yes", "no"]
+    assert model["can"] == {"predict": True, "explain": True, "query": False, "check": False}
+    assert model["writes"] and model["no_labels"] is None
+
+
+def test_measures_are_those_of_the_engine(weather: tuple[Engine, Client, Path]) -> None:
+    engine, client, _ = weather
+    client.get("/v1/model")
+    found = client.get("/v1/evaluation")
+    assert found["measures"]["cumulative"]["accuracy"] == pytest.approx(
+        engine.step.losses.cumulative.accuracy
+    )
+    assert sum(weight for *_, weight in found["measures"]["confusion"]["cells"]) > 900
+    assert found["curve"][-1]["accuracy"] == found["status"]["measures"]["accuracy"]
+    assert found["status"]["snapshots"]["written"] >= 1
+
+
+def test_history_holds_the_newest_events(client: Client) -> None:
+    found = client.get("/v1/history?limit=3")
+    assert [event["key"] for event in found["events"]] == ["d1999", "d1998", "d1997"]
+    assert found["kept"] + found["left_out"] == DAYS
+    event = client.get("/v1/history?key=d1998")["events"][0]
+    again = client.post("/v1/explain", {"id": event["id"]})
+    assert {each["feature"] for each in again["evidence"]} == {"sky", "wind"}
+
+
+def test_unknown_features_are_refused_with_the_nearest_name(client: Client) -> None:
+    detail = client.refusal("/v1/predict", {"x": {"skye": "grey"}}, 422)
+    assert "'skye'; did you mean 'sky'?" in detail
+    answer = client.post("/v1/predict", {"x": {"skye": "grey", "sky": "blue"}, "unknown": "ignore"})
+    assert answer["ignored"] == ["skye"]
+    assert client.post("/v1/predict", {"x": {"sky": "purple"}})["never_learned"] == ["sky"]
+
+
+def test_followers_receive_what_moves(weather: tuple[Engine, Client, Path]) -> None:
+    from http.client import HTTPConnection
+
+    _, client, directory = weather
+    line = HTTPConnection("127.0.0.1", client.port, timeout=20)
+    line.request("GET", "/v1/events")
+    answer = line.getresponse()
+    assert answer.getheader("content-type") == "text/event-stream; charset=utf-8"
+    write_days(directory, 10, seed=2, start=DAYS)
+    kinds: dict[str, Any] = {}
+    while "events" not in kinds or "view" not in kinds:
+        name = answer.readline().decode().strip()
+        if name.startswith("event: "):
+            kinds[name[7:]] = json.loads(answer.readline()[6:])
+    line.close()
+    assert kinds["events"]["events"][-1]["key"] == f"d{DAYS + 9}"
