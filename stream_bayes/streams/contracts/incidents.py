@@ -1,4 +1,4 @@
-"""Incidents: faults that a running stream survives, counted by sources, sinks and journals for the metrics."""
+"""Incidents: faults that a running stream survives, counted by the engine and its parts for the metrics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Protocol, runtime_checkable
 
 __all__ = [
     "BAD_FIELDS",
+    "FUTURE_TIMES",
     "GAP",
     "OUT_OF_ORDER",
     "OVERSIZE",
     "RESEEKS",
     "RESENT",
+    "WRONG_UNIT",
     "HasIncidents",
     "total_incidents",
 ]
@@ -20,6 +22,8 @@ __all__ = [
 GAP, OVERSIZE, RESEEKS, RESENT = "offset_gap", "oversize_outputs", "reseeks", "transaction_aborts"
 BAD_FIELDS = "bad_fields"  # features of wrong types that were taken as missing
 OUT_OF_ORDER = "out_of_order"  # records older than an earlier one of their partition
+FUTURE_TIMES = "future_times"  # records with a time after the present
+WRONG_UNIT = "wrong_time_unit"  # records whose time is right in another unit than the declared one
 
 
 @runtime_checkable

@@ -109,7 +109,7 @@ class DeadLetter(RecordResult, frozen=True, gc=False):
     detail
         The reason as a sentence.
     raw
-        The record as it came, or its beginning. For an event that was decoded: its label and features as JSON.
+        The record as it came, or its beginning. Its label and features as JSON if the source no longer has its bytes.
     version
         `SCHEMA_VERSION`.
 

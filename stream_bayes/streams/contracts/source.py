@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from stream_bayes.core.events.event import BadRecord, Event, Partition, Position
 
-__all__ = ["EndlessSource", "HasEndOffsets", "Record", "Source"]
+__all__ = ["EndlessSource", "HasEndOffsets", "HasRawRecords", "Record", "Source"]
 
 Record: TypeAlias = Event | BadRecord
 
@@ -102,4 +102,13 @@ class EndlessSource(Protocol):
 
     def has_reached(self, end: Mapping[Partition, Position], /) -> bool:
         """Return True once `poll` has returned all records before this end; an incomplete record does not count."""
+        ...
+
+
+@runtime_checkable
+class HasRawRecords(Protocol):
+    """A source that still has the bytes of records that it returned, for dead letters."""
+
+    def raw_of(self, event: Event, /) -> bytes | None:
+        """Return the bytes of an event's record; None if they are gone. Called until the next `poll`, and rarely."""
         ...

@@ -20,11 +20,12 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import DriftEntry, Sink
 from stream_bayes.streams.contracts.slices import slices_of
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.settings import changes_text, differences
 from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.engine.time_check import TimeCheck
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.served import digest
 
@@ -103,10 +104,13 @@ class Engine:
         self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
         self.settings = dict({"model": step.model.settings()} if settings is None else settings)
         self.batch = batch
+        self.times = TimeCheck()
         self.positions: dict[Partition, Position] = {}
         self.replayed = 0
         self.reached: float | None = None  # event time of the last record committed or replayed in this run
         self.committed: Sequence[Record] = ()  # the last batch
+        if isinstance(source, HasRawRecords):
+            step.raw_of = source.raw_of
         self._sinks = [sink for sink in (predictions, dead_letters, drifts) if sink is not None]
         self._watchers: list[Callable[[Progress], None]] = []
         self._attendants: list[Callable[[], None]] = []
@@ -213,6 +217,7 @@ class Engine:
                 self._save_when_due()
                 if log is not None and log.has_reached(end):
                     break
+            self.times.report()
             self._finish()
             logger.info("ends after %d records", self.step.processed)
         finally:
@@ -247,6 +252,7 @@ class Engine:
             for sink in self._sinks:
                 sink.abort()
             raise
+        self.times.inspect(records)
         self.committed = records
         self.reached = records[-1].time
         for watcher in self._watchers:

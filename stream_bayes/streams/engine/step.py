@@ -80,6 +80,8 @@ class Step:
         Number of dead letters by reason.
     drifts
         Drift entries since `clear_results`, each with position and time of the record that caused it.
+    raw_of
+        Returns the bytes of an event's record, for its dead letter; None if they are gone.
     last_dead
         Position and detail of the last dead letter by reason, in this run.
 
@@ -112,6 +114,7 @@ class Step:
         self.processed = 0
         self.learned = 0
         self.unlearned = 0
+        self.raw_of: Callable[[Event], bytes | None] = lambda event: None
         self.dead: dict[str, int] = {}
         self.last_dead: dict[str, tuple[int, str]] = {}
         self._dead_weight = 0.0  # of the dead letters so far, each fading
@@ -287,7 +290,8 @@ class Step:
 
     def _refuse(self, event: Event, reason: str, detail: str) -> None:
         """Add a dead letter for an event that was decoded but cannot be used."""
-        self._add_letter(event, reason, detail, _event_json(event))
+        raw = self.raw_of(event)
+        self._add_letter(event, reason, detail, _event_json(event) if raw is None else raw)
 
     def _reject(self, record: BadRecord) -> None:
         self._add_letter(record, record.reason, record.detail, record.raw)

@@ -212,8 +212,12 @@ class ByteFile:
 
     def beginning(self, size: int) -> bytes:
         """Return the first bytes on the disk, up to `size`, without moving the read position."""
+        return self.at(0, size)
+
+    def at(self, offset: int, size: int) -> bytes:
+        """Return bytes on the disk from an offset, up to `size`, without moving the read position."""
         try:
-            return os.pread(self._descriptor, size, 0)
+            return os.pread(self._descriptor, size, offset)
         except OSError as error:
             raise SourceError(f"{self.path} cannot be read: {error.strerror or error}") from error
 

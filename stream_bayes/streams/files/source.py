@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.errors import BadValue, Exhausted, SourceError
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.files.byte_file import ByteFile, after, found_again, numbered, rotations_before
@@ -146,6 +146,13 @@ class FileSource(ABC):
             self._given_partition, self._given_position = records[-1].partition, records[-1].after
         return records
 
+    def raw_of(self, event: Event, /) -> bytes | None:
+        """Return the bytes of an event's record, read again; None for a compressed file, or one that was rotated."""
+        if self._file.compressed or event.partition != self._partition:
+            return None
+        start = max(event.position, self._body)
+        return self._file.at(start, event.position + event.length - start).strip(b"\r\n")
+
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         for partition in positions:
             if partition.source != self.name:
@@ -186,6 +193,7 @@ class FileSource(ABC):
         self._data = b""
         self._start: Position = 0  # of the data
         self._span: Position = 0  # of the next record
+        self._body: Position = 0  # after the heading
         self._skipped: tuple[bytes, int] | None = (
             None  # of a record that is too long: how it begins, how much it is
         )
@@ -283,6 +291,7 @@ class FileSource(ABC):
         taken = self._heading(self._lines(bom, last))
         if taken is not None:
             self._drop(bom + taken)
+            self._body = self._start
             self._headed = True
         elif len(self._data) > self.max_record_bytes:
             raise SourceError(

@@ -10,11 +10,12 @@ is the earliest of their heads. So an empty buffer must be understood:
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import TimeMerge
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.streams.contracts.source import Record
@@ -91,6 +92,7 @@ class AlignedReader:
         self._ends: dict[Partition, Position] = {}
         self._ends_at = self._clock()
         self._idle_since: dict[Partition, float] = {}
+        self._decoded: dict[Partition, list[Message]] = {}  # of the last batch, and decoded ahead
         self._failure: StreamBayesError | None = None
         self._is_silent = True  # the last poll of the reader returned nothing
 
@@ -136,6 +138,17 @@ class AlignedReader:
         """Return True if a partition was fetched up to an end, or waits until other partitions have caught up."""
         return partition in self._paused or self._is_buffered(partition) or self._is_fetched(partition, end)
 
+    def raw_of(self, event: Event) -> bytes | None:
+        """Return the bytes of an event of the last batch; None for an earlier one."""
+        messages = self._decoded.get(event.partition, ())
+        place = bisect_left(messages, event.position, key=attrgetter("offset"))
+        is_found = place < len(messages) and messages[place].offset == event.position
+        return messages[place].value if is_found else None
+
+    def _forget_returned(self) -> None:
+        for partition, messages in self._decoded.items():
+            del messages[: bisect_left(messages, self._returned[partition], key=attrgetter("offset"))]
+
     def poll(self, limit: int, seconds: float) -> list[Record]:
         """Return the next batch of at most `limit` records; an empty list if there is none after so many seconds.
 
@@ -148,6 +161,7 @@ class AlignedReader:
         if failure is not None:
             raise failure
         self._merge.begin_batch()
+        self._forget_returned()
         batch: list[Record] = []
         try:
             self._fill(batch, limit, self._clock() + seconds)
@@ -201,6 +215,7 @@ class AlignedReader:
                 del messages[:DECODED]
                 self._bytes[partition] -= self._bytes[partition] * len(chunk) // count  # about
                 decode = self._decode
+                self._decoded.setdefault(partition, []).extend(chunk)
                 self._merge.push(
                     partition, [record for message in chunk if (record := decode(message)) is not None]
                 )

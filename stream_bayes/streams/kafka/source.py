@@ -202,6 +202,10 @@ class KafkaSource:
         decoder = self.decoders[partition.source]
         return decoder.decode(message.value, message.offset, partition, 1, key, message.time)
 
+    def raw_of(self, event: Event, /) -> bytes | None:
+        """Return the bytes of an event of the last batch, for its dead letter."""
+        return None if self._aligned is None else self._aligned.raw_of(event)
+
     # -- the log ------------------------------------------------------------------------------------------------------
 
     def identity(self) -> dict[str, Any]:

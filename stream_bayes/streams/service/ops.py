@@ -29,11 +29,13 @@ from stream_bayes.drift.log import KINDS
 from stream_bayes.errors import BadConfig
 from stream_bayes.streams.contracts.incidents import (
     BAD_FIELDS,
+    FUTURE_TIMES,
     GAP,
     OUT_OF_ORDER,
     OVERSIZE,
     RESEEKS,
     RESENT,
+    WRONG_UNIT,
     total_incidents,
 )
 from stream_bayes.streams.contracts.source import Record
@@ -54,11 +56,13 @@ REFUSED_METHODS = ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DRIFT_STATES = ("stable", "warning", "searching", "trial")
 INCIDENT_HELP = {
     BAD_FIELDS: "Features of wrong types that were taken as missing.",
+    FUTURE_TIMES: "Records with a time after the present.",
     GAP: "Positions that expired before they were read.",
     OUT_OF_ORDER: "Records older than an earlier one of their partition.",
     OVERSIZE: "Outputs and dead letters larger than their topic accepts.",
     RESEEKS: "Restarts of reading because a partition returned nothing.",
     RESENT: "Batches sent again because no broker accepted them.",
+    WRONG_UNIT: "Records whose time is right in another unit than the declared one.",
 }
 
 
@@ -137,7 +141,7 @@ class Metrics:
         engine, own = self.engine, self._labels
         written, failed = engine.snapshots
         # Not only after a commit: while no broker answers there is none.
-        parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters)
+        parts = (engine.source, engine.recovery, engine.predictions, engine.dead_letters, engine.times)
         now = [
             *_positions(engine, own),
             self._latency.metric(own),

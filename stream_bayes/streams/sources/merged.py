@@ -6,12 +6,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.core.events.event import Event, Partition, Position
 from stream_bayes.core.events.time_merge import TimeMerge
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue, Exhausted, SourceError
 from stream_bayes.streams.contracts.incidents import OUT_OF_ORDER
-from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, Record, Source
+from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
 
 __all__ = ["MergedSource"]
 
@@ -107,6 +107,11 @@ class MergedSource:
         if not batch and len(self._ended) == len(self.sources) and not self._has_records():
             raise Exhausted(f"{self.name} has been read to its end")
         return batch
+
+    def raw_of(self, event: Event, /) -> bytes | None:
+        """Return the bytes of an event's record, from its own source."""
+        source = next(source for source in self.sources if source.name == event.partition.source)
+        return source.raw_of(event) if isinstance(source, HasRawRecords) else None
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         names = {source.name for source in self.sources}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from base64 import b64decode
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from stream_bayes.errors import BadValue
+from stream_bayes.streams.models.answers import AnswerDicts
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
 
@@ -113,3 +116,25 @@ def test_how_long_a_record_and_a_batch_may_be_is_what_the_pipeline_says(
     engine.run()
     assert engine.step.dead == {"too_long": 1}
     assert batches == [7, 14, 21]
+
+
+@pytest.mark.parametrize(
+    ("kind", "heading", "lines"),
+    [
+        ("jsonl", "", ['{"sky": "grey", "rain": "yes"}', '{"sky":   "blue", "w": 1, "rain": "no"}']),
+        ("csv", "sky,w,rain\n", ["grey,1.50,yes", 'blue,"2",no']),
+    ],
+)
+def test_a_dead_letter_of_a_decoded_record_has_its_own_bytes(
+    tmp_path: Path, kind: str, heading: str, lines: list[str]
+) -> None:
+    (tmp_path / f"days.{kind}").write_text(heading + "".join(f"{line}\n\n" for line in lines))
+    engine = build(parse_config(PIPELINE.format(kind=kind, encoding="")), tmp_path)
+
+    def refuse(xs: list[object], *_: object) -> tuple[object, BadValue]:
+        return AnswerDicts([]), BadValue("none is wanted")
+
+    engine.step.model.process = refuse  # type: ignore[method-assign,assignment]
+    engine.run()
+    letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
+    assert [b64decode(letter["raw"]).decode() for letter in letters] == lines

@@ -219,3 +219,17 @@ def test_reading_stops_at_given_positions() -> None:
     assert records == [
         record for record in sorted_by_time(broker) if record.position < stops[record.partition]
     ]
+
+
+def test_the_bytes_of_a_record_are_there_until_the_next_poll_and_no_longer() -> None:
+    broker = Broker({PARTITIONS[0]: [float(n) for n in range(700)]})
+    broker.log[PARTITIONS[0]] = [Message(PARTITIONS[0], n, float(n), None, b"%d" % n) for n in range(700)]
+    reader = reader_of(broker)
+    seen = 0
+    first: list[Event] = []
+    while seen < 700:
+        batch = [record for record in reader.poll(90, 0.0) if isinstance(record, Event)]
+        seen += len(batch)
+        first = first or batch
+        assert [reader.raw_of(event) for event in batch] == [b"%d" % event.position for event in batch]
+    assert reader.raw_of(first[0]) is None

@@ -1,0 +1,127 @@
+"""Warnings of event times that cannot be right: of another unit, or in the future.
+
+State and results never depend on them: records are processed with the times that they have.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, WRONG_UNIT
+from stream_bayes.streams.contracts.source import Record
+
+__all__ = ["TimeCheck"]
+
+logger = logging.getLogger(__name__)
+
+DAY = 86_400.0
+MARGIN = DAY  # by which clocks may differ, time zones included
+EARLIEST = 631_152_000.0  # 1990: where a time in another unit would lie
+FACTORS = (1e3, 1e6, 1e9)  # between seconds, milliseconds, microseconds and nanoseconds
+LAST_DATE = 253_402_300_799.0  # the last that a datetime can hold
+
+
+class TimeCheck:
+    """Counts of records whose times cannot be right. The first of each kind is logged, and the totals by `report`.
+
+    A time too large for a date of today, and right if it is divided by a thousand, a million or a milliard, is of a
+    finer unit than declared. If the times of the first batch are all right once they are multiplied, the unit is
+    coarser: a stream that counts its own time from 0 is not meant.
+
+    Parameters
+    ----------
+    clock
+        Returns seconds since 1970.
+
+    Examples
+    --------
+    >>> from stream_bayes.core.events.event import Event
+    >>> check = TimeCheck(clock=lambda: 1_800_000_000.0)
+    >>> check.inspect([Event({}, time=1_790_000_000.0), Event({}, time=1_790_000_000_000.0)])
+    >>> check.incidents
+    {'wrong_time_unit': 1}
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._counts: Counter[str] = Counter()
+        self._coarse_factor: float | None = None
+        self._is_first = True
+
+    @property
+    def incidents(self) -> Mapping[str, int]:
+        """The number of records with such a time, by kind. Thread-safe."""
+        return dict(self._counts)
+
+    def inspect(self, records: Sequence[Record]) -> None:
+        """Count the records of a batch whose times cannot be right."""
+        times = [record.time for record in records if record.time is not None]
+        if not times:
+            return
+        latest, today = max(times), self._clock() + MARGIN
+        if self._is_first:
+            self._is_first = False
+            self._coarse_factor = _common_factor(times, today)
+        if self._coarse_factor is not None:
+            self._count_coarse(records, self._coarse_factor, today)
+        if latest > today:
+            for record in records:
+                if record.time is not None and record.time > today:
+                    self._count_late(record, record.time, today)
+
+    def report(self) -> None:
+        """Log the totals, if there are any beyond those that were logged."""
+        for kind, count in self._counts.items():
+            if count > 1:
+                what = "in the future" if kind == FUTURE_TIMES else "of another unit than declared"
+                logger.warning("%d records of this run had times %s", count, what)
+
+    def _count_coarse(self, records: Sequence[Record], factor: float, today: float) -> None:
+        for record in records:
+            moment = record.time
+            if moment is not None and EARLIEST <= moment * factor <= today:
+                self._count(WRONG_UNIT, record, f"{factor:,.0f} times too small: declare a coarser time_unit")
+
+    def _count_late(self, record: Record, moment: float, today: float) -> None:
+        factor = next((factor for factor in FACTORS if EARLIEST <= moment / factor <= today), None)
+        if factor is not None:
+            text = f'{factor:,.0f} times too large: declare a finer time_unit, such as "ms" for milliseconds'
+            self._count(WRONG_UNIT, record, text)
+        else:
+            days = (moment - self._clock()) / DAY
+            text = (
+                f"{days:,.0f} days in the future: labels.max_skew bounds how far a record advances the clock"
+            )
+            self._count(FUTURE_TIMES, record, text)
+
+    def _count(self, kind: str, record: Record, text: str) -> None:
+        self._counts[kind] += 1
+        if self._counts[kind] == 1:
+            (source, number), moment = record.partition, record.time
+            assert moment is not None
+            date = (
+                datetime.fromtimestamp(moment, UTC).isoformat(" ", "minutes")
+                if moment < LAST_DATE
+                else "never"
+            )
+            logger.warning(
+                "the record at position %d of %s[%d] has the time %s (%.15g seconds), %s. Such records are counted",
+                record.position,
+                source,
+                number,
+                date,
+                moment,
+                text,
+            )
+
+
+def _common_factor(times: Sequence[float], today: float) -> float | None:
+    """Return the factor that makes all times dates between 1990 and today; None if there is none, or it is 1."""
+    for factor in FACTORS:
+        if min(times) * factor >= EARLIEST and max(times) * factor <= today:
+            return factor
+    return None

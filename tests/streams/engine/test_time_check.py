@@ -1,0 +1,57 @@
+"""Times that cannot be right are counted, and named once with what to do."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.core.events.event import Event
+from stream_bayes.streams.contracts.incidents import FUTURE_TIMES, WRONG_UNIT
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.engine.time_check import TimeCheck
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.sources.iterable import IterableSource
+
+NOW = 1_800_000_000.0
+YEAR = 365 * 86_400.0
+
+
+def counts(*times: float | None) -> dict[str, int]:
+    check = TimeCheck(clock=lambda: NOW)
+    for time in times:
+        check.inspect([Event({}, time=time)])
+    return dict(check.incidents)
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e6, 1e9])
+def test_times_of_a_finer_unit_than_declared_are_counted(factor: float) -> None:
+    assert counts(*((NOW - day) * factor for day in range(5))) == {WRONG_UNIT: 5}
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e6, 1e9])
+def test_times_of_a_coarser_unit_than_declared_are_counted(factor: float) -> None:
+    assert counts(*((NOW - day) / factor for day in range(5))) == {WRONG_UNIT: 5}
+
+
+def test_times_in_the_future_are_counted() -> None:
+    assert counts(NOW, NOW + 50 * YEAR, None, NOW + 1.0, NOW + 60 * YEAR, float("inf")) == {FUTURE_TIMES: 3}
+
+
+def test_times_that_may_be_right_are_not_counted() -> None:
+    assert counts(NOW - 10.0, NOW - 60 * YEAR, NOW) == {}  # of 1967
+    assert counts(*map(float, range(0, 2_000_000, 50_000))) == {}  # a stream's own seconds, from 0
+    assert counts(None, None) == {}
+
+
+def test_a_run_warns_once_and_reports_the_total(caplog: pytest.LogCaptureFixture) -> None:
+    days = [Event({"sky": "grey"}, "rain", time=1e12 + n, position=n) for n in range(2_500)]
+    engine = Engine(Step(served(NaiveBayes())), IterableSource(days, "days"))
+    with caplog.at_level(logging.WARNING):
+        engine.run()
+    first, last = [record.getMessage() for record in caplog.records if "time" in record.getMessage()]
+    assert "position 0 of days[0]" in first and "1,000 times too large" in first and "time_unit" in first
+    assert last.startswith("2500 records")
+    assert engine.times.incidents == {WRONG_UNIT: 2_500}
