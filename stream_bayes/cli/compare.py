@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
@@ -31,6 +31,7 @@ from stream_bayes.cli.data_file import (
     Time,
     label_cuts,
     listed,
+    merged_with,
     open_table,
     warn_of_misfits,
 )
@@ -66,11 +67,12 @@ DATASETS = Imported(
 
 
 def compare(
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
+            metavar="FILE...",
             help="CSV, TSV, JSON lines, ARFF or Parquet file (plain, .gz or .zst), or one of River's datasets: "
-            f"{', '.join(DATASETS)}.",
+            f"{', '.join(DATASETS)}. Several files of the same columns are merged by --time.",
             show_default=False,
         ),
     ],
@@ -151,10 +153,13 @@ def compare(
             no_header=no_header,
             drop_ids=drop_ids,
         )
-        source, schema, table = _stream(file, target, options, bins)
+        file = files[0]
+        source, schema, table = _stream(files, target, options, bins)
         with closing(source):
             if table is not None:
                 note([*table.described(), *([] if bins else table.warnings())], quiet=json)
+                if len(files) > 1:
+                    note([_merging(files, time)], quiet=json)
             learners = compared_models(model or MODELS, arg, schema)
             if save is not None and not any(map(_is_own, learners.values())):
                 raise BadValue(
@@ -188,7 +193,7 @@ def compare(
                     )
                     raise BadValue(f"a model cannot learn from this stream: {notes}: {reason}") from error
             if table is not None:
-                warn_of_misfits(table.source, lambda line: note([line], quiet=json))
+                warn_of_misfits(source, lambda line: note([line], quiet=json))
         if costs is not None and details is not None:
             costs.check(details.labels())
             result.costs = details.mean_costs()
@@ -209,9 +214,10 @@ def compare(
 
 
 def _stream(
-    file: Path, target: str | None, options: DataOptions, bins: int | None
+    files: Sequence[Path], target: str | None, options: DataOptions, bins: int | None
 ) -> tuple[Source, Schema | None, Table | None]:
-    """Return a file, or one of River's datasets by name, as a source."""
+    """Return files merged by time, or one of River's datasets by name, as a source."""
+    file = files[0]
     if not file.exists() and str(file) in DATASETS:
         return IterableSource(DATASETS[str(file)](), str(file)), None, None
     if not file.exists():
@@ -224,13 +230,20 @@ def _stream(
             f"--target is missing: name the column with the labels. {file} has {listed(list(columns.profiles), 20)}"
         )
     table = open_table(file, target, options)
+    source = table.source if len(files) == 1 else merged_with(table, files[1:], options)
     if bins is None:
-        return table.source, table.schema, table
+        return source, table.schema, table
     try:
-        return BinnedLabels(table.source, label_cuts(table, bins), table.form), table.schema, table
+        return BinnedLabels(source, label_cuts(table, bins), table.form), table.schema, table
     except BadValue:
-        table.source.close()
+        source.close()
         raise
+
+
+def _merging(files: Sequence[Path], time: str | None) -> str:
+    if time is None:
+        return f"  {len(files)} files, one after the other as given; to merge them by time: --time COLUMN"
+    return f"  {len(files)} files, merged by {time}"
 
 
 def _shuffled(source: Source) -> list[Any]:

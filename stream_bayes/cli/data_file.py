@@ -32,19 +32,26 @@ from stream_bayes.streams.sources.merged import MergedSource
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = [
-    *("Decimal", "Delimiter", "DropIDs", "Encoding", "File", "Ignore", "Missing", "NoHeader", "Nominal"),
-    *(
-        "DataOptions",
-        "Table",
-        "Target",
-        "Time",
-        "first_records",
-        "label_cuts",
-        "listed",
-        "open_table",
-        "misfits_of",
-        "warn_of_misfits",
-    ),
+    "DataOptions",
+    "Decimal",
+    "Delimiter",
+    "DropIDs",
+    "Encoding",
+    "File",
+    "Ignore",
+    "Missing",
+    "NoHeader",
+    "Nominal",
+    "Table",
+    "Target",
+    "Time",
+    "first_records",
+    "label_cuts",
+    "listed",
+    "merged_with",
+    "misfits_of",
+    "open_table",
+    "warn_of_misfits",
 ]
 
 MANY_LABELS = 50  # distinct numbers: more than this are measurements rather than classes
@@ -321,6 +328,37 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
     return Table(file, target, source, schema, profiles, form, left_out)
 
 
+def merged_with(table: Table, files: Sequence[Path], options: DataOptions) -> MergedSource:
+    """Return a table's file and further ones as one source, merged by time; without times one after the other.
+
+    The kinds of the columns are those of the first file.
+
+    Raises
+    ------
+    SchemaError, SourceError, BadValue
+        If a file cannot be read, is of another format, or lacks a column.
+    """
+    first = table.source
+    opened: list[Source] = [first]
+    try:
+        for number, file in enumerate(files, 2):
+            kind, name = format_of(file), f"{SOURCE}-{number}"
+            if kind != format_of(table.path):
+                raise BadValue(f"expected files of one format, got {table.path} and {file}")
+            if isinstance(first, CSVSource):
+                columns = first.columns if options.no_header else None
+                settings: Any = {"columns": columns, "form": table.form, "misfits": "missing", "name": name}
+                opened.append(CSVSource(file, first.fields, table.schema, **settings))
+            else:
+                fields = Fields(target=table.target, time=options.time, ignore=tuple(options.ignore))
+                opened.append(_typed_source(kind, file, fields, name))
+        return MergedSource(opened, SOURCE)
+    except BaseException:
+        for source in opened:
+            source.close()
+        raise
+
+
 def label_cuts(table: Table, bins: int) -> list[float]:
     """Return the cut points of a numeric target, by its first rows.
 
@@ -347,10 +385,10 @@ def _plain(text: str, form: CSVFormat) -> str:
         return ""
 
 
-def _typed_source(kind: str, file: Path, fields: Fields) -> Any:
+def _typed_source(kind: str, file: Path, fields: Fields, name: str = SOURCE) -> Any:
     if kind == "jsonl":
-        return JSONLinesSource(file, JSONDecoder(fields), name=SOURCE)
-    return ARFFSource(file, fields, SOURCE) if kind == "arff" else ParquetSource(file, fields, SOURCE)
+        return JSONLinesSource(file, JSONDecoder(fields), name=name)
+    return ARFFSource(file, fields, name) if kind == "arff" else ParquetSource(file, fields, name)
 
 
 def _profiles_of(records: Iterable[Record], file: Path, target: str | None) -> dict[str, ColumnProfile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,28 @@ def test_skipped_records_are_counted_by_reason(weather: Path) -> None:
         file.write("1,2\n")
     said = run("compare", weather, "--target", "rain", "--model", "nb").stdout
     assert "1 skipped: 1 ragged" in " ".join(said.split())
+
+
+def test_several_files_are_compared_as_the_one_file_they_make_in_order_of_time(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    rows = [f"{n},{chance.choice('ab')},{chance.random():.3f},{chance.choice('xy')}\n" for n in range(400)]
+    rows[200:] = [row.replace("x\n", "z\n") for row in rows[200:]]  # so that the order matters
+    for name, part in (("all", rows), ("one", rows[::3]), ("two", [r for r in rows if r not in rows[::3]])):
+        (tmp_path / f"{name}.csv").write_text("at,sky,wind,y\n" + "".join(part))
+
+    def learners(*names: str) -> dict[str, object]:
+        files = [tmp_path / f"{name}.csv" for name in names]
+        result = run("compare", *files, "--target", "y", "--time", "at", "--model", "nb", "--json")
+        assert result.exit_code == 0, result.stderr
+        return {name: each["cumulative"] for name, each in json.loads(result.stdout)["learners"].items()}
+
+    assert learners("one", "two") == learners("two", "one") == learners("all")
+
+
+def test_several_files_of_other_columns_or_formats_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sky,y\ngrey,1\nblue,0\n")
+    (tmp_path / "b.csv").write_text("wind,y\n3,1\n")
+    (tmp_path / "c.jsonl").write_text('{"sky": "grey", "y": 1}\n')
+    for other, said in (("b.csv", "sky"), ("c.jsonl", "one format")):
+        result = run("compare", tmp_path / "a.csv", tmp_path / other, "--target", "y", "--model", "nb")
+        assert result.exit_code in (3, 4) and said in result.stderr, result.stderr
