@@ -23,7 +23,7 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.snapshot_file import read_snapshot, write_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 
-__all__ = ["load", "load_learner", "restored", "save"]
+__all__ = ["load", "load_explainable", "load_learner", "restored", "save"]
 
 SECTION = "model"
 
@@ -165,6 +165,20 @@ def load_learner(path: Path, key: bytes | None = None) -> BayesClassifier:
     NotSupported
         If the snapshot holds no classifier of this package.
     """
+    learner = load_explainable(path, key)
+    if isinstance(learner, BayesClassifier):
+        return learner
+    raise _no_learner(path, type(learner).__name__)
+
+
+def load_explainable(path: Path, key: bytes | None = None) -> BayesClassifier | SpamFilter:
+    """Return the classifier or the spam filter in a file or directory.
+
+    Raises
+    ------
+    NotSupported
+        If the snapshot holds neither, or a filter whose tokens are hashed.
+    """
     from stream_bayes.river_state.drift_logs import answering_state
 
     snapshot = _snapshot_at(path, key)
@@ -172,13 +186,17 @@ def load_learner(path: Path, key: bytes | None = None) -> BayesClassifier:
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
     kind = _KINDS.get(name)
-    if kind is None or not issubclass(kind, BayesClassifier):
-        raise NotSupported(
-            f"{path} holds a {name}, which only the program that made it can load; expected one of "
-            f"{', '.join(each for each in _KINDS if issubclass(_KINDS[each], BayesClassifier))}"
-        )
-    learner: BayesClassifier = kind.from_state(state)
+    if kind is None or not issubclass(kind, (BayesClassifier, SpamFilter)):
+        raise _no_learner(path, name)
+    learner: BayesClassifier | SpamFilter = kind.from_state(state)
     return learner
+
+
+def _no_learner(path: Path, name: str) -> NotSupported:
+    return NotSupported(
+        f"{path} holds a {name}, which only the program that made it can load; expected one of "
+        f"{', '.join(each for each in _KINDS if issubclass(_KINDS[each], BayesClassifier))}"
+    )
 
 
 _OWN: tuple[type[Any], ...] = (*LEARNERS.values(), SlidingWindow, BayesNet, SpamFilter)

@@ -15,7 +15,10 @@ from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.cli.snapshots import Key, key_of
 from stream_bayes.errors import BadValue, NotSupported
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.model_files import load_learner
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.model_files import load_explainable
+from stream_bayes.streams.mail.mailbox import mails
+from stream_bayes_start import without_own_fields
 
 __all__ = ["explain"]
 
@@ -25,13 +28,21 @@ def explain(
         Path,
         typer.Argument(help="Directory of snapshots, or one snapshot or saved model.", show_default=False),
     ],
-    event: Annotated[str, typer.Argument(help="Features of the event as a JSON object; - reads stdin.")],
+    event: Annotated[
+        str,
+        typer.Argument(
+            help="Features of the event as a JSON object; of a spam filter, a file with a message. - reads stdin."
+        ),
+    ],
     key_env: Key = None,
     json: JSON = False,
 ) -> None:
     """Show the probability of each label for an event, and each feature's contribution."""
     with exit_on_error():
-        model = load_learner(snapshot, key_of(key_env))
+        model = load_explainable(snapshot, key_of(key_env))
+        if isinstance(model, SpamFilter):
+            _explain_mail(model, event, json)
+            return
         x = _features(sys.stdin.read() if event == "-" else event)
         explanation = model.explain_one(x)
         answer = model.predict_proba_one(x)
@@ -77,6 +88,18 @@ def explain(
         for name in x:
             if name not in known:
                 typer.echo(f"{name}: no such feature{closest(name, known)}")
+
+
+def _explain_mail(model: SpamFilter, file: str, json: bool) -> None:
+    """Show the tokens that decide a filter's verdict on a message."""
+    from stream_bayes.cli.spam import print_explanation  # the modules of mail take a while to load
+
+    if file != "-" and not Path(file).is_file():
+        raise BadValue(f"the snapshot holds a spam filter: expected a file with a message, got {file}")
+    mail = next(mails(file), None)
+    if mail is None:
+        raise BadValue(f"{'standard input' if file == '-' else file} holds no message")
+    print_explanation(model.explain_one(without_own_fields(mail.raw)), json)
 
 
 def _features(text: str) -> dict[str, Any]:

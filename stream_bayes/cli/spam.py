@@ -19,6 +19,7 @@ from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.errors import BadValue, NotLearned
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.decision_rules import Costs
+from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 from stream_bayes.streams.mail.mailbox import Mail, mails, size_of, subfolders_of
@@ -219,26 +220,30 @@ def explain(
     with exit_on_error():
         mail = next(mails(file), None)
         raw = without_own_fields(b"" if mail is None else mail.raw)
-        explanation = home_at(home, key_env).load().explain_one(raw)
-        if not json:
-            sys.stdout.write(f"{explanation}\n")
-            return
-        wanted, unwanted = explanation.labels
-        rows = [
-            {
-                "token": row.token,
-                "adds": row.adds,
-                str(wanted): _known(row.wanted),
-                str(unwanted): _known(row.unwanted),
-            }
-            for row in explanation.tokens
-        ]
-        verdict = {
-            "verdict": explanation.verdict,
-            "score": explanation.score,
-            "probability": explanation.probability,
+        print_explanation(home_at(home, key_env).load().explain_one(raw), json)
+
+
+def print_explanation(explanation: SpamExplanation, json: bool) -> None:
+    """Print the verdict on a message and the tokens that decided it."""
+    if not json:
+        sys.stdout.write(f"{explanation}\n")
+        return
+    wanted, unwanted = explanation.labels
+    rows = [
+        {
+            "token": row.token,
+            "adds": row.adds,
+            str(wanted): _known(row.wanted),
+            str(unwanted): _known(row.unwanted),
         }
-        print_json({**verdict, "tokens": rows})
+        for row in explanation.tokens
+    ]
+    verdict = {
+        "verdict": explanation.verdict,
+        "score": explanation.score,
+        "probability": explanation.probability,
+    }
+    print_json({**verdict, "tokens": rows})
 
 
 def _known(messages: float) -> float | None:

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from stream_bayes import NaiveBayes
+from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.models.served import served
 from tests.cli.test_snapshots import run
 
 
@@ -92,3 +95,22 @@ def test_a_mistake_is_one_line_and_a_code(
     result = run("explain", tmp_path / where, event)
     assert (result.exit_code, len(result.stderr.strip().splitlines())) == (code, 1), result.stderr
     assert said in result.stderr
+
+
+def test_the_spam_filter_of_a_pipeline_explains_its_verdict_on_a_message(tmp_path: Path) -> None:
+    model = SpamFilter()
+    for number in range(8):
+        model.learn_one(b"Subject: cheap pills\n\nbuy pills now", "spam", id=f"s{number}")
+        model.learn_one(b"Subject: minutes\n\nthe meeting is on monday", "ham", id=f"h{number}")
+    step = Step(served(model))
+    store = SnapshotStore(tmp_path / "state")
+    store.take_over()
+    store.save(Snapshot(learner=step.model.name, sections=step.freeze()()))
+    mail = tmp_path / "new.eml"
+    mail.write_bytes(b"Subject: pills\n\nbuy cheap pills")
+    told = json.loads(run("explain", tmp_path / "state", mail, "--json").stdout)
+    assert told["probability"] > 0.5
+    assert any("pills" in row["token"] and row["adds"] > 0 for row in told["tokens"])
+    assert "pills" in run("explain", tmp_path / "state", mail).stdout
+    result = run("explain", tmp_path / "state", '{"sky": "grey"}')
+    assert result.exit_code == 3 and "a file with a message" in result.stderr
