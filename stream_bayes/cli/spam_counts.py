@@ -14,6 +14,12 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.spam import Home, Key, home_at, report_waiting
 from stream_bayes.errors import BadFormat
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.other_filters import (
+    OtherCounts,
+    is_bogofilter_dump,
+    read_bogofilter_dump,
+    refuse_other_formats,
+)
 
 __all__ = ["add_count_commands"]
 
@@ -47,20 +53,34 @@ def write_private(file: Path, data: bytes) -> None:
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="File that `export` wrote.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="File of `export`, or the output of `bogoutil -d`.", show_default=False)
+    ],
     home: Home = None,
     key_env: Key = None,
 ) -> None:
-    """Add exported counts to the filter: all of them, or none if anything is wrong."""
+    """Add the counts of `export` or of bogofilter to the filter: all of them, or none if anything is wrong."""
     with exit_on_error():
-        try:
-            counts = msgspec.json.decode(file.read_bytes(), type=dict)
-        except msgspec.DecodeError as error:
-            raise BadFormat(f"{file}: expected a file that `export` wrote: {error}") from None
         place = home_at(home, key_env)
         with place.changing(lambda: SpamFilter(key=place.key), report_waiting) as model:
+            counts, skipped = _counts_in(file, model.labels)
             model.import_counts(counts)
+        typer.echo(f"added {len(counts['tokens']):,} tokens of {sum(counts['messages']):,.0f} messages")
+        for reason, number in skipped.items():
+            typer.echo(f"skipped {number:,} {reason}")
         typer.echo(f"{sum(model.messages.values()):,.0f} messages in the filter now")
+
+
+def _counts_in(file: Path, labels: tuple[str, str]) -> OtherCounts:
+    data = file.read_bytes()
+    try:
+        if is_bogofilter_dump(data):
+            return read_bogofilter_dump(data, labels)
+        refuse_other_formats(data)
+        counts = msgspec.json.decode(data, type=dict)
+        return OtherCounts(counts, {})
+    except (msgspec.DecodeError, BadFormat) as error:
+        raise BadFormat(f"{file}: expected a file that `export` or `bogoutil -d` wrote: {error}") from None
 
 
 def merge(
