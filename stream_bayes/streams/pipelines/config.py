@@ -43,16 +43,16 @@ from stream_bayes.errors import BadConfig
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
 from stream_bayes.streams.mail.decoder import MailDecoder
-from stream_bayes.streams.pipelines.config_errors import lines_of
-from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
-from stream_bayes.streams.pipelines.config_tables import (
+from stream_bayes.streams.pipelines.config_base import (
     VARIABLE,
     FieldsConfig,
     ObjectFieldsConfig,
     Secret,
     Table,
 )
-from stream_bayes.streams.pipelines.kafka_tables import TOPIC, KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.pipelines.config_errors import lines_of
+from stream_bayes.streams.pipelines.config_kafka import TOPIC, KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
 
 __all__ = [
     "CSVConfig",

@@ -11,7 +11,7 @@ from stream_bayes.by_name import check_known
 from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
-from stream_bayes.streams.pipelines.config_tables import Secret, Table
+from stream_bayes.streams.pipelines.config_base import Secret, Table
 
 __all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
 

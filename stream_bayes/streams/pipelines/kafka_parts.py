@@ -14,7 +14,7 @@ from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config import LabelsConfig, PipelineConfig
-from stream_bayes.streams.pipelines.kafka_tables import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
+from stream_bayes.streams.pipelines.config_kafka import KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields

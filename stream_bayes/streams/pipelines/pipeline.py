@@ -17,7 +17,7 @@ from stream_bayes.errors import BadConfig, BadState, SchemaError
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.text.email_tokens import EmailTokens
+from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
 from stream_bayes.streams.contracts.sink import DeadLetter, Output
 from stream_bayes.streams.contracts.source import Source

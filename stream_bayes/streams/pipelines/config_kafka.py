@@ -10,7 +10,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SECONDS
 from stream_bayes.streams.kafka.connection import SECONDS, Connection, default_client
 from stream_bayes.streams.kafka.oidc import ClientCredentials
-from stream_bayes.streams.pipelines.config_tables import ObjectFieldsConfig, RenewedSecret, Secret, Table
+from stream_bayes.streams.pipelines.config_base import ObjectFieldsConfig, RenewedSecret, Secret, Table
 from stream_bayes.streams.records.decoders import decoder_names
 
 __all__ = ["TOPIC", "KafkaConfig", "KafkaSinkConfig", "KafkaSourceConfig"]
