@@ -13,7 +13,7 @@ from stream_bayes.learners.catalogue import LEARNERS, arguments_of, summary_of
 from stream_bayes.learners.parameters import parameters_of
 from stream_bayes.mail.filter.arguments import FILTER, filter_arguments
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.text.email_tokens import EmailTokens
+from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["models"]
 

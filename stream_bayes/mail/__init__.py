@@ -2,7 +2,7 @@
 
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.text.email_tokens import EmailTokens
 from stream_bayes.mail.text.limits import Limits
+from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["EmailTokens", "Limits", "SpamExplanation", "SpamFilter"]

@@ -8,7 +8,7 @@ from typing import Any
 from river import compose
 
 from stream_bayes.core.values.values import name_order
-from stream_bayes.mail.text.email_tokens import EmailTokens
+from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.river_state.codecs import DictOf
 from stream_bayes.river_state.registry import OBJECT, register
 

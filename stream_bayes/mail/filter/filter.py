@@ -25,9 +25,9 @@ from stream_bayes.mail.filter.scorer import MessageScore, Scorer
 from stream_bayes.mail.filter.state import FilterParts, load_state, save_settings, save_state
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 from stream_bayes.mail.filter.training import TRAINING, Training
-from stream_bayes.mail.text.email_tokens import EmailTokens
 from stream_bayes.mail.text.limits import Limits
 from stream_bayes.mail.text.tokens import Bag
+from stream_bayes.mail.text.transformer import EmailTokens
 
 __all__ = ["SpamFilter"]
 

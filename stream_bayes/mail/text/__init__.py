@@ -6,5 +6,5 @@
              tokens      {token: count}, from `headers`, `html` and `web`; words are split by `_words`
 
 No parser sees a message as it came: deep nesting can crash one, and each has its own view of defects. `limits` holds
-the caps, and `email_tokens` is the transformer for River's pipelines.
+the caps, and `transformer` is the one for River's pipelines.
 """
