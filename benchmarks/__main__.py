@@ -25,7 +25,7 @@ from benchmarks import (
     engine,
     kafka,
     live_networks,
-    named,
+    naive_bayes,
     networks,
     pairs,
     snapshots,
@@ -40,7 +40,7 @@ __all__ = ["all_cases", "main"]
 
 FAMILIES = (
     text,
-    named,
+    naive_bayes,
     batches,
     pairs,
     networks,

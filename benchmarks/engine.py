@@ -23,7 +23,7 @@ from river import compose, evaluate, metrics, naive_bayes, preprocessing, stream
 
 import stream_bayes
 from benchmarks.harness import Case, Contest, Side
-from benchmarks.named import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
+from benchmarks.naive_bayes import CLASS_NAMES, FEATURES, VALUES, decoded, nominal_codes, nominal_lines
 from stream_bayes.streams.contracts.sink import Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import Engine

@@ -9,7 +9,7 @@ pytest.importorskip("pgmpy")
 pytest.importorskip("pyagrum")
 pytest.importorskip("pybnesian")
 
-from benchmarks import batches, engine, named, state, text
+from benchmarks import batches, engine, naive_bayes, state, text
 from benchmarks.__main__ import all_cases, goal
 
 TARGETS = {  # the work: its peer and its target
@@ -134,8 +134,8 @@ def test_all_that_is_measured_against_a_peer_still_is() -> None:
 
 def test_the_work_is_as_large_as_its_name_says() -> None:
     assert (text.WORDS, text.VOCABULARY) == (60, 20_000)
-    assert (len(named.FEATURES), len(named.VALUES), len(named.CLASS_NAMES)) == (20, 8, 10)
+    assert (len(naive_bayes.FEATURES), len(naive_bayes.VALUES), len(naive_bayes.CLASS_NAMES)) == (20, 8, 10)
     assert (batches.ROWS, state.TOKENS) == (1_000, 100_000)
     assert (engine.LONG, engine.SETTLED, engine.PER_SECOND) == (10_000_000, 1_000_000, 150_000)
-    x, _ = named.decoded(named.nominal_lines(1, 2, 0))[0]
-    assert len(x) == 20 and set(x.values()) <= set(named.VALUES)
+    x, _ = naive_bayes.decoded(naive_bayes.nominal_lines(1, 2, 0))[0]
+    assert len(x) == 20 and set(x.values()) <= set(naive_bayes.VALUES)

@@ -1,4 +1,4 @@
-"""Named features: 20 nominal ones of 8 values, or 20 numeric ones; 2 and 10 classes. Events come as JSON."""
+"""Naive Bayes beside River: 20 nominal features of 8 values or 20 numeric ones, 2 and 10 classes, events as JSON."""
 
 from __future__ import annotations
 
