@@ -1,7 +1,7 @@
 """Inference in Bayesian networks: `inference.Inference` answers questions, `posterior` holds its answers.
 
 A question is answered in these steps. `coded_network` turns names into codes and holds the tables (`_conditionals`);
-evidence goes into `_findings`, which also marks the tables that the question needs. `exact` builds a clique tree
-(`elimination`) and a plan (`junction_tree`), and runs message passing over it (`_cliques`, `_propagation`). Where that
-does not fit into memory, `sampling` draws rows (`_sampling`). `_markov_blanket` scores one variable given all others.
+evidence goes into `_findings`, which also marks the tables that the question needs. `exact` makes a junction tree
+(`junction_tree`) and a plan (`plans`), and passes messages over it (`_cliques`, `_propagation`). If that does not fit
+into memory, `sampling` draws rows (`_sampling`). `_markov_blanket` scores one variable given all others.
 """

@@ -1,4 +1,4 @@
-"""Message passing over a clique tree: inward to the root, then outward where needed.
+"""Message passing over a junction tree: inward to the root, then outward where needed.
 
 A clique's table is the product of the tables assigned to it and of its children's messages. Its message is that table
 with the variables summed out that its parent lacks.

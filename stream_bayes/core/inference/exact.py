@@ -1,4 +1,4 @@
-"""Exact answers given findings, with cached clique trees.
+"""Exact answers given findings, with cached junction trees.
 
 One tree over all variables answers for single variables, for variables that share a clique, and for all variables.
 Other questions get a tree of their own, and so do all questions if the tree over all variables takes too much memory.
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from stream_bayes.core.inference._findings import Findings
 from stream_bayes.core.inference._propagation import FINE, IMPOSSIBLE, LOST, Propagation
 from stream_bayes.core.inference.coded_network import CodedNetwork
-from stream_bayes.core.inference.elimination import CliqueTree, joint_size
-from stream_bayes.core.inference.junction_tree import Plan, Question, cells_needed, plan_for, tree_for
+from stream_bayes.core.inference.junction_tree import JunctionTree, joint_size
+from stream_bayes.core.inference.plans import Plan, Question, cells_needed, plan_for, tree_for
 from stream_bayes.errors import BudgetExceeded
 
 __all__ = ["Exact"]
@@ -36,7 +36,7 @@ CACHED_TREES = 64
 class CachedTree:
     """A tree and the cells it needs; after its first use, its plan and the passes over it as well."""
 
-    tree: CliqueTree
+    tree: JunctionTree
     cells: int
     plan: Plan | None = None
     passes: Propagation | None = None

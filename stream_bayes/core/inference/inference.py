@@ -1,6 +1,6 @@
 """Inference in a Bayesian network: exact if the tables fit into memory, otherwise from samples.
 
-Everything that depends on structure and sizes alone is computed once and cached: the clique tree, and for questions
+Everything that depends on structure and sizes alone is computed once and cached: the junction tree, and for questions
 that it cannot answer a tree for each kind of question. Tables may change between questions.
 """
 

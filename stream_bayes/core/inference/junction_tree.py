@@ -1,218 +1,230 @@
-"""Plans of exact inference: a clique tree, and the layout of the arrays that its passes run over.
+"""Junction trees, made by variable elimination: orders in which variables are summed out, and the trees that result.
 
-A plan depends on the parents and sizes of the variables alone, never on probabilities.
+To sum a variable out, all tables that contain it are multiplied into one. In the moral graph, that table's variables
+are the neighbours, which are joined with each other when the variable is removed. A good order keeps the tables small.
+The best order is hard to find, so three heuristics are tried and the cheapest tree is taken.
+
+Graphs here are undirected, over the vertices 0, 1, ...; a set of vertices is an int with one bit for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+__all__ = ["JunctionTree", "eliminated", "joint_size", "junction_tree"]
 
-from stream_bayes.core.inference.elimination import CliqueTree, clique_tree, joint_size
-
-__all__ = ["Plan", "Question", "cells_needed", "plan_for", "tree_for"]
-
-Places: TypeAlias = NDArray[np.longlong]
+Bits: TypeAlias = int
+Rule: TypeAlias = Callable[[int, Sequence[Bits], Sequence[int]], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """The kind of question that a plan answers.
+class JunctionTree:
+    """A tree of cliques with the running intersection property: the cliques of each variable are connected.
 
     Parameters
     ----------
-    families
-        The variables whose tables are needed, ascending.
-    fixed
-        Variables whose codes will be given: they take no room.
-    targets
-        Variables whose joint probabilities are wanted, ascending.
-    both_ways
-        True if messages will also go outward from the root, which keeps the tables of all cliques; False keeps one
-        clique's table at a time.
-    """
-
-    families: tuple[int, ...]
-    fixed: frozenset[int] = frozenset()
-    targets: tuple[int, ...] = ()
-    both_ways: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The layout of a tree's cells. For each array `x`, `x_start` holds the beginning of each clique's part.
-
-    Parameters
-    ----------
-    cells
-        The number of cells that the passes need.
+    cliques
+        The variables of each clique, ascending. Children come before their parents; the root is last.
     parent
-        The position of each clique's parent, -1 for the root.
-    axis
-        The variables of each clique.
-    family, family_axis
-        The variables whose tables are assigned to each clique; and for each variable of such a table its axis in
-        the clique, -1 if it is always fixed.
-    soft, soft_axis
-        The variables whose likelihoods are assigned to each clique, and their axes there.
-    child
-        The children of each clique.
-    separator, own_axis, parent_axis
-        The variables of each clique's message, with their axes in the clique and in its parent.
-    place, message_place
-        The positions in the cells of each clique's table and message.
-    spare_place, top_place
-        The positions of two more messages, for work.
+        The position of each clique's parent; -1 for the root.
     """
 
-    tree: CliqueTree
-    cells: int
-    parent: Places
-    axis_start: Places
-    axis: Places
-    family_start: Places
-    family: Places
-    family_axis_start: Places
-    family_axis: Places
-    soft_start: Places
-    soft: Places
-    soft_axis: Places
-    child_start: Places
-    child: Places
-    separator_start: Places
-    separator: Places
-    own_axis: Places
-    parent_axis: Places
-    place: Places
-    message_place: Places
-    spare_place: int
-    top_place: int
+    cliques: tuple[tuple[int, ...], ...]
+    parent: tuple[int, ...]
 
-    def clique_of(self, variables: Iterable[int]) -> int:
-        """Return the clique nearest to the root that contains some variables; -1 if there is none.
+    def separator(self, place: int) -> tuple[int, ...]:
+        """Return the variables that a clique shares with its parent, ascending; none for the root."""
+        if self.parent[place] < 0:
+            return ()
+        above = set(self.cliques[self.parent[place]])
+        return tuple([v for v in self.cliques[place] if v in above])
 
-        Examples
-        --------
-        >>> question, parents, sizes = Question((0, 1, 2)), [[], [0], [1]], [2, 2, 2]
-        >>> plan = plan_for(question, tree_for(question, parents, sizes), parents, sizes)
-        >>> plan.tree.cliques, plan.clique_of([0, 1]), plan.clique_of([0, 2])
-        (((0, 1), (1, 2)), 0, -1)
-        """
-        several = set(variables)
-        # Children come before their parents, so on any path to the root the last clique is the nearest.
-        fitting = [place for place, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
-        return max(fitting, default=-1)
-
-    @property
-    def homes(self) -> dict[int, int]:
-        """The clique nearest to the root that contains each variable."""
-        return {v: place for place, clique in enumerate(self.tree.cliques) for v in clique}
+    def cells(self, sizes: Sequence[int]) -> int:
+        """Return the number of cells of all cliques' tables."""
+        return sum(joint_size(clique, sizes) for clique in self.cliques)
 
 
-def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> CliqueTree:
-    """Return the clique tree that a question needs."""
-    scopes = [{*parents[v], v} - question.fixed for v in question.families]
-    return clique_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
-
-
-def cells_needed(question: Question, tree: CliqueTree, sizes: Sequence[int]) -> int:
-    """Return the number of cells that the passes over a tree need: cliques, messages, and two messages more."""
-    cliques = [joint_size(clique, sizes) for clique in tree.cliques]
-    messages = [joint_size(separator, sizes) for separator in _separators(question, tree)]
-    return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + 2 * max(messages)
-
-
-def plan_for(
-    question: Question, tree: CliqueTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]
-) -> Plan:
-    """Make a plan.
+def junction_tree(
+    scopes: Iterable[Iterable[int]], sizes: Sequence[int], together: Iterable[int] = ()
+) -> JunctionTree:
+    """Return a junction tree in which each scope lies within a clique.
 
     Parameters
     ----------
-    question
-        The kind of question.
-    tree
-        The result of `tree_for`.
-    parents
-        The parents of each variable, ascending.
+    scopes
+        Sets of variables: those of each table.
     sizes
         The number of values of each variable.
+    together
+        Variables that must be in the root together. Without any, the root is a clique in the middle of the tree.
+
+    Examples
+    --------
+    >>> junction_tree([(0,), (0, 1), (0, 2), (1, 2, 3), (3, 4)], sizes=[2] * 5)
+    JunctionTree(cliques=((3, 4), (0, 1, 2), (1, 2, 3)), parent=(2, 2, -1))
     """
-    cliques = range(len(tree.cliques))
-    axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]
-    separators = _separators(question, tree)
-    families: list[list[int]] = [[] for _ in cliques]
-    soft: list[list[int]] = [[] for _ in cliques]
-    children: list[list[int]] = [[] for _ in cliques]
-    room = [joint_size(clique, sizes) for clique in tree.cliques]
-    holders: dict[int, list[int]] = {}
-    for s in cliques:
-        for v in tree.cliques[s]:
-            holders.setdefault(v, []).append(s)
-        if tree.parent[s] >= 0:
-            children[tree.parent[s]].append(s)
-    for v in question.families:
-        scope = {*parents[v], v} - question.fixed
-        among = holders[min(scope, key=lambda u: len(holders[u]))] if scope else cliques
-        home = min((s for s in among if scope.issubset(axis_of[s])), key=lambda s: (room[s], s))
-        families[home].append(v)
-    for v, several in holders.items():
-        soft[min(several, key=lambda s: (room[s], s))].append(v)
-    messages = [joint_size(separator, sizes) for separator in separators]
-    place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
-    first = sum(room) if question.both_ways else max(room)
-    message_place = [first + start for start in _starts(messages)]
-    scopes = [
-        [axis_of[s].get(u, -1) for u in (*parents[v], v)]
-        for s, several in enumerate(families)
-        for v in several
+    targets = tuple(sorted(set(together)))
+    neighbours = _joined((*scopes, targets))
+    trees = [
+        _tree(eliminated(neighbours, sizes, rule), targets, sizes)
+        for rule in (_fill, _weighted_fill, _weight)
     ]
-    above = [axis_of[p] if p >= 0 else {} for p in tree.parent]
-    return Plan(
-        tree=tree,
-        cells=message_place[-1] + 2 * max(messages),
-        parent=_places(tree.parent),
-        axis_start=_places(_starts(map(len, tree.cliques))),
-        axis=_flat(tree.cliques),
-        family_start=_places(_starts(map(len, families))),
-        family=_flat(families),
-        family_axis_start=_places(_starts(map(len, scopes))),
-        family_axis=_flat(scopes),
-        soft_start=_places(_starts(map(len, soft))),
-        soft=_flat(soft),
-        soft_axis=_flat([[axis_of[s][v] for v in several] for s, several in enumerate(soft)]),
-        child_start=_places(_starts(map(len, children))),
-        child=_flat(children),
-        separator_start=_places(_starts(map(len, separators))),
-        separator=_flat(separators),
-        own_axis=_flat([[axis_of[s][v] for v in separators[s]] for s in cliques]),
-        parent_axis=_flat([[above[s].get(v, -1) for v in separators[s]] for s in cliques]),
-        place=_places(place),
-        message_place=_places(message_place[:-1]),
-        spare_place=message_place[-1],
-        top_place=message_place[-1] + max(messages),
-    )
+    return min(trees, key=lambda tree: tree.cells(sizes))  # the first of equal trees
 
 
-def _separators(question: Question, tree: CliqueTree) -> list[tuple[int, ...]]:
-    """Return the variables of each clique's message; the root's message is the answer."""
-    return [*(tree.separator(s) for s in range(len(tree.cliques) - 1)), question.targets]
+def eliminated(neighbours: dict[int, Bits], sizes: Sequence[int], rule: Rule) -> list[tuple[int, Bits]]:
+    """Return the variables in the order in which a rule eliminates them, each with its neighbours at that point.
+
+    Parameters
+    ----------
+    neighbours
+        The neighbours of each vertex.
+    sizes
+        The number of values of each variable.
+    rule
+        The cost of eliminating a variable. The cheapest goes next; ties go to the smallest number.
+    """
+    adjacent = [neighbours.get(v, 0) for v in range(len(sizes))]
+    cost = {v: rule(v, adjacent, sizes) for v in neighbours}
+    waiting = [(cost[v], v) for v in neighbours]
+    heapq.heapify(waiting)
+    order = []
+    stale = 0  # vertices whose cost may have changed
+    while waiting:
+        # A vertex of cost 0 adds no edge and stays at cost 0, so these go first, before any other cost is updated.
+        if stale and waiting[0][0][0] > 0:
+            for u in _members(stale):
+                if (now := rule(u, adjacent, sizes)) != cost[u]:
+                    cost[u] = now
+                    heapq.heappush(waiting, (now, u))
+            stale = 0
+        at, v = heapq.heappop(waiting)
+        if cost.get(v) != at:
+            continue  # an outdated entry: the vertex also waits at its present cost
+        del cost[v]
+        around = adjacent[v]
+        order.append((v, around))
+        stale |= around
+        for u in _members(around):
+            new = around & ~adjacent[u] & ~(1 << u)
+            adjacent[u] = (adjacent[u] | new) & ~(1 << v)
+            for w in _members(new):  # common neighbours of a new edge's ends have one edge less to add
+                stale |= adjacent[w] & adjacent[u]
+        stale &= ~(1 << v)
+    return order
 
 
-def _starts(lengths: Iterable[int]) -> list[int]:
-    starts = [0]
-    for length in lengths:
-        starts.append(starts[-1] + length)
-    return starts
+def _fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the number of edges to add; then the cells of the table."""
+    around = adjacent[v]
+    missing = sum((around & ~adjacent[u]).bit_count() - 1 for u in _members(around))
+    return missing // 2, _weight(v, adjacent, sizes)[0]
 
 
-def _places(numbers: Sequence[int]) -> Places:
-    return np.array(numbers, np.longlong)
+def _weighted_fill(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the edges to add, each weighted by the pairs of values that it joins; then the cells of the table."""
+    around = adjacent[v]
+    alike: dict[int, Bits] = {}
+    for u in _members(around):
+        alike[sizes[u]] = alike.get(sizes[u], 0) | 1 << u
+    missing = 0
+    for u in _members(around):
+        others = around & ~adjacent[u] & ~(1 << u)
+        if others:
+            missing += sizes[u] * sum(size * (others & bits).bit_count() for size, bits in alike.items())
+    return missing // 2, _weight(v, adjacent, sizes)[0]
 
 
-def _flat(several: Iterable[Iterable[int]]) -> Places:
-    return np.array([number for numbers in several for number in numbers], np.longlong)
+def _weight(v: int, adjacent: Sequence[Bits], sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the number of cells of the table."""
+    return sizes[v] * joint_size(_members(adjacent[v]), sizes), 0
+
+
+def _tree(order: Sequence[tuple[int, Bits]], together: tuple[int, ...], sizes: Sequence[int]) -> JunctionTree:
+    """Return the tree of the cliques that an order makes, without those that lie within others."""
+    if not order:
+        return JunctionTree(cliques=((),), parent=(-1,))
+    members = [around | 1 << v for v, around in order]
+    place = {v: i for i, (v, _) in enumerate(order)}
+    above = [min((place[u] for u in _members(around)), default=-1) for _, around in order]
+    # A parent with exactly one variable less lies within its child. The child replaces it.
+    stands_for = list(range(len(order)))
+    taken = [False] * len(order)
+    for i, p in enumerate(above):
+        if p >= 0 and not taken[p] and members[p].bit_count() == members[i].bit_count() - 1:
+            taken[p] = True
+            stands_for[p] = stands_for[i]
+    kept = [i for i in range(len(order)) if stands_for[i] == i]
+    joined: dict[int, list[int]] = {i: [] for i in kept}
+    tops = []
+    for i, p in enumerate(above):
+        a = stands_for[i]
+        if p < 0:
+            tops.append(a)
+        elif (b := stands_for[p]) != a:
+            joined[a].append(b)
+            joined[b].append(a)
+    for top in tops[1:]:  # components that share no variable are attached to the first
+        joined[tops[0]].append(top)
+        joined[top].append(tops[0])
+    cliques = {i: tuple(_members(members[i])) for i in kept}
+    if together:
+        fitting = [i for i in kept if set(together) <= set(cliques[i])]
+        root = min(fitting, key=lambda i: (joint_size(cliques[i], sizes), cliques[i]))
+    else:
+        root = _middle(joined)
+    return _rooted(cliques, joined, root)
+
+
+def _rooted(cliques: dict[int, tuple[int, ...]], joined: dict[int, list[int]], root: int) -> JunctionTree:
+    found = [(root, -1)]
+    for i, above in found:
+        found += [(j, i) for j in sorted(joined[i], key=cliques.__getitem__) if j != above]
+    found.reverse()
+    place = {i: at for at, (i, _) in enumerate(found)}
+    place[-1] = -1
+    return JunctionTree(tuple([cliques[i] for i, _ in found]), tuple([place[above] for _, above in found]))
+
+
+def _middle(joined: dict[int, list[int]]) -> int:
+    """Return the middle of the longest path through a tree."""
+    way = [min(joined)]
+    # The vertex farthest from any start is one end of a longest path; the vertex farthest from that end is the other.
+    for _ in range(2):
+        came: dict[int, int] = {way[0]: way[0]}
+        reached = [way[0]]
+        for i in reached:
+            for j in joined[i]:
+                if j not in came:
+                    came[j] = i
+                    reached.append(j)
+        way = [reached[-1]]
+        while came[way[-1]] != way[-1]:
+            way.append(came[way[-1]])
+    return way[len(way) // 2]
+
+
+def _joined(scopes: Iterable[Iterable[int]]) -> dict[int, Bits]:
+    neighbours: dict[int, Bits] = {}
+    for scope in scopes:
+        several = set(scope)
+        bits = sum(1 << v for v in several)
+        for v in several:
+            neighbours[v] = (neighbours.get(v, 0) | bits) & ~(1 << v)
+    return dict(sorted(neighbours.items()))
+
+
+def _members(bits: Bits) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def joint_size(variables: Iterable[int], sizes: Sequence[int]) -> int:
+    """Return the number of joint values of some variables: the cells of their table."""
+    return prod(sizes[v] for v in variables)

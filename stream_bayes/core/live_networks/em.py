@@ -27,7 +27,7 @@ from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.encoding._rows import Batch, Row
 from stream_bayes.core.inference._conditionals import Conditionals
 from stream_bayes.core.inference.inference import MEMORY_BUDGET, Inference
-from stream_bayes.core.inference.junction_tree import Question, cells_needed, tree_for
+from stream_bayes.core.inference.plans import Question, cells_needed, tree_for
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
@@ -83,7 +83,7 @@ class ExpectedCounts(FamilyCounts):
     Notes
     -----
     Only the values of variables are counted. The expectation of an event depends on the events before it, so unlearning
-    and merging are refused. So are families of more than 65,536 cells, and structures whose clique tree would not fit
+    and merging are refused. So are families of more than 65,536 cells, and structures whose junction tree would not fit
     into the memory of inference.
     """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_bayes.core.inference.elimination import clique_tree
-from stream_bayes.core.inference.junction_tree import Question, cells_needed, plan_for, tree_for
+from stream_bayes.core.inference.junction_tree import junction_tree
+from stream_bayes.core.inference.plans import Question, cells_needed, plan_for, tree_for
 
 
 @st.composite
@@ -24,14 +24,14 @@ def questions(draw):
 @given(questions())
 def test_every_scope_lies_in_a_clique_and_the_targets_in_the_root(question):
     scopes, sizes, together = question
-    tree = clique_tree(scopes, sizes, together)
+    tree = junction_tree(scopes, sizes, together)
     assert all(any(set(scope) <= set(clique) for clique in tree.cliques) for scope in scopes)
     assert set(together) <= set(tree.cliques[-1])
 
 
 @given(questions())
 def test_the_cliques_of_a_variable_hang_together(question):
-    tree = clique_tree(*question)
+    tree = junction_tree(*question)
     assert tree.parent[-1] == -1
     assert all(at < above for at, above in enumerate(tree.parent[:-1]))
     for v in {v for clique in tree.cliques for v in clique}:
@@ -41,7 +41,7 @@ def test_the_cliques_of_a_variable_hang_together(question):
 
 @given(questions())
 def test_no_clique_lies_within_its_neighbour(question):
-    tree = clique_tree(*question)
+    tree = junction_tree(*question)
     for at, above in enumerate(tree.parent[:-1]):
         assert not set(tree.cliques[at]) <= set(tree.cliques[above]) or tree.cliques[at] == ()
         assert not set(tree.cliques[above]) <= set(tree.cliques[at])
@@ -51,24 +51,24 @@ def test_no_clique_lies_within_its_neighbour(question):
 def test_the_order_in_which_scopes_come_does_not_matter(question, random):
     scopes, sizes, together = question
     shuffled = [random.sample(scope, len(scope)) for scope in random.sample(scopes, len(scopes))]
-    assert clique_tree(shuffled, sizes, together[::-1]) == clique_tree(scopes, sizes, together)
+    assert junction_tree(shuffled, sizes, together[::-1]) == junction_tree(scopes, sizes, together)
 
 
 def test_a_tree_of_variables_needs_no_clique_of_three():
     edges = [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]
-    assert max(map(len, clique_tree(edges, [2] * 6).cliques)) == 2
+    assert max(map(len, junction_tree(edges, [2] * 6).cliques)) == 2
 
 
 def test_a_ring_is_cut_at_its_largest_variable_last():
     """Two ways across a ring of four: the one that joins the two small ones makes the smaller tables."""
     ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
-    assert set(clique_tree(ring, [9, 2, 9, 2]).cliques) == {(0, 1, 3), (1, 2, 3)}
-    assert set(clique_tree(ring, [2, 9, 2, 9]).cliques) == {(0, 1, 2), (0, 2, 3)}
+    assert set(junction_tree(ring, [9, 2, 9, 2]).cliques) == {(0, 1, 3), (1, 2, 3)}
+    assert set(junction_tree(ring, [2, 9, 2, 9]).cliques) == {(0, 1, 2), (0, 2, 3)}
 
 
 def test_a_cause_of_a_thousand_is_a_star_and_quickly_found():
     edges = [(0, leaf) for leaf in range(1, 1001)]
-    tree = clique_tree(edges, [3] * 1001)
+    tree = junction_tree(edges, [3] * 1001)
     assert len(tree.cliques) == 1000
     assert tree.cells([3] * 1001) == 9000
 

@@ -1,0 +1,218 @@
+"""Plans of exact inference: a junction tree, and the layout of the arrays that its passes run over.
+
+A plan depends on the parents and sizes of the variables alone, never on probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_bayes.core.inference.junction_tree import JunctionTree, joint_size, junction_tree
+
+__all__ = ["Plan", "Question", "cells_needed", "plan_for", "tree_for"]
+
+Places: TypeAlias = NDArray[np.longlong]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The kind of question that a plan answers.
+
+    Parameters
+    ----------
+    families
+        The variables whose tables are needed, ascending.
+    fixed
+        Variables whose codes will be given: they take no room.
+    targets
+        Variables whose joint probabilities are wanted, ascending.
+    both_ways
+        True if messages will also go outward from the root, which keeps the tables of all cliques; False keeps one
+        clique's table at a time.
+    """
+
+    families: tuple[int, ...]
+    fixed: frozenset[int] = frozenset()
+    targets: tuple[int, ...] = ()
+    both_ways: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The layout of a tree's cells. For each array `x`, `x_start` holds the beginning of each clique's part.
+
+    Parameters
+    ----------
+    cells
+        The number of cells that the passes need.
+    parent
+        The position of each clique's parent, -1 for the root.
+    axis
+        The variables of each clique.
+    family, family_axis
+        The variables whose tables are assigned to each clique; and for each variable of such a table its axis in
+        the clique, -1 if it is always fixed.
+    soft, soft_axis
+        The variables whose likelihoods are assigned to each clique, and their axes there.
+    child
+        The children of each clique.
+    separator, own_axis, parent_axis
+        The variables of each clique's message, with their axes in the clique and in its parent.
+    place, message_place
+        The positions in the cells of each clique's table and message.
+    spare_place, top_place
+        The positions of two more messages, for work.
+    """
+
+    tree: JunctionTree
+    cells: int
+    parent: Places
+    axis_start: Places
+    axis: Places
+    family_start: Places
+    family: Places
+    family_axis_start: Places
+    family_axis: Places
+    soft_start: Places
+    soft: Places
+    soft_axis: Places
+    child_start: Places
+    child: Places
+    separator_start: Places
+    separator: Places
+    own_axis: Places
+    parent_axis: Places
+    place: Places
+    message_place: Places
+    spare_place: int
+    top_place: int
+
+    def clique_of(self, variables: Iterable[int]) -> int:
+        """Return the clique nearest to the root that contains some variables; -1 if there is none.
+
+        Examples
+        --------
+        >>> question, parents, sizes = Question((0, 1, 2)), [[], [0], [1]], [2, 2, 2]
+        >>> plan = plan_for(question, tree_for(question, parents, sizes), parents, sizes)
+        >>> plan.tree.cliques, plan.clique_of([0, 1]), plan.clique_of([0, 2])
+        (((0, 1), (1, 2)), 0, -1)
+        """
+        several = set(variables)
+        # Children come before their parents, so on any path to the root the last clique is the nearest.
+        fitting = [place for place, clique in enumerate(self.tree.cliques) if several.issubset(clique)]
+        return max(fitting, default=-1)
+
+    @property
+    def homes(self) -> dict[int, int]:
+        """The clique nearest to the root that contains each variable."""
+        return {v: place for place, clique in enumerate(self.tree.cliques) for v in clique}
+
+
+def tree_for(question: Question, parents: Sequence[Sequence[int]], sizes: Sequence[int]) -> JunctionTree:
+    """Return the junction tree that a question needs."""
+    scopes = [{*parents[v], v} - question.fixed for v in question.families]
+    return junction_tree([*scopes, *([v] for v in question.targets)], sizes, together=question.targets)
+
+
+def cells_needed(question: Question, tree: JunctionTree, sizes: Sequence[int]) -> int:
+    """Return the number of cells that the passes over a tree need: cliques, messages, and two messages more."""
+    cliques = [joint_size(clique, sizes) for clique in tree.cliques]
+    messages = [joint_size(separator, sizes) for separator in _separators(question, tree)]
+    return (sum(cliques) if question.both_ways else max(cliques)) + sum(messages) + 2 * max(messages)
+
+
+def plan_for(
+    question: Question, tree: JunctionTree, parents: Sequence[Sequence[int]], sizes: Sequence[int]
+) -> Plan:
+    """Make a plan.
+
+    Parameters
+    ----------
+    question
+        The kind of question.
+    tree
+        The result of `tree_for`.
+    parents
+        The parents of each variable, ascending.
+    sizes
+        The number of values of each variable.
+    """
+    cliques = range(len(tree.cliques))
+    axis_of = [{v: axis for axis, v in enumerate(clique)} for clique in tree.cliques]
+    separators = _separators(question, tree)
+    families: list[list[int]] = [[] for _ in cliques]
+    soft: list[list[int]] = [[] for _ in cliques]
+    children: list[list[int]] = [[] for _ in cliques]
+    room = [joint_size(clique, sizes) for clique in tree.cliques]
+    holders: dict[int, list[int]] = {}
+    for s in cliques:
+        for v in tree.cliques[s]:
+            holders.setdefault(v, []).append(s)
+        if tree.parent[s] >= 0:
+            children[tree.parent[s]].append(s)
+    for v in question.families:
+        scope = {*parents[v], v} - question.fixed
+        among = holders[min(scope, key=lambda u: len(holders[u]))] if scope else cliques
+        home = min((s for s in among if scope.issubset(axis_of[s])), key=lambda s: (room[s], s))
+        families[home].append(v)
+    for v, several in holders.items():
+        soft[min(several, key=lambda s: (room[s], s))].append(v)
+    messages = [joint_size(separator, sizes) for separator in separators]
+    place = _starts(room)[:-1] if question.both_ways else [0] * len(cliques)
+    first = sum(room) if question.both_ways else max(room)
+    message_place = [first + start for start in _starts(messages)]
+    scopes = [
+        [axis_of[s].get(u, -1) for u in (*parents[v], v)]
+        for s, several in enumerate(families)
+        for v in several
+    ]
+    above = [axis_of[p] if p >= 0 else {} for p in tree.parent]
+    return Plan(
+        tree=tree,
+        cells=message_place[-1] + 2 * max(messages),
+        parent=_places(tree.parent),
+        axis_start=_places(_starts(map(len, tree.cliques))),
+        axis=_flat(tree.cliques),
+        family_start=_places(_starts(map(len, families))),
+        family=_flat(families),
+        family_axis_start=_places(_starts(map(len, scopes))),
+        family_axis=_flat(scopes),
+        soft_start=_places(_starts(map(len, soft))),
+        soft=_flat(soft),
+        soft_axis=_flat([[axis_of[s][v] for v in several] for s, several in enumerate(soft)]),
+        child_start=_places(_starts(map(len, children))),
+        child=_flat(children),
+        separator_start=_places(_starts(map(len, separators))),
+        separator=_flat(separators),
+        own_axis=_flat([[axis_of[s][v] for v in separators[s]] for s in cliques]),
+        parent_axis=_flat([[above[s].get(v, -1) for v in separators[s]] for s in cliques]),
+        place=_places(place),
+        message_place=_places(message_place[:-1]),
+        spare_place=message_place[-1],
+        top_place=message_place[-1] + max(messages),
+    )
+
+
+def _separators(question: Question, tree: JunctionTree) -> list[tuple[int, ...]]:
+    """Return the variables of each clique's message; the root's message is the answer."""
+    return [*(tree.separator(s) for s in range(len(tree.cliques) - 1)), question.targets]
+
+
+def _starts(lengths: Iterable[int]) -> list[int]:
+    starts = [0]
+    for length in lengths:
+        starts.append(starts[-1] + length)
+    return starts
+
+
+def _places(numbers: Sequence[int]) -> Places:
+    return np.array(numbers, np.longlong)
+
+
+def _flat(several: Iterable[Iterable[int]]) -> Places:
+    return np.array([number for numbers in several for number in numbers], np.longlong)
