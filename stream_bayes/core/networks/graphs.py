@@ -15,6 +15,7 @@ __all__ = [
     "children_of",
     "compelled_parents",
     "cycle_in",
+    "is_separated",
     "moral_neighbours",
     "needed_families",
     "reached",
@@ -123,6 +124,23 @@ def moral_neighbours(parents: Sequence[Sequence[int]], kept: Iterable[int]) -> d
             joined[a].add(b)
             joined[b].add(a)
     return joined
+
+
+def is_separated(
+    parents: Sequence[Sequence[int]], one: Iterable[int], two: AbstractSet[int], given: AbstractSet[int]
+) -> bool:
+    """Return True if `given` d-separates two sets of vertices, none of which is in two of the three.
+
+    That is the case if every path between them passes through `given` in the moral graph of all three and their
+    ancestors.
+
+    Examples
+    --------
+    >>> is_separated([[], [], [0, 1]], {0}, {1}, set()), is_separated([[], [], [0, 1]], {0}, {1}, {2})
+    (True, False)
+    """
+    joined = moral_neighbours(parents, reached([*one, *two, *given], parents))
+    return not two & reached(one, joined, closed=given)
 
 
 def needed_families(parents: Sequence[Sequence[int]], target: int, known: AbstractSet[int]) -> list[int]:

@@ -18,6 +18,7 @@ from stream_bayes.core.networks.graphs import (
     children_of,
     compelled_parents,
     cycle_in,
+    is_separated,
     moral_neighbours,
     reached,
     topological_order,
@@ -217,8 +218,7 @@ class Structure:
             raise BadStructure(
                 f"a variable may stand in one of a, b and given only; {shown(self.variables[min(twice)])} stands in two"
             )
-        joined = moral_neighbours(self._parents, reached([*one, *two, *known], self._parents))
-        return not two & reached(one, joined, closed=known)
+        return is_separated(self._parents, one, two, known)
 
     def cpdag(self) -> EquivalenceClass:
         """Return the equivalence class: all structures that imply the same independences, as one graph.
