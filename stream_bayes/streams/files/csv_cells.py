@@ -14,6 +14,7 @@ from stream_bayes.streams.records.bad_records import Reason, described, shortene
 from stream_bayes.streams.records.fields import Fields, kind_from, seconds_from
 
 __all__ = [
+    "MISSING_CELLS",
     "Cells",
     "DeclaredCells",
     "KindCells",
@@ -27,6 +28,11 @@ __all__ = [
     "plain_number",
 ]
 
+# Cells that pandas.read_csv reads as missing, and the mark of ARFF and of the UCI repository. All-blank cells too.
+MISSING_CELLS = (
+    *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>"),
+    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
+)
 BLANKS = frozenset(" " * count for count in range(1, 33)) | {"\t"}
 
 

@@ -18,14 +18,10 @@ from pathlib import Path, PurePath
 
 from stream_bayes.errors import SchemaError
 from stream_bayes.streams.files.byte_file import ByteFile
+from stream_bayes.streams.files.csv_cells import MISSING_CELLS
 
-__all__ = ["MISSING", "CSVFormat", "delimiter_of", "first_cells", "guessed_format", "number_marks"]
+__all__ = ["CSVFormat", "delimiter_of", "first_cells", "guessed_format", "number_marks"]
 
-# Cells that pandas.read_csv reads as missing, and the mark of ARFF and of the UCI repository. All-blank cells too.
-MISSING = (
-    *("", "?", "NA", "N/A", "n/a", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "<NA>"),
-    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
-)
 DELIMITERS = (",", ";", "\t", "|")  # of equals, the first
 EXAMINED_BYTES = 2**24  # for the encoding
 EXAMINED_LINES = 50  # for the delimiter
@@ -58,7 +54,7 @@ class CSVFormat:
     decimal: str = "."
     thousands: str = ""
     encoding: str = "utf-8"
-    missing: tuple[str, ...] = MISSING
+    missing: tuple[str, ...] = MISSING_CELLS
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
@@ -143,7 +139,7 @@ def guessed_format(
         encoding=encoding,
         decimal="." if decimal is None else decimal,
         thousands=thousands or "",
-        missing=MISSING if missing is None else tuple(missing),
+        missing=MISSING_CELLS if missing is None else tuple(missing),
     )
     text = beginning.decode(given.encoding, "replace").removeprefix("\ufeff")
     lines = [line for line in islice(text.splitlines(), 20 * EXAMINED_LINES) if line.strip()]

@@ -12,7 +12,8 @@ import pytest
 from stream_bayes import NaiveBayes, Nominal, Numeric, Schema, streams
 from stream_bayes.core.events.event import BadRecord
 from stream_bayes.errors import SchemaError, SourceError
-from stream_bayes.streams.files.csv_format import MISSING, CSVFormat, guessed_format
+from stream_bayes.streams.files.csv_cells import MISSING_CELLS
+from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
 from stream_bayes.streams.files.csv_types import ColumnProfile, inferred_schema, profile_of
 from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import whole
@@ -48,7 +49,7 @@ def test_one_cell_without_a_number_costs_one_cell(tmp_path: Path, token: str, at
     assert abs(measured(path, token, at) - measured(path, None, 0)) < 0.002
 
 
-@pytest.mark.parametrize("token", MISSING)
+@pytest.mark.parametrize("token", MISSING_CELLS)
 def test_the_tokens_of_pandas_are_missing_by_default(tmp_path: Path, token: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"sky,wind,y\ngrey,1,a\n{token},{token},b\nblue,3,{token}\n")
@@ -66,9 +67,9 @@ def test_the_tokens_are_those_that_pandas_reads_as_missing(tmp_path: Path) -> No
     import pandas as pd
 
     path = tmp_path / "t.csv"
-    path.write_text("a,b\n" + "".join(f"x,{token}\n" for token in MISSING))
+    path.write_text("a,b\n" + "".join(f"x,{token}\n" for token in MISSING_CELLS))
     known = pd.read_csv(path, skip_blank_lines=False)["b"]
-    assert [token for token, value in zip(MISSING, known, strict=True) if not pd.isna(value)] == ["?"]
+    assert [token for token, value in zip(MISSING_CELLS, known, strict=True) if not pd.isna(value)] == ["?"]
 
 
 def test_missing_tokens_can_be_given(tmp_path: Path) -> None:
