@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +72,7 @@ def import_(
         typer.echo(f"{sum(model.messages.values()):,.0f} messages in the filter now")
 
 
-def _counts_in(file: Path, labels: tuple[str, str]) -> OtherCounts:
+def _counts_in(file: Path, labels: tuple[Hashable, Hashable]) -> OtherCounts:
     data = file.read_bytes()
     try:
         if is_bogofilter_dump(data):

@@ -229,7 +229,10 @@ def test_what_no_state_depends_on_may_change(pipeline: Path) -> None:
     run("run", pipeline, "--limit", 100)
     text = pipeline.read_text().replace("batch = 50", "batch = 7\nmax_dead_share = 0.4")
     text = text.replace("every_events = 100", "every_events = 30\nevery_seconds = 5.0\nkeep = 2")
-    text = text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true') + "\n[ops]\nport = 0\n[serve]\nport = 0\n"
+    text = (
+        text.replace('path = "weather.csv"', 'path = "moved.csv"\nfollow = true')
+        + "\n[ops]\nport = 0\n[serve]\nport = 0\n"
+    )
     (pipeline.parent / "weather.csv").rename(pipeline.parent / "moved.csv")
     pipeline.write_text(text)
     table = tomllib.loads(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stream_bayes.errors import BadFormat
@@ -31,7 +31,7 @@ def is_bogofilter_dump(data: bytes) -> bool:
     return _ROW.fullmatch(data[:4096].split(b"\n", 1)[0]) is not None
 
 
-def read_bogofilter_dump(data: bytes, labels: tuple[str, str]) -> OtherCounts:
+def read_bogofilter_dump(data: bytes, labels: tuple[Hashable, Hashable]) -> OtherCounts:
     r"""Return the counts in the output of `bogoutil -d wordlist.db`.
 
     Words of the text and of the subject, the sender, the receivers and the way of a message carry over. Tokens of
