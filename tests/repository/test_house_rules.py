@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -478,15 +478,19 @@ def no_noun_first(source: str) -> Iterator[tuple[int, str]]:
 PLACES = sorted({place_of(path) for path in PACKAGE.rglob("*.py")})
 
 
+def first_words(place: str, find: Callable[[str], Iterator[tuple[int, str]]]) -> list[str]:
+    """Return the first words that `find` yields for the files of a folder, each with its file and line."""
+    return [
+        f"{place}, {path.name}, line {line}: {word!r}"
+        for path in sorted(PACKAGE.parent.joinpath(*place.split(".")).glob("*.py"))
+        for line, word in find(path.read_text(encoding="utf-8"))
+    ]
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_docstrings_of_functions_begin_with_a_verb(place: str) -> None:
-    found = [
-        f"{path.relative_to(PACKAGE.parent)}, line {line}: {word!r} is no verb; begin with one: Return, Write, ..."
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if place_of(path) == place
-        for line, word in no_verb_first(path.read_text(encoding="utf-8"))
-    ]
-    assert not found, "\n".join(found)
+    found = first_words(place, no_verb_first)
+    assert not found, "begin with a verb, such as Return or Write:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize(
@@ -508,13 +512,8 @@ def test_a_docstring_without_a_verb_is_found(source: str, words: list[str]) -> N
 
 @pytest.mark.parametrize("place", PLACES)
 def test_docstrings_of_classes_and_modules_begin_with_a_noun(place: str) -> None:
-    found = [
-        f"{path.relative_to(PACKAGE.parent)}, line {line}: {word!r} begins a question; begin with a noun"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if place_of(path) == place
-        for line, word in no_noun_first(path.read_text(encoding="utf-8"))
-    ]
-    assert not found, "\n".join(found)
+    found = first_words(place, no_noun_first)
+    assert not found, "begin with a noun, not with a question:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize(
