@@ -1,4 +1,4 @@
-"""Destinations of labels from people: the label log of a pipeline of files, or the label topic of one that reads Kafka."""
+"""Destinations of labels from people: the label log of a pipeline of files, or the label topic of a Kafka one."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
-from stream_bayes.drift.log import edges_of
 from stream_bayes.errors import BadValue, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
