@@ -16,6 +16,7 @@ from stream_bayes.cli.predict import predict
 from stream_bayes.cli.produce import produce
 from stream_bayes.cli.replay import replay
 from stream_bayes.cli.run import run
+from stream_bayes.cli.serve import serve
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.spam import spam
 from stream_bayes.cli.spam_counts import add_count_commands
@@ -36,6 +37,7 @@ app.command()(predict)
 app.command()(replay)
 app.command()(run)
 app.command()(produce)
+app.command()(serve)
 app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel
 from stream_bayes.serve.plain_values import by_text, label_name
+from stream_bayes.serve.problems import Refused
 from stream_bayes.streams.mail.home import SpamHome, id_of_mail
 
 __all__ = ["MailLearner"]
@@ -40,7 +42,13 @@ class MailLearner:
             before = model.label_of(name)
             if before is None and raw is not None:
                 model.learn_one(raw, given, id=name)
+            elif before is None:
+                raise Refused(
+                    404,
+                    "not-learned",
+                    f"the filter holds no mail {shown(name)}; send the mail itself as message/rfc822 with ?label=",
+                )
             elif before != given:
-                model.correct(name, given)  # refuses an id that is not known
+                model.correct(name, given)
         outcome = "learned" if before is None else "repeated" if before == given else "corrected"
         return {"outcome": outcome, "id": name, "label": label_name(given)}

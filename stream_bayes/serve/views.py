@@ -13,7 +13,7 @@ from typing import Any
 
 from stream_bayes.by_name import closest
 from stream_bayes.core.values.values import shown
-from stream_bayes.errors import BadValue, NotSupported, StreamBayesError, UnknownFeature
+from stream_bayes.errors import BadValue, NotLearned, NotSupported, StreamBayesError, UnknownFeature
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.predictions import most_probable
@@ -199,10 +199,18 @@ class Copy:
         most_probable: bool = False,
     ) -> dict[str, Any]:
         """Return posteriors given evidence, of the targets or of all variables; or the most probable explanation."""
-        net = self.model
-        if not isinstance(net, BayesNet):
-            net = self._network()
-        engine = net if isinstance(net, BayesNet) else self._engine_of(net)
+        model = self.model
+        if isinstance(model, BayesNet):
+            engine: Any = model
+            net: Any = model
+        elif isinstance(model, BayesNetClassifier):
+            if not model.classes_:
+                raise NotLearned("the network has not learned anything yet")
+            engine, net = model._reading.engine(), model._reading.network()
+        else:
+            raise NotSupported(
+                f"{type(model).__name__} is no network to query; those are BayesNet and BayesNetClassifier"
+            )
         given = self._typed(evidence, net.states)
         variables = list(net.structure.variables)
         for name in [*given, *(targets or [])]:
@@ -217,7 +225,7 @@ class Copy:
         if level is None and targets is None:
             posteriors = engine.marginals(given)
         else:
-            settings = {} if level is None or engine is not net else {"level": level}
+            settings = {} if level is None or engine is not model else {"level": level}
             posteriors = {name: engine.query(name, given, **settings) for name in wanted}
         answer["posteriors"] = {
             label_name(name): {
@@ -230,32 +238,17 @@ class Copy:
         }
         return answer
 
-    def _network(self) -> Any:
-        if not isinstance(self.model, BayesNetClassifier):
-            raise NotSupported(
-                f"{type(self.model).__name__} is no network to query; those are BayesNet and BayesNetClassifier"
-            )
-        if getattr(self, "_net", None) is None:
-            self._net = self.model.to_network()
-        return self._net
-
-    def _engine_of(self, net: Any) -> Any:
-        from stream_bayes.core.inference.inference import Inference
-
-        if getattr(self, "_engine", None) is None:
-            self._engine = Inference(net)
-        return self._engine
-
-    @staticmethod
-    def _typed(evidence: Mapping[str, Any], states: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
+    def _typed(self, evidence: Mapping[str, Any], states: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
         """Return evidence with the values that JSON cannot have as names, such as the likelihoods of numbers."""
-        given = {}
+        given: dict[Any, Any] = {}
         for name, value in evidence.items():
             values = states.get(name, ())
             if isinstance(value, Mapping):
                 given[name] = {by_text(text, values): share for text, share in value.items()}
+            elif isinstance(value, float | int) and isinstance(self.model, BayesNetClassifier):
+                given[name] = self.model._value(name, value)  # the bin of a number
             else:
-                given[name] = value
+                given[name] = by_text(value, values) if isinstance(value, str) else value
         return given
 
     # -- describing ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,189 @@
+"""What the service refuses: hosts, sites, tokens, sizes, rates, and how it goes on after bad input."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes.streams.engine.engine import Engine
+from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Client]]:
+    directory = tmp_path_factory.mktemp("guard")
+    write_days(directory, 200)
+    settings = 'max_body_bytes = 20_000\nseconds = 1.0\nmax_requests = 300\nhosts = ["bayes.example.org"]'
+    with running(directory, pipeline_text(serve=settings)) as (engine, client):
+        client.get("/v1/model")
+        yield engine, client
+
+
+@pytest.fixture
+def client(weather: tuple[Engine, Client]) -> Iterator[Client]:
+    engine, client = weather
+    yield client
+    assert engine.running
+    assert client.post("/v1/predict", {"x": {"sky": "grey"}})["prediction"] == "yes"
+
+
+LABEL = {"key": "d1", "label": "yes"}
+
+
+def test_writes_need_the_token_and_reads_do_not(client: Client) -> None:
+    stranger = Client(client.port, None)
+    assert "Authorization: Bearer" in stranger.refusal("/v1/labels", LABEL, 401)
+    for wrong in ("Bearer ", "Bearer no", f"Basic {TOKEN}", f"Bearer {TOKEN}x", TOKEN):
+        stranger.refusal("/v1/labels", LABEL, 401, Authorization=wrong)
+    stranger.refusal("/v1/learn", {"id": "a", "label": "ham"}, 401)
+    stranger.get("/v1/history")
+    stranger.post("/v1/predict", {"x": {"sky": "grey"}})
+
+
+def test_a_page_of_another_site_can_send_nothing(client: Client) -> None:
+    for headers in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
+        client.refusal("/v1/labels", LABEL, 403, **headers)
+        client.refusal("/v1/predict", {"x": {}}, 403, **headers)
+    own = {"Origin": f"http://127.0.0.1:{client.port}", "Sec-Fetch-Site": "same-origin"}
+    client.post("/v1/predict", {"x": {"sky": "grey"}}, **own)
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        client.refusal("/v1/labels", LABEL, 415, **{"Content-Type": kind})
+
+
+def test_a_name_of_another_host_is_refused(client: Client) -> None:
+    status, _, answer = client.send("GET", "/v1/history", None, Host="evil.example")
+    assert status == 421 and "serve.hosts" in answer["detail"]
+    client.get("/v1/history", Host="bayes.example.org")
+    client.get("/v1/history", Host=f"localhost:{client.port}")
+
+
+def test_every_answer_forbids_inline_scripts_sniffing_and_frames(client: Client) -> None:
+    for path in ("/v1/model", "/docs", "/nowhere", "/openapi.json"):
+        _, headers, _ = client.send("GET", path)
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "text"),
+    [
+        ("/v1/predict", b"{", 400, "expected a JSON object"),
+        ("/v1/predict", b'{"x":{"sky":' + b"[" * 5000 + b"]" * 5000 + b"}}", 400, "expected a JSON object"),
+        ("/v1/predict", b"", 400, "expected a JSON object"),
+        ("/v1/predict", {}, 422, '"x"'),
+        ("/v1/predict", {"x": {}, "events": []}, 422, '"x"'),
+        ("/v1/predict", {"x": [1]}, 422, "Expected `object | null`"),
+        ("/v1/predict", {"xs": {}}, 422, "unknown field `xs`"),
+        ("/v1/predict", {"x": {"wind": "strong"}}, 422, "wind"),
+        ("/v1/predict", {"x": {"sky": {"left": "grey"}}}, 422, "sky"),
+        ("/v1/predict", {"events": [{"sky": "grey"}, {"wind": []}]}, 422, "wind"),
+        ("/v1/explain", {"id": "nobody"}, 404, "v1/history"),
+        ("/v1/query", {"evidence": {"sky": "grey"}}, 409, "no network"),
+        ("/v1/check", {"mail": 1}, 409, "no spam filter"),
+        ("/v1/labels", {"key": None, "label": "yes"}, 422, "key"),
+        ("/v1/labels", {"key": "d1", "label": ["yes"]}, 422, "label"),
+        ("/v1/labels", {"key": "d1", "label": "yes", "kind": "guess"}, 422, "guess"),
+    ],
+)
+def test_a_bad_body_is_a_problem_that_names_the_fault(
+    client: Client, path: str, body: Any, status: int, text: str
+) -> None:
+    assert text in client.refusal(path, body, status)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x", "1e3", "9" * 30])
+def test_a_bad_limit_is_a_problem(client: Client, limit: str) -> None:
+    status, _, answer = client.send("GET", f"/v1/history?limit={limit}")
+    assert status == 422 and "whole number" in answer["detail"]
+
+
+def test_other_methods_and_paths_are_problems(client: Client) -> None:
+    for method, path, expected in (("DELETE", "/v1/labels", 405), ("GET", "/etc/passwd", 404)):
+        status, headers, answer = client.send(method, path, b"{}")
+        assert status == expected and headers["content-type"] == "application/problem+json", answer
+    assert client.send("GET", "/../../etc/passwd")[0] == 404
+
+
+def test_a_body_of_100_mb_is_refused_by_its_header_and_by_its_size(client: Client) -> None:
+    assert "at most 20,000 bytes" in client.refusal("/v1/predict", b" " * 20_001, 413)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as line:
+        line.sendall(request_of("Content-Length: 100000000"))
+        assert b" 413 " in line.recv(100)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as line:
+        line.sendall(request_of("Transfer-Encoding: chunked"))
+        line.sendall((b"2710\r\n" + b" " * 10_000 + b"\r\n") * 3)
+        assert b" 413 " in line.recv(100)
+
+
+def request_of(header: str) -> bytes:
+    return (
+        "POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        + header
+        + "\r\n\r\n"
+    ).encode()
+
+
+def test_a_client_that_sends_its_body_slowly_is_cut_off(client: Client) -> None:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as line:
+        line.sendall(request_of("Content-Length: 1000") + b"{")
+        start = time.monotonic()
+        answer = line.recv(1000)
+    assert b" 408 " in answer and time.monotonic() - start < 10
+
+
+def test_one_address_cannot_send_without_end(client: Client) -> None:
+    statuses = []
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as line:
+        file = line.makefile("rb")
+        for _ in range(2000):
+            line.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            statuses.append(int(file.readline().split()[1]))
+            if statuses[-1] == 429:
+                break
+            while file.readline() != b"\r\n":
+                pass
+            file.read(len("alive\n"))
+    if statuses[-1] != 429:
+        pytest.skip("this machine sends fewer requests a second than are allowed")
+    time.sleep(1.0)
+
+
+def test_many_idle_connections_do_not_keep_others_out(client: Client) -> None:
+    lines = [socket.create_connection(("127.0.0.1", client.port), timeout=20) for _ in range(300)]
+    try:
+        assert client.get("/livez") == b"alive\n"
+    finally:
+        for line in lines:
+            line.close()
+
+
+def test_tokens_too_short_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stream_bayes.errors import BadConfig
+    from stream_bayes.streams.pipelines.config import parse_config
+
+    monkeypatch.setenv("SHORT", "secret")
+    with pytest.raises(BadConfig, match="at least 16 characters") as refused:
+        parse_config(pipeline_text(serve='token = "${SHORT}"'))
+    assert "secret" not in str(refused.value).replace("a secret is", "")
+    with pytest.raises(BadConfig, match=r"\$\{NAME\}"):
+        parse_config(pipeline_text(serve='token = "written here, in the file"'))
+
+
+def test_without_a_token_there_are_no_writes(tmp_path: Path) -> None:
+    write_days(tmp_path, 50)
+    with running(tmp_path, pipeline_text(), None) as (_, client):
+        assert "takes no writes" in client.refusal("/v1/labels", LABEL, 403)
+        assert json.loads(json.dumps(client.get("/v1/model")))["writes"] is False

@@ -1,0 +1,133 @@
+"""Labels and corrections over HTTP: their outcomes, and that a crash loses none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stream_bayes.snapshots.snapshot import Snapshot
+from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.streams.files.snapshot_store import SnapshotStore
+from stream_bayes.streams.pipelines.config import parse_config
+from stream_bayes.streams.pipelines.pipeline import build
+from tests.ports import free_ports
+from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
+
+DAYS = 500
+
+
+@pytest.fixture(scope="module")
+def weather(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Client]]:
+    directory = tmp_path_factory.mktemp("labels")
+    write_days(directory, DAYS)
+    with running(directory, pipeline_text()) as (engine, client):
+        wait_for_days(client, DAYS)
+        yield engine, client
+
+
+def wait_for_days(client: Client, days: int) -> None:
+    end = time.monotonic() + 60
+    while True:
+        try:
+            if client.get("/v1/evaluation")["status"].get("processed", 0) >= days:
+                return
+        except (OSError, AssertionError):
+            pass  # it starts
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_a_correction_unlearns_the_old_label_and_learns_the_new_one(weather: tuple[Engine, Client]) -> None:
+    engine, client = weather
+    before = client.get("/v1/history?key=d499")["events"][0]["label"]
+    other = "no" if before == "yes" else "yes"
+    prior = engine.step.model.model.class_prior_[other]
+    assert client.post("/v1/labels", {"key": "d499", "label": other})["outcome"] == "corrected"
+    assert engine.step.model.model.class_prior_[other] > prior
+    assert client.post("/v1/labels", {"key": "d499", "label": other})["outcome"] == "repeated"
+    end = time.monotonic() + 10
+    while "corrected_from" not in (event := client.get("/v1/history?key=d499")["events"][0]):
+        assert time.monotonic() < end
+    assert (event["label"], event["corrected_from"]) == (other, before)
+
+
+def test_a_key_never_seen_is_a_problem_and_the_stream_goes_on(weather: tuple[Engine, Client]) -> None:
+    engine, client = weather
+    detail = client.refusal("/v1/labels", {"key": "nobody", "label": "yes"}, 404)
+    assert "never came: 'nobody'" in detail and '"kind": "label"' in detail
+    assert engine.running and engine.step.dead["correction_too_late"] >= 1
+    early = client.post("/v1/labels", {"key": "tomorrow", "label": "yes", "kind": "label"})
+    assert early["outcome"] == "early"
+
+
+def test_a_label_never_learned_is_refused_unless_it_is_meant(weather: tuple[Engine, Client]) -> None:
+    _, client = weather
+    detail = client.refusal("/v1/labels", {"key": "d1", "label": "yse"}, 422)
+    assert "did you mean 'yes'?" in detail
+    answer = client.post("/v1/labels", {"key": "d2", "label": "maybe", "new_label": True})
+    assert answer["outcome"] == "corrected"
+
+
+def test_a_pipeline_that_cannot_take_labels_names_what_it_lacks(tmp_path: Path) -> None:
+    write_days(tmp_path, 50)
+    text = pipeline_text().replace("labels = {}\n", "").replace(', key = "day"', "")
+    with running(tmp_path, text) as (_, client):
+        detail = client.refusal("/v1/labels", {"key": "d1", "label": "yes"}, 409)
+    assert "[labels]" in detail and "source.key" in detail
+
+
+def test_corrections_survive_a_kill_and_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
+    write_days(tmp_path, 400)
+    (port,) = free_ports(1)
+    text = pipeline_text(serve='token = "${TOKEN_OF_TEST}"').replace("port = 0", f"port = {port}")
+    text = text.replace('directory = "state" }', 'directory = "state", every_events = 100 }')
+    file = tmp_path / "weather.toml"
+    file.write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stream_bayes", "run", str(file), "--log-json"],
+        env=os.environ | {"TOKEN_OF_TEST": TOKEN},
+        stderr=subprocess.DEVNULL,
+    )
+    client = Client(port)
+    try:
+        wait_for_days(client, 400)
+        before = client.get("/v1/history?key=d399")["events"][0]["label"]
+        other = "no" if before == "yes" else "yes"
+        assert client.post("/v1/labels", {"key": "d399", "label": other})["outcome"] == "corrected"
+        assert client.post("/v1/labels", {"key": "d7", "label": "yes"})["outcome"] in (
+            "corrected",
+            "repeated",
+        )
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    write_days(tmp_path, 100, seed=3, start=400)
+    resumed = finished(tmp_path, text, rebuild=False)
+    assert resumed.clock == 502
+    assert b"d399" in (tmp_path / "state/labels.jsonl").read_bytes()
+    outputs = (tmp_path / "predictions.jsonl").read_bytes()
+    rebuilt = finished(tmp_path, text, rebuild=True)
+    assert rebuilt.to_bytes() == resumed.to_bytes()
+    assert (tmp_path / "predictions.jsonl").read_bytes() == outputs
+
+
+def finished(directory: Path, text: str, *, rebuild: bool) -> Snapshot:
+    """Run to the end of the file, and return the last snapshot."""
+    os.environ["TOKEN_OF_TEST"] = TOKEN
+    try:
+        engine = build(parse_config(text), directory, anew=rebuild)
+    finally:
+        del os.environ["TOKEN_OF_TEST"]
+    engine.run(until_end=True, rebuild=rebuild)
+    assert engine.step.pending is not None
+    assert engine.step.pending.counts["corrected"] + engine.step.pending.counts["repeated"] == 2
+    found = SnapshotStore(directory / "state").latest()
+    assert found is not None
+    return found.snapshot
