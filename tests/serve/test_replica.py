@@ -93,6 +93,7 @@ def test_soft_evidence_targets_intervals_and_the_most_probable_explanation(
     given = {"lawn": soft["lawn"], "month": {1: 1.0, 2: 0.5, 3: 0.0}}
     own = model.query("rain", given, level=0.9)
     assert found["posteriors"]["rain"]["probabilities"] == pytest.approx(dict(own))
+    assert own.intervals is not None
     low, high = found["posteriors"]["rain"]["intervals"]["yes"]
     assert (low, high) == pytest.approx(own.intervals["yes"]) and low < own["yes"] < high
     assert found["most_probable"] == dict(model.most_probable(given))

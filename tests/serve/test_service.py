@@ -123,5 +123,6 @@ def test_followers_receive_what_moves(weather: tuple[Engine, Client, Path]) -> N
         name = answer.readline().decode().strip()
         if name.startswith("event: "):
             kinds[name[7:]] = json.loads(answer.readline()[6:])
+    answer.close()
     line.close()
     assert kinds["events"]["events"][-1]["key"] == f"d{DAYS + 9}"
