@@ -12,10 +12,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stream_bayes.errors import BadSnapshot, NoSnapshot, NotSupported, OtherConfiguration
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.core.values.checks import refusing_bad_state
+from stream_bayes.errors import (
+    BadSnapshot,
+    BadState,
+    NoSnapshot,
+    NotSupported,
+    OtherConfiguration,
+    StreamBayesError,
+)
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.catalogue import LEARNERS, Learner
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.classifier.state import saved_parameter
+from stream_bayes.learners.classifier.state import loaded_parameter, saved_parameter
 from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.sliding_window import SlidingWindow
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -113,6 +122,8 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     snapshot = _snapshot_at(Path(path), key)
     state = _model_section(snapshot, path)
     if model is None:
+        if snapshot.learner == AdaptiveBayes.__name__:
+            return _adaptive_bayes(state)
         if snapshot.learner not in _KINDS:
             raise NotSupported(
                 f"{path} holds a {snapshot.learner}; pass a model that was made as the saved one was: "
@@ -153,11 +164,13 @@ def restored(name: str, state: Mapping[str, Any], key: bytes | None = None) -> A
     >>> restored("NaiveBayes", NaiveBayes().state()).clock, restored("Pipeline", {})
     (0, None)
     """
+    if name == AdaptiveBayes.__name__:
+        return _adaptive_bayes(state)
     kind = _KINDS.get(name)
     return None if kind is None else kind.from_state(state, *([key] if kind is SpamFilter else []))
 
 
-def load_learner(path: Path, key: bytes | None = None) -> BayesClassifier:
+def load_learner(path: Path, key: bytes | None = None) -> Learner:
     """Return the classifier in a file or directory; of a `DriftAdaptive`, the one that answers at present.
 
     Raises
@@ -166,12 +179,12 @@ def load_learner(path: Path, key: bytes | None = None) -> BayesClassifier:
         If the snapshot holds no classifier of this package.
     """
     learner = load_explainable(path, key)
-    if isinstance(learner, BayesClassifier):
+    if isinstance(learner, BayesClassifier | AdaptiveBayes):
         return learner
     raise _no_learner(path, type(learner).__name__)
 
 
-def load_explainable(path: Path, key: bytes | None = None) -> BayesClassifier | SpamFilter:
+def load_explainable(path: Path, key: bytes | None = None) -> Learner | SpamFilter:
     """Return the classifier or the spam filter in a file or directory.
 
     Raises
@@ -183,6 +196,8 @@ def load_explainable(path: Path, key: bytes | None = None) -> BayesClassifier | 
 
     snapshot = _snapshot_at(path, key)
     state = _model_section(snapshot, path)
+    if snapshot.learner == AdaptiveBayes.__name__:
+        return _adaptive_bayes(state)
     answering = answering_state(state)
     name, state = (snapshot.learner, state) if answering is None else (str(answering["learner"]), answering)
     kind = _KINDS.get(name)
@@ -195,11 +210,32 @@ def load_explainable(path: Path, key: bytes | None = None) -> BayesClassifier | 
 def _no_learner(path: Path, name: str) -> NotSupported:
     return NotSupported(
         f"{path} holds a {name}, which only the program that made it can load; expected one of "
-        f"{', '.join(each for each in _KINDS if issubclass(_KINDS[each], BayesClassifier))}"
+        f"{', '.join(kind.__name__ for kind in (*LEARNERS.values(), SlidingWindow))}"
     )
 
 
-_OWN: tuple[type[Any], ...] = (*LEARNERS.values(), SlidingWindow, BayesNet, SpamFilter)
+def _adaptive_bayes(state: Mapping[str, Any]) -> AdaptiveBayes:
+    """Return the `AdaptiveBayes` of a state, made with the arguments in it."""
+    from stream_bayes.river_state.model_state import restore_model
+
+    with refusing_bad_state():
+        saved = state["model"]
+        schema = saved["holds"]["_members"][0]["state"]["parameters"]["schema"]
+        try:
+            model = AdaptiveBayes(**saved["parameters"], schema=loaded_parameter(schema))
+        except (TypeError, StreamBayesError) as error:
+            raise BadState(f"the state's parameters do not make an AdaptiveBayes: {error}") from error
+    restored: AdaptiveBayes = restore_model(model, state)
+    return restored
+
+
+# The classes whose own `from_state` makes an object.
+_OWN: tuple[type[Any], ...] = (
+    *(kind for kind in LEARNERS.values() if kind is not AdaptiveBayes),
+    SlidingWindow,
+    BayesNet,
+    SpamFilter,
+)
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _OWN}
 
 

@@ -43,7 +43,9 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.river_state.model_state import model_state
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.evaluation.baselines import BASELINES
@@ -298,7 +300,7 @@ def _drift_marks(learners: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def _is_own(learner: object) -> bool:
-    return isinstance(learner, BayesClassifier)
+    return isinstance(learner, BayesClassifier | AdaptiveBayes)
 
 
 def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
@@ -306,7 +308,6 @@ def _save(path: Path, learners: Mapping[str, Any], result: Comparison) -> None:
     own = [name for name, learner in learners.items() if _is_own(learner)]
     best = max(own, key=lambda name: result[name].cumulative.accuracy or 0.0)  # the first of equals
     learner = learners[best]
-    snapshot = Snapshot(
-        learner=type(learner).__name__, sections={"model": learner.state()}, clock=result[best].events
-    )
+    state = model_state(learner) if isinstance(learner, AdaptiveBayes) else learner.state()
+    snapshot = Snapshot(learner=type(learner).__name__, sections={"model": state}, clock=result[best].events)
     path.write_bytes(snapshot.to_bytes())

@@ -12,7 +12,8 @@ from stream_bayes.by_name import Imported, check_arguments, check_known, closest
 from stream_bayes.cli.arguments import learner_arguments
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, SchemaError
-from stream_bayes.learners.catalogue import LEARNERS, arguments_of, make_learner
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.catalogue import DEFAULT, LEARNERS, arguments_of, make_learner
 from stream_bayes.river_state.catalogue import make_adaptive
 
 __all__ = ["MODELS", "PEERS", "compared_models"]
@@ -29,7 +30,7 @@ PEERS = Imported(
     }
 )
 SEED = 1  # default for models with randomness
-MODELS = ("nb", "tan", "aode", "live-choice")
+MODELS = (DEFAULT, "nb", "tan", "aode", "live-choice")
 
 
 def compared_models(
@@ -107,7 +108,11 @@ def _made(name: str, kind: str, arguments: dict[str, Any], schema: Schema | None
             learner = make_learner(plain, arguments, schema)
         except SchemaError as error:
             raise SchemaError(f"{name!r} cannot learn from this stream: {error}") from error
-        return make_adaptive(learner, detector) if plus else learner
+        if not plus:
+            return learner
+        if isinstance(learner, AdaptiveBayes):
+            raise BadValue(f"--model {kind}: {plain} adapts to drift itself; compare it as --model {plain}")
+        return make_adaptive(learner, detector)
     known = _arguments(kind)
     check_arguments(kind, arguments, known)
     seed = {"seed": SEED} if "seed" in known else {}

@@ -14,7 +14,8 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
 from stream_bayes.cli.snapshots import Key, key_of
 from stream_bayes.errors import BadValue, NotSupported
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes, Opinion
+from stream_bayes.learners.catalogue import Learner
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.model_files import load_explainable
 from stream_bayes.streams.mail.mailbox import mails
@@ -44,10 +45,13 @@ def explain(
             _explain_mail(model, event, json)
             return
         x = _features(sys.stdin.read() if event == "-" else event)
-        explanation = model.explain_one(x)
         answer = model.predict_proba_one(x)
         if not answer:
             raise NotSupported("the model has not learned anything yet")
+        if isinstance(model, AdaptiveBayes):
+            _print_opinions(model.explain_one(x), answer, json)
+            return
+        explanation = model.explain_one(x)
         if json:
             parts = [
                 {
@@ -102,6 +106,32 @@ def _explain_mail(model: SpamFilter, file: str, json: bool) -> None:
     print_explanation(model.explain_one(without_own_fields(mail.raw)), json)
 
 
+def _print_opinions(opinions: dict[str, Opinion], answer: dict[Any, float], json: bool) -> None:
+    """Print the probabilities that each expert of a mixture gives, and its weight in the answer."""
+    if json:
+        experts = [
+            {
+                "expert": name,
+                "weight": opinion.weight,
+                "probabilities": [opinion.probabilities[label] for label in answer],
+            }
+            for name, opinion in opinions.items()
+        ]
+        print_json({"labels": list(answer), "probabilities": list(answer.values()), "experts": experts})
+        return
+    percent = {str(label): f"{p:.1%}" for label, p in answer.items()}
+    rows: list[dict[str, Any]] = [
+        {
+            "expert": name,
+            "weight": f"{opinion.weight:.1%}",
+            **{str(label): f"{p:.1%}" for label, p in opinion.probabilities.items()},
+        }
+        for name, opinion in opinions.items()
+    ]
+    rows.append({"expert": "probability", "weight": "", **percent})
+    print_table("experts of AdaptiveBayes", rows, right=("weight", *percent))
+
+
 def _features(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text.encode(), type=dict[str, Any])
@@ -109,13 +139,13 @@ def _features(text: str) -> dict[str, Any]:
         raise BadValue(f'the event is not a JSON object such as {{"sky": "grey"}}: {error}') from error
 
 
-def _has_seen(model: BayesClassifier, name: str, value: Any) -> bool:
+def _has_seen(model: Learner, name: str, value: Any) -> bool:
     """Return True if the feature was learned with this value; for a numeric feature, with any number."""
     row = model._store.encoder.lookup({name: value})
     return bool(row.entries or row.numbers)
 
 
-def _value(model: BayesClassifier, name: str, value: Any) -> str:
+def _value(model: Learner, name: str, value: Any) -> str:
     if value is None:
         return "missing"
     if _has_seen(model, name, value):

@@ -14,6 +14,7 @@ from typing import Annotated, Any, TextIO
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from stream_bayes.cli.costs import Cost, MistakeCosts, Unsure, mistake_costs
 from stream_bayes.cli.data_file import (
@@ -31,7 +32,8 @@ from stream_bayes.core.events.event import Event
 from stream_bayes.core.values.values import name_order
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue, Exhausted, NotSupported, SchemaError
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
+from stream_bayes.learners.catalogue import Learner
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.model_files import load_learner
 from stream_bayes.streams.contracts.source import Source
@@ -113,7 +115,7 @@ def _written(out: Path | None) -> Iterator[TextIO]:
         yield text
 
 
-def _source(file: Path, learner: BayesClassifier, key: str | None, given: dict[str, Any]) -> Source:
+def _source(file: Path, learner: Learner, key: str | None, given: dict[str, Any]) -> Source:
     """Return the file as a source of the model's features."""
     schema: Schema | None = learner.schema
     known = [*learner._store.encoder.features] if schema is None else [*schema.features]
@@ -150,7 +152,7 @@ def _check_features(file: Path, known: Sequence[str], names: Sequence[str]) -> N
 
 
 def write_predictions(
-    learner: BayesClassifier, source: Source, text: TextIO, key: str | None, costs: MistakeCosts | None
+    learner: Learner, source: Source, text: TextIO, key: str | None, costs: MistakeCosts | None
 ) -> tuple[int, dict[str, int]]:
     """Write a row for each row of the source; return their number, and the numbers of bad rows by reason."""
     labels = list(learner._store.encoder.labels.values)
@@ -177,12 +179,7 @@ def write_predictions(
         for record in records:
             if not isinstance(record, Event):
                 bad[record.reason] += 1
-        answers, refused = process_samples(
-            learner, [event.x for event in events], [None] * len(events), [1.0] * len(events)
-        )
-        if refused is not None:
-            raise refused
-        table = np.nan_to_num(np.asarray(answers.table)[: len(events), order])
+        table = _probabilities(learner, [event.x for event in events])[:, order]
         best = table.argmax(axis=1).tolist()
         keys = (
             [_cell(event.key) for event in events]
@@ -195,6 +192,20 @@ def write_predictions(
         flat = zip(*columns, *table.T.tolist(), strict=True)
         text.write("".join([line % row for row in flat]))
         rows += len(events)
+
+
+def _probabilities(learner: Learner, xs: list[Any]) -> NDArray[np.float64]:
+    """Return the probabilities of each event, a column a class code."""
+    if isinstance(learner, AdaptiveBayes):
+        labels = learner._store.encoder.labels.values
+        answers = [learner.predict_proba_one(x) for x in xs]
+        rows = [[answer.get(label, 0.0) for label in labels] for answer in answers]
+        return np.array(rows, np.float64).reshape(len(xs), len(labels))
+    table, refused = process_samples(learner, xs, [None] * len(xs), [1.0] * len(xs))
+    if refused is not None:
+        raise refused
+    found: NDArray[np.float64] = np.nan_to_num(np.asarray(table.table)[: len(xs)])
+    return found
 
 
 def _cost_matrix(costs: MistakeCosts | None, labels: Sequence[Any]) -> tuple[Any, list[str]]:

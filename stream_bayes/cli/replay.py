@@ -29,17 +29,25 @@ from stream_bayes.cli.output import JSON, note
 from stream_bayes.cli.run import run_engine, size_of
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
+from stream_bayes.learners.catalogue import DEFAULT
 from stream_bayes.streams.pipelines.config import checked
 from stream_bayes.streams.pipelines.pipeline import build
 from stream_bayes.streams.sources.paced import Paced
 
 __all__ = ["replay"]
 
+ADAPTED = "nb"  # the default of a replay with a detector: the other default adapts itself
+
 
 def replay(
     file: File,
     target: Target,
-    model: Annotated[str, typer.Option(help="Model to train; `stream-bayes models` lists them.")] = "nb",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Model to train; `stream-bayes models` lists them. Default: {DEFAULT}, with --drift {ADAPTED}."
+        ),
+    ] = None,
     arg: Annotated[
         list[str], typer.Option("--arg", help="Argument of the model, as NAME=VALUE. Repeatable.")
     ] = [],
@@ -86,7 +94,10 @@ def replay(
                 "path": str(file),
                 "target": target,
             },  # its roles; the file is opened below
-            "model": {"kind": model, "arguments": learner_arguments(arg)},
+            "model": {
+                "kind": model or (DEFAULT if drift is None else ADAPTED),
+                "arguments": learner_arguments(arg),
+            },
         }
         if drift is not None:
             table["drift"] = {"detector": drift, "arguments": learner_arguments(drift_arg, "--drift-arg")}

@@ -209,7 +209,7 @@ def merge(
         if file.exists():
             raise BadValue(f"{file} exists; name a file that does not")
         merged = load_learner(one, key_of(key_env))
-        merged.merge(load_learner(other, key_of(key_env)))
+        merged.merge(load_learner(other, key_of(key_env)))  # type: ignore[arg-type]  # other classes are refused
         save(merged, file)
         typer.echo(f"wrote {file}: a {type(merged).__name__} with the counts of both")
 

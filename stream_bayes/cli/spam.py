@@ -110,7 +110,8 @@ def train(
         settings: dict[str, Any] = {"train": learn, "pairs": pairs}
 
         def make() -> SpamFilter:
-            return SpamFilter(key=place.key, learner=make_learner(learner) if learner else None, **settings)
+            scorer: Any = make_learner(learner) if learner else None  # one of another kind is refused there
+            return SpamFilter(key=place.key, learner=scorer, **settings)
 
         for path, _ in given:
             skipped = subfolders_of(path)

@@ -30,7 +30,7 @@ from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, checked_output, note, print_json
 from stream_bayes.core.events.event import Event
 from stream_bayes.errors import BadValue, BudgetExceeded, Exhausted, SchemaError, StreamBayesError
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.catalogue import DEFAULT, make_learner
 from stream_bayes.model_files import save
 from stream_bayes.streams.contracts.source import Record, Source
 
@@ -45,9 +45,7 @@ def train(
     out: Annotated[
         Path, typer.Option(help="Save the model to this file, such as model.zip.", show_default=False)
     ],
-    model: Annotated[
-        str, typer.Option(help="Model to train; `stream-bayes models` lists them.")
-    ] = "live-choice",
+    model: Annotated[str, typer.Option(help="Model to train; `stream-bayes models` lists them.")] = DEFAULT,
     arg: Annotated[
         list[str], typer.Option("--arg", help="Argument of the model, as NAME=VALUE. Repeatable.")
     ] = [],

@@ -7,48 +7,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from stream_bayes.by_name import check_arguments, check_known, construction_errors
 from stream_bayes.data.schema import Schema
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
-from stream_bayes.learners.classifier.state import allow_within
-from stream_bayes.learners.discriminant import LDA, QDA
-from stream_bayes.learners.kdb import KDB
-from stream_bayes.learners.live_choice import LiveChoice
-from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
-from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
-from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
-from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
-from stream_bayes.learners.trees import ODE, TAN
+from stream_bayes.learners.classifiers import CLASSIFIERS
 
-__all__ = ["LEARNERS", "arguments_of", "make_learner", "summary_of"]
+__all__ = ["DEFAULT", "LEARNERS", "Learner", "arguments_of", "make_learner", "summary_of"]
 
-LEARNERS: dict[str, type[BayesClassifier]] = {
-    "nb": NaiveBayes,
-    "gaussian-nb": GaussianNB,
-    "lda": LDA,
-    "qda": QDA,
-    "multinomial-nb": MultinomialNB,
-    "complement-nb": ComplementNB,
-    "bernoulli-nb": BernoulliNB,
-    "spode": SPODE,
-    "aode": AODE,
-    "a2de": A2DE,
-    "ode": ODE,
-    "tan": TAN,
-    "kdb": KDB,
-    "bayes-net": BayesNetClassifier,
-    "live-choice": LiveChoice,
-}
-for _made in LEARNERS.values():
-    allow_within(_made)
+Learner: TypeAlias = BayesClassifier | AdaptiveBayes
+
+DEFAULT = "adaptive"  # where none is named
+
+LEARNERS: dict[str, type[Learner]] = {DEFAULT: AdaptiveBayes, **CLASSIFIERS}
 
 
 def make_learner(
     name: str, arguments: Mapping[str, Any] | None = None, schema: Schema | None = None
-) -> BayesClassifier:
+) -> Learner:
     """Make the learner of a name, with arguments by name.
 
     Parameters
@@ -74,7 +53,7 @@ def make_learner(
     >>> make_learner("aodee")
     Traceback (most recent call last):
         ...
-    stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are nb, gaussian-nb, ...
+    stream_bayes.errors.BadValue: there is no model 'aodee'; did you mean 'aode'? There are adaptive, nb, ...
     """
     check_known("model", name, LEARNERS)
     made = LEARNERS[name]
@@ -90,22 +69,24 @@ def make_learner(
         return made(**given)
 
 
-def arguments_of(learner: type[BayesClassifier]) -> list[str]:
+def arguments_of(learner: type[Learner]) -> list[str]:
     """Return the arguments of a learner, except the schema, which belongs to the stream.
 
     Examples
     --------
+    >>> from stream_bayes import NaiveBayes
     >>> arguments_of(NaiveBayes)[:2]
     ['prior', 'strength']
     """
     return [name for name in inspect.signature(learner).parameters if name != "schema"]
 
 
-def summary_of(learner: type[BayesClassifier]) -> str:
+def summary_of(learner: type[Learner]) -> str:
     """Return the first sentence of a learner's documentation.
 
     Examples
     --------
+    >>> from stream_bayes import NaiveBayes
     >>> summary_of(NaiveBayes)
     'Naive Bayes over nominal and numeric features ...'
     """

@@ -21,8 +21,8 @@ from stream_bayes.data.columns import CodedColumns
 from stream_bayes.data.frames import Native, is_frame
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.learners.catalogue import LEARNERS
 from stream_bayes.learners.classifier.base import BayesClassifier as CountingClassifier
+from stream_bayes.learners.classifiers import CLASSIFIERS
 from stream_bayes.learners.one_dependence import AODE
 from stream_bayes.sklearn.columns import FROM_DTYPE, Categorical, Columns
 
@@ -266,12 +266,12 @@ class BayesClassifier(LearnerClassifier):
         if self.learner is None:
             return AODE()
         if isinstance(self.learner, str):
-            check_known("learner", self.learner, LEARNERS)
-            return LEARNERS[self.learner]()
+            check_known("learner", self.learner, CLASSIFIERS)
+            return CLASSIFIERS[self.learner]()
         missing = [verb for verb in VERBS if not callable(getattr(self.learner, verb, None))]
         if missing or isinstance(self.learner, type):
             raise BadValue(
-                f"learner: expected a learner such as AODE(), or one of {', '.join(LEARNERS)}, "
+                f"learner: expected a learner such as AODE(), or one of {', '.join(CLASSIFIERS)}, "
                 f"got {shown(self.learner)}"
             )
         return self.learner

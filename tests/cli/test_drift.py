@@ -46,7 +46,9 @@ def shown(source: Path) -> list[dict[str, Any]]:
 
 
 def test_a_replay_that_follows_drift_is_right_more_often(lights: Path) -> None:
-    assert replayed(lights, "--drift", "adwin")["accuracy"] > replayed(lights)["accuracy"] + 0.1
+    assert (
+        replayed(lights, "--drift", "adwin")["accuracy"] > replayed(lights, "--model", "nb")["accuracy"] + 0.1
+    )
 
 
 def test_what_each_reading_of_a_choice_changed_is_shown_by_its_name(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stream_bayes import NaiveBayes
+from stream_bayes import AdaptiveBayes, NaiveBayes, Numeric, Schema
+from stream_bayes.cli.compared_models import compared_models
+from stream_bayes.errors import BadValue
+from stream_bayes.model_files import load_learner
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.step import Step
@@ -114,3 +117,52 @@ def test_the_spam_filter_of_a_pipeline_explains_its_verdict_on_a_message(tmp_pat
     assert "pills" in run("explain", tmp_path / "state", mail).stdout
     result = run("explain", tmp_path / "state", '{"sky": "grey"}')
     assert result.exit_code == 3 and "a file with a message" in result.stderr
+
+
+def test_the_default_model_is_trained_saved_and_explained_by_its_experts(tmp_path: Path) -> None:
+    file, saved = tmp_path / "events.csv", tmp_path / "model.zip"
+    rows = [f"{number % 11 / 3},{'ab'[number % 2]},{'no yes'.split()[number % 2]}" for number in range(80)]
+    file.write_text("\n".join(["size,letter,answer", *rows]) + "\n")
+    trained = json.loads(run("train", file, "--target", "answer", "--out", saved, "--json").stdout)
+    assert trained["model"] == "AdaptiveBayes"
+    x = {"size": 1.0, "letter": "b"}
+    told = json.loads(run("explain", saved, json.dumps(x), "--json").stdout)
+    model = load_learner(saved)
+    assert isinstance(model, AdaptiveBayes)
+    assert dict(zip(told["labels"], told["probabilities"], strict=True)) == model.predict_proba_one(x)
+    assert [part["expert"] for part in told["experts"]] == list(model.explain_one(x))
+    assert "last label again" in run("explain", saved, json.dumps(x)).stdout
+    out = tmp_path / "answers.csv"
+    run("predict", saved, file, "--out", out)
+    predicted = [line.split(",")[1] for line in out.read_text().splitlines()[1:]]
+    assert predicted == ["no", "yes"] * 40
+
+
+def test_a_pipeline_with_the_adaptive_model_stops_and_goes_on(tmp_path: Path) -> None:
+    rows = [f"{number},{number % 9},{'xy'[number % 9 > 4]}" for number in range(90)]
+    file, answers = tmp_path / "events.csv", tmp_path / "answers.jsonl"
+    (tmp_path / "pipeline.toml").write_text(
+        'name = "sizes"\n[source]\nkind = "csv"\npath = "events.csv"\ntarget = "kind"\nkey = "id"\n'
+        '[schema.features]\nsize = "numeric"\n[model]\nkind = "adaptive"\n'
+        '[predictions]\nkind = "jsonl"\npath = "answers.jsonl"\n[snapshots]\ndirectory = "state"\n'
+    )
+    answered = []
+    for upto in (50, 90):
+        file.write_text("\n".join(["id,size,kind", *rows[:upto]]) + "\n")
+        run("run", tmp_path / "pipeline.toml")
+        answered.append([json.loads(line)["probabilities"] for line in answers.read_text().splitlines()])
+    model = AdaptiveBayes(schema=Schema({"size": Numeric()}))
+    expected = [
+        model.predict_learn_one({"size": float(number % 9)}, "xy"[number % 9 > 4]) for number in range(90)
+    ]
+    assert answered[0] == expected[:50]
+    assert answered[1] == expected
+    assert json.loads(run("explain", tmp_path / "state", '{"size": 8}', "--json").stdout)["labels"] == [
+        "x",
+        "y",
+    ]
+
+
+def test_the_adaptive_model_refuses_a_detector_besides() -> None:
+    with pytest.raises(BadValue, match="adapts to drift itself"):
+        compared_models(["adaptive+adwin"], [], None)

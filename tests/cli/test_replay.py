@@ -66,7 +66,19 @@ def test_a_second_replay_goes_on_from_the_snapshots_of_the_first(weather: Path, 
 
 
 def test_numbers_can_be_names(weather: Path) -> None:
-    told = run("replay", weather, "--target", "rain", "--nominal", "wind", "--ignore", "id", "--json")
+    told = run(
+        "replay",
+        weather,
+        "--target",
+        "rain",
+        "--nominal",
+        "wind",
+        "--ignore",
+        "id",
+        "--model",
+        "nb",
+        "--json",
+    )
     assert told.exit_code == 0, told.stderr
     assert run("replay", weather, "--target", "rain", "--nominal", "winf").exit_code == 3
 

@@ -123,7 +123,7 @@ def test_a_run_without_a_schema_is_the_replay_of_its_file(pipeline: Path, weathe
         .replace('wind = "numeric"\n', "")
     )
     told = json.loads(run("run", pipeline, "--json").stdout)
-    rest = ("--target", "rain", "--ignore", "id", "--time", "at", "--json")
+    rest = ("--target", "rain", "--ignore", "id", "--time", "at", "--model", "nb", "--json")
     assert told["cumulative"] == json.loads(run("replay", weather, *rest).stdout)["cumulative"]
 
 

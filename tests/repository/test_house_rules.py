@@ -40,6 +40,7 @@ learners.classifier
 learners.networks
 learners
 learners.adaptive
+learners.catalogue
 drift
 sklearn
 formats

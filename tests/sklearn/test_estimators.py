@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from stream_bayes import AODE, KDB, TAN, DriftAdaptive, MultinomialNB, NaiveBayes, Nominal, Schema
 from stream_bayes import sklearn as estimators
 from stream_bayes.errors import BadLabel, BadValue
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.classifiers import CLASSIFIERS
 from stream_bayes.sklearn import BayesClassifier, NaiveBayesClassifier, TANClassifier
 from tests.builds import EVERYTHING
 
@@ -68,7 +68,7 @@ def test_scikit_learn_finds_nothing_wrong(name: str, estimator: Any, check: Any)
 def test_each_learner_by_name_has_an_estimator() -> None:
     kinds = {getattr(estimators, name).kind for name in NAMES}
     # The discriminants are scikit-learn's own too, and are reached by BayesClassifier(LDA()).
-    assert kinds == set(LEARNERS.values()) - {LEARNERS["lda"], LEARNERS["qda"]}
+    assert kinds == set(CLASSIFIERS.values()) - {CLASSIFIERS["lda"], CLASSIFIERS["qda"]}
 
 
 @pytest.mark.parametrize("name", NAMES)

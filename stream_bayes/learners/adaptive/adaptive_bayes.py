@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Never
 
 import numpy as np
 from river import base
 
+from stream_bayes.core.counts.store import CountStore
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 from stream_bayes.core.mixtures._expert_mixture import ExpertMixture
 from stream_bayes.core.values.values import canonical_label
@@ -22,7 +24,7 @@ from stream_bayes.learners.adaptive.experts import (
     paired_part,
     stores,
 )
-from stream_bayes.learners.adaptive.inputs import LabelMemory, Trends
+from stream_bayes.learners.adaptive.inputs import TREND, LabelMemory, Trends, is_number, trend_name
 from stream_bayes.learners.classifier.arguments import ReadOnlyArguments, check_count, check_number
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.predictions import most_probable
@@ -129,7 +131,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             if label < self._known:
                 self._mixture.learn(label, w)
             self._known = max(self._known, label + 1)
-            self._trends.add(paired_part(x, self._paired._store))
+            self._trends.add(paired_part(self.features_of(x), self._paired._store))
             self._memory.add(canonical_label(y))
         return answer
 
@@ -150,7 +152,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
         """
         if not self._answer(self._looked_up(x), learning=False):
             return {}
-        labels = self._labels.values[: self._known]
+        labels = self.classes_
         given = self._given[:, : self._known].tolist()
         shares = self._shares()
         ranked = sorted(range(len(shares)), key=lambda place: -shares[place])
@@ -159,14 +161,55 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
             for place in ranked
         }
 
+    def hold(self, x: X) -> X:
+        """Return an event with the last labels and departures as they are now, to be learned when its label comes.
+
+        What is learned is then what was predicted, whatever labels have come in between.
+
+        Examples
+        --------
+        >>> model = AdaptiveBayes(label_memory=1)
+        >>> model.learn_one({"sky": "grey"}, "rain")
+        >>> model.hold({"sky": "blue"})
+        {'sky': 'blue', '(last label 1)': 'rain'}
+        """
+        if not self.label_memory or self._is_held(x):
+            return x
+        departures = self._trends.departures(paired_part(x, self._paired._store))
+        return {**x, **departures, **self._memory.features()}
+
+    def _is_held(self, x: X) -> bool:
+        return bool(self.label_memory) and self._memory.names[0] in x
+
+    def features_of(self, x: X) -> X:
+        """Return the features of an event that may be held, without what `hold` added."""
+        if not self._is_held(x):
+            return x
+        added = set(self._memory.names)
+        return {
+            name: value
+            for name, value in x.items()
+            if name not in added and not (isinstance(name, str) and name.startswith(TREND))
+        }
+
     def _views(self, x: X) -> dict[str, X]:
         """Return what each kind of store is shown of an event."""
-        paired = paired_part(x, self._paired._store)
+        plain = self.features_of(x)
+        paired = paired_part(plain, self._paired._store)
         if not self.label_memory:
-            return {FEATURES: x, PAIRED: paired}
-        labels = self._memory.features()
-        trends = {**self._trends.departures(paired), **labels}
-        return {FEATURES: x, PAIRED: paired, LABELS: {**paired, **labels}, TRENDS: trends}
+            return {FEATURES: plain, PAIRED: paired}
+        if plain is x:
+            labels, departures = self._memory.features(), self._trends.departures(paired)
+        else:
+            labels = {name: x[name] for name in self._memory.names}
+            shown = [(trend_name(name) if is_number(value) else name) for name, value in paired.items()]
+            departures = {name: x[name] for name in shown if name in x}
+        return {
+            FEATURES: plain,
+            PAIRED: paired,
+            LABELS: {**paired, **labels},
+            TRENDS: {**departures, **labels},
+        }
 
     def _looked_up(self, x: X) -> list[Any]:
         """Return an event as a row of each store."""
@@ -199,7 +242,17 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     @property
     def _labels(self) -> Vocabulary:
         """The codes of the labels, which are the same in all stores."""
-        return self._members[0]._store.encoder.labels
+        return self._store.encoder.labels
+
+    @property
+    def members(self) -> Sequence[BayesClassifier]:
+        """The learners of the stores, in the order of their experts; the first sees all features."""
+        return self._members
+
+    @property
+    def _store(self) -> CountStore:
+        """The store that has all features and labels."""
+        return self._members[0]._store
 
     @property
     def _paired(self) -> BayesClassifier:
@@ -210,8 +263,7 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     def left_out_(self) -> tuple[Any, ...]:
         """The features that naive Bayes alone sees, as they came after the first 100, or did not fit."""
         known = self._paired._store.encoder.features
-        encoder = self._members[0]._store.encoder
-        return tuple(name for name in encoder.features if name not in known)
+        return tuple(name for name in self._store.encoder.features if name not in known)
 
     @property
     def weights_(self) -> dict[str, float]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._vocabulary import Vocabulary
 
-__all__ = ["LabelMemory", "Trends", "trend_name"]
+__all__ = ["LabelMemory", "Trends", "is_number", "trend_name"]
 
+TREND = "(trend) "
 FARTHEST = 1e9  # standard deviations: the departure of a number that never changed before
 NO_LABEL: tuple[Any, ...] = ()  # what is shown of a label that has not come yet
 REMEMBERED = 0.99  # of the weight of a repetition, after another event
@@ -98,7 +99,7 @@ class Trends:
     def add(self, x: Mapping[Any, Any]) -> None:
         """Count the numbers of an event."""
         for name, value in x.items():
-            if not _is_number(value):
+            if not is_number(value):
                 continue
             mean, variance = self.moments.get(name, [float(value), 0.0])
             step = float(value) - mean
@@ -111,7 +112,7 @@ class Trends:
         """Return an event's features, each number in recent standard deviations above the recent mean."""
         shown: dict[Any, Any] = {}
         for name, value in x.items():
-            if not _is_number(value):
+            if not is_number(value):
                 shown[name] = value
                 continue
             mean, variance = self.moments.get(name, [float(value), 0.0])
@@ -127,8 +128,9 @@ class Trends:
 
 def trend_name(name: Any) -> str:
     """Return the name of a number's departures."""
-    return f"(trend) {name!r}"
+    return f"{TREND}{name!r}"
 
 
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]  # a bool is nominal
+def is_number(value: object) -> bool:
+    """Return True for a finite int or float; a bool is nominal."""
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]

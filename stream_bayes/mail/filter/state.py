@@ -322,7 +322,7 @@ def _loaded_learner(saved: Any, arrays: Mapping[str, Any]) -> BayesClassifier | 
     """Return the learner of a saved state; only classifiers of this package, by name."""
     if saved is None:
         return None
-    kinds = {made.__name__: made for made in LEARNERS.values()}
+    kinds = {made.__name__: made for made in LEARNERS.values() if issubclass(made, BayesClassifier)}
     expect(saved["learner"] in kinds, "its learner is none of this package")
     own = {name.removeprefix(LEARNER): array for name, array in arrays.items() if name.startswith(LEARNER)}
     return kinds[saved["learner"]].from_state({**saved, "arrays": own})

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from stream_bayes.core.events.actions import Action, Learn, Predict, Reason, Refuse, Relearn
 from stream_bayes.core.events.event import SAMPLE, BadRecord, Event
 from stream_bayes.core.events.pending import Pending
@@ -263,6 +265,8 @@ class Step:
         event, version = action.event, self._current_version()
         if event.y is None:
             answer = self.model.answer(event.x)
+            if (held := self.model.hold(event.x)) is not event.x:
+                action = Predict(replace(event, x=held))
             todo = pending.predicted(action, answer)
             if not any(isinstance(next_action, Refuse) for next_action in todo):
                 self._add_answer(event, answer, version)

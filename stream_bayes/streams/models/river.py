@@ -109,6 +109,9 @@ class ServedRiver:
     ) -> tuple[Answers, StreamBayesError | None]:
         return process_one_by_one(self.answer, self.predict_then_learn, xs, ys, ws)
 
+    def hold(self, x: Any) -> Any:
+        return x
+
     def content(self, x: Any) -> Payload:
         return plain(self.model.transform_one(x) if isinstance(self.model, compose.Pipeline) else x)
 

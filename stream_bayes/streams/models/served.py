@@ -4,6 +4,7 @@ Served            the protocol
 ServedLearner     a classifier of this package: a sample is encoded once, to predict and to learn
 ServedRiver       a classifier or pipeline of River, in `river.py`; its last step decides if it can unlearn
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
+ServedMixture     `AdaptiveBayes`: samples are held with the last labels until their own comes
 ServedFilter      the spam filter, in `spam.py`
 """
 
@@ -20,6 +21,7 @@ from stream_bayes.core.values.payloads import Payload, plain
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadState, BadValue, StreamBayesError
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import process_samples
@@ -28,6 +30,7 @@ from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
 from stream_bayes.streams.models.corrections import relabel, unlearn
+from stream_bayes.streams.models.mixture import ServedMixture
 from stream_bayes.streams.models.name_limit import NameLimit
 from stream_bayes.streams.models.river import ServedAdaptive, ServedRiver
 from stream_bayes.streams.models.spam import ServedFilter
@@ -57,6 +60,10 @@ class Served(Protocol):
 
     def answer(self, x: Any, /) -> Answer:
         """Return the probability of each label; learn nothing."""
+        ...
+
+    def hold(self, x: Any, /) -> Any:
+        """Return a sample as it is to be learned when its label comes: with what its prediction saw besides it."""
         ...
 
     def learn(self, x: Any, y: Any, w: float, /) -> None:
@@ -203,6 +210,9 @@ class ServedLearner:
     drifts = None
     generation = 0
 
+    def hold(self, x: Any) -> Any:
+        return x
+
     def content(self, x: Any) -> Payload:
         return plain(x)
 
@@ -259,6 +269,8 @@ def served(model: Any, max_names: int | None = None) -> Served:
         return ServedFilter(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in
         return ServedLearner(inner, decide, max_names)
+    if type(inner) is AdaptiveBayes:
+        return ServedMixture(inner, decide, max_names)
     last = inner._last_step if isinstance(inner, compose.Pipeline) else inner
     if isinstance(last, DriftAdaptive):
         return ServedAdaptive(model, decide)

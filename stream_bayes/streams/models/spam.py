@@ -65,6 +65,9 @@ class ServedFilter:
     def decide(self, answer: Answer, /) -> Any:
         return self.model.decide(answer)
 
+    def hold(self, x: Any) -> Any:
+        return x
+
     def content(self, x: Any) -> Payload:
         return self._id(x)
 

@@ -14,6 +14,7 @@ from stream_bayes.core.events.time import EventCount, StreamTime
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadConfig, BadState, SchemaError
+from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
@@ -181,6 +182,10 @@ def make_model(config: PipelineConfig, schema: Schema | None) -> Any:
             "choose another model"
         ) from error
     if config.drift is not None:
+        if isinstance(learner, AdaptiveBayes):
+            raise BadConfig(
+                f"drift: {own.kind} adapts to drift itself; leave [drift] out, or choose another model"
+            )
         drift = config.drift
         learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
     return compose.Pipeline(*steps, learner) if steps else learner

@@ -13,18 +13,21 @@ from river import checks
 from river.datasets import synth
 
 from stream_bayes import AODE, AdaptiveBayes, NaiveBayes, Nominal, Numeric, Schema
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, StreamBayesError
 from stream_bayes.learners.adaptive.experts import MOST_PAIRED, STORE_BYTES
 from stream_bayes.river_state.model_state import model_state, restore_model
+from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.models.served import served
 
-Event = tuple[dict[str, Any], Any]
+Sample = tuple[dict[str, Any], Any]
 SCHEMA = Schema({"size": Numeric(), "sky": Nominal(["grey", "blue"], closed=True)}, classes=["dry", "wet"])
 
 
-def drifting(events: int, seed: int = 0) -> list[Event]:
+def drifting(events: int, seed: int = 0) -> list[Sample]:
     """A class that follows one number, then another, with a nominal feature beside."""
-    rng, made = np.random.default_rng(seed), list[Event]()
+    rng, made = np.random.default_rng(seed), list[Sample]()
     for number in range(events):
         a, b = rng.normal(size=2)
         y = "yes" if (a if number < events // 2 else b) > 0 else "no"
@@ -39,7 +42,7 @@ def held(model: AdaptiveBayes) -> tuple[str, dict[str, bytes]]:
     return repr(state), arrays
 
 
-def loss_of(model: Any, stream: Iterable[Event]) -> float:
+def loss_of(model: Any, stream: Iterable[Sample]) -> float:
     losses = [-math.log(max(model.predict_learn_one(x, y).get(y, 0.0), 1e-4)) for x, y in stream]
     return float(np.mean(losses))
 
@@ -87,7 +90,7 @@ def test_what_one_store_refuses_none_learns() -> None:
     model = AdaptiveBayes(schema=SCHEMA)
     model.learn_one({"size": 1.0, "sky": "grey"}, "wet")
     before = held(model)
-    wrong: list[Event] = [
+    wrong: list[Sample] = [
         ({"size": 1.0, "sky": "red"}, "wet"),
         ({"size": "large"}, "wet"),
         ({"size": 1.0}, "snow"),
@@ -114,12 +117,12 @@ def test_it_is_better_than_each_of_the_learners_it_is_made_of() -> None:
 
 def test_labels_that_repeat_and_numbers_that_wander_are_followed() -> None:
     rng = np.random.default_rng(1)
-    repeating = list[Event]()
+    repeating = list[Sample]()
     for number in range(1500):
         repeating.append(({"noise": float(rng.normal())}, "ab"[number // 50 % 2]))
     assert loss_of(AdaptiveBayes(), repeating) < 0.2
     assert loss_of(AdaptiveBayes(label_memory=0), repeating) > 0.25
-    wandering, levels = list[Event](), [0.0]
+    wandering, levels = list[Sample](), [0.0]
     for _ in range(3000):  # the class says whether the number is above its recent mean
         levels.append(levels[-1] + float(rng.normal()))
         wandering.append(({"level": levels[-1]}, "up" if levels[-1] > np.mean(levels[-30:]) else "down"))
@@ -210,3 +213,52 @@ def test_values_like_ids_stop_at_the_budget_and_the_rest_is_learned() -> None:
     model.learn_one({"id": "new", "sky": "blue"}, "c")
     assert {len(member._store.encoder.labels) for member in model._members} == {3}
     assert model.predict_one({"id": "another", "sky": "grey"}) == "b"
+
+
+@pytest.mark.parametrize("labels", [("up", "down"), (1, 2), (True, False)])
+def test_a_late_label_is_learned_with_the_inputs_that_were_predicted(labels: tuple[Any, Any]) -> None:
+    model = AdaptiveBayes()
+    for number in range(60):
+        model.learn_one({"price": float(number % 7), "sky": "grey"}, labels[number // 3 % 2])
+    x = {"price": 3.0, "sky": "blue"}
+    predicted, held = model.predict_proba_one(x), model.hold(x)
+    views = model._views(x)
+    for number in range(5):  # other labels come in between
+        model.learn_one({"price": 50.0 + number, "sky": "grey"}, labels[1])
+    assert model._views(held) == views != model._views(x)
+    assert model.features_of(held) == x
+    assert model.hold(held) is held
+    model.learn_one(held, labels[0])
+    assert set(predicted) == set(labels)
+    assert "(last label 1)" not in model._store.encoder.features
+
+
+def test_a_stream_with_late_labels_holds_them_through_a_snapshot() -> None:
+    samples = [Event({"price": float(n % 5)}, key=f"sample {n}", time=float(n)) for n in range(40)]
+    came = [
+        Event({}, "ab"[n // 4 % 2], key=f"sample {n}", time=float(n) + 3.5, kind=Kind.LABEL)
+        for n in range(40)
+    ]
+    records = sorted([*samples, *came], key=lambda event: event.time or 0.0)
+    model = served(AdaptiveBayes(label_memory=1))
+    seen: list[Any] = []
+    learn = model.learn
+
+    def recorded(x: Any, y: Any, w: float) -> None:
+        seen.append((x.get("(last label 1)"), y))
+        learn(x, y, w)
+
+    model.learn = recorded  # type: ignore[method-assign]
+    step = Step(model, pending=Pending())
+    step.process(records[:41])
+    kept, later = Pending(), served(AdaptiveBayes(label_memory=1))
+    kept.load(step.pending.state())  # type: ignore[union-attr]
+    later.load(model.freeze()())
+    for each in (step, other := Step(later, pending=kept)):
+        each.process(records[41:])
+    assert step.learned == 40
+    assert other.learned + 20 >= 40
+    assert held(model.model) == held(later.model)
+    labels = [y for _, y in seen]
+    # When sample n came, the labels of the samples up to n - 4 had come.
+    assert [last for last, _ in seen[4:]] == labels[:-4]

@@ -1,0 +1,39 @@
+"""The classifiers of one model by the short names of configuration files and the command line.
+
+They may be arguments of others, such as `SlidingWindow`: a state names them by their classes.
+"""
+
+from __future__ import annotations
+
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.classifier.state import allow_within
+from stream_bayes.learners.discriminant import LDA, QDA
+from stream_bayes.learners.kdb import KDB
+from stream_bayes.learners.live_choice import LiveChoice
+from stream_bayes.learners.naive_bayes import GaussianNB, NaiveBayes
+from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
+from stream_bayes.learners.one_dependence import A2DE, AODE, SPODE
+from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
+from stream_bayes.learners.trees import ODE, TAN
+
+__all__ = ["CLASSIFIERS"]
+
+CLASSIFIERS: dict[str, type[BayesClassifier]] = {
+    "nb": NaiveBayes,
+    "gaussian-nb": GaussianNB,
+    "lda": LDA,
+    "qda": QDA,
+    "multinomial-nb": MultinomialNB,
+    "complement-nb": ComplementNB,
+    "bernoulli-nb": BernoulliNB,
+    "spode": SPODE,
+    "aode": AODE,
+    "a2de": A2DE,
+    "ode": ODE,
+    "tan": TAN,
+    "kdb": KDB,
+    "bayes-net": BayesNetClassifier,
+    "live-choice": LiveChoice,
+}
+for _made in CLASSIFIERS.values():
+    allow_within(_made)
