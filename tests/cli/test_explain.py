@@ -10,8 +10,8 @@ import pytest
 from stream_bayes import AdaptiveBayes, NaiveBayes, Numeric, Schema
 from stream_bayes.cli.compared_models import compared_models
 from stream_bayes.errors import BadValue
-from stream_bayes.model_files import load_learner
 from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.model_files import load_learner
 from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
