@@ -1,14 +1,12 @@
-r"""The entry point of the program `stream-bayes`, and its two commands for which loading the package takes too long.
+r"""The entry point of the program `stream-bayes`, and its commands for which loading the package takes too long.
 
     stream-bayes spam filter [--embed]    < mail    the mail with a verdict in its headers
     stream-bayes spam classify [FILE...]            a line for each message
+    stream-bayes spam learn, correct, forget        where a server runs
 
-Both use the server of `stream-bayes spam serve`, if there is one, over a socket in the filter's directory, and import
+They use the server of `stream-bayes spam serve`, if there is one, over a socket in the filter's directory, and import
 nothing but `socket`. Without a server they load the package and the filter, which takes a hundred times as long. All
-other commands are in the package. The protocol:
-
-    request   STREAM-BAYES 1 classify 1732\n and so many bytes
-    answer    OK spam 0.998120 4.1730 9f86d081...\n or ERROR and a message\n
+other commands are in the package. The protocol is described in `stream_bayes/streams/mail/server.py`.
 
 A filter stands between a mail and its reader: after any error, the mail passes unchanged, and the exit code is 3.
 Otherwise the code is 0 for spam, 1 for ham and 2 for unsure, or always 0 with --embed.
@@ -21,9 +19,9 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # loading these takes longer than classifying a mail
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["main", "own_fields", "without_own_fields"]
+__all__ = ["main", "own_fields", "with_fields", "without_fields", "without_own_fields"]
 
 SPAM, HAM, UNSURE, ERROR = range(4)  # exit codes, as bogofilter's
 CODES = {"spam": SPAM, "ham": HAM, "unsure": UNSURE}
@@ -45,7 +43,7 @@ filter reads a mail and writes it with X-Stream-Bayes among its headers. classif
 standard input. Exit codes: 0 spam, 1 ham, 2 unsure; of several messages, that of the last; 3 after any error.
 """
 
-Answer = tuple[str, str, str, str]  # verdict, probability of spam, score and id, as text
+Answer = tuple[str, ...]  # verdict, probability of spam, score and id, as text; and perhaps a note
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -53,6 +51,10 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["spam"] and given[1:2] in (["filter"], ["classify"]):
         sys.exit(run_command(given[1], given[2:]))
+    if given[:1] == ["spam"] and given[1:2] in (["learn"], ["correct"], ["forget"]):
+        code = change_on_server(given[1], given[2:])
+        if code is not None:
+            sys.exit(code)
     from stream_bayes.cli.app import app
 
     app(given if arguments is not None else None)
@@ -95,10 +97,11 @@ def filter_mail(arguments: list[str]) -> int:
 def classify(arguments: list[str]) -> int:
     """Write a line for each message: verdict, probability of spam, score, id and file. Return the exit code."""
     code, failed = ERROR, False
+    note: Answer = ()
     try:
         options, files = parse(arguments)
-        if "embed" in options:
-            raise ValueError("--embed belongs to filter")
+        if "embed" in options or "mail" in options:
+            raise ValueError("--embed belongs to filter, --mail to correct and forget")
         classify_mail = make_classifier(options)
     except Exception as error:
         report_error(error)
@@ -109,15 +112,76 @@ def classify(arguments: list[str]) -> int:
             for place, raw in messages(file):
                 found = True
                 answer = classify_mail(without_own_fields(raw))
-                if not write_output(os.fsencode("\t".join((*answer, place.translate(ESCAPES))) + "\n")):
+                columns = (*answer[:4], place.translate(ESCAPES))
+                if not write_output(os.fsencode("\t".join(columns) + "\n")):
                     return ERROR
+                note = answer[4:]
                 code = CODES[answer[0]]
             if not found:
                 raise ValueError(f"{file}: there is no message in it")
         except Exception as error:  # the other files can still be read
             report_error(error)
             failed = True
+    if note:
+        report_error(ValueError(f"no mail is called spam yet: {note[0]}"))
     return ERROR if failed else code
+
+
+def change_on_server(verb: str, arguments: list[str]) -> int | None:
+    """Send `learn`, `correct` or `forget` to the server. Return the exit code; None if the package must do it."""
+    try:
+        options, words = parse(arguments)
+        label = "" if verb == "forget" else words.pop(0)
+    except (ValueError, IndexError):  # help, and mistakes
+        return None
+    home = home_of(options)
+    if (
+        label not in ("ham", "spam", "")
+        or {"embed", "key-env"} & options.keys()
+        or not os.path.exists(f"{home}/socket")
+    ):
+        return None
+    by_mail = verb == "learn" or "mail" in options or not words or "-" in words
+    if verb == "forget" and not words and "mail" not in options:
+        return None
+    outcomes: list[str] = []
+    try:
+        if by_mail:
+            request = "forget-mail" if verb == "forget" else f"learn {label}"
+            for file in words or ["-"]:
+                for _, raw in messages(file):
+                    outcome = send_to_server(home, f"{request} {len(raw)}", raw)
+                    if outcome is None:
+                        return report_missing_server() if outcomes or file == "-" else None
+                    outcomes += outcome
+        else:
+            for key in words:
+                outcome = send_to_server(home, f"{verb} {label} {key}".replace("  ", " "))
+                if outcome is None:
+                    return report_missing_server() if outcomes else None
+                outcomes += outcome
+        if not outcomes:
+            raise ValueError(f"no message found in {', '.join(words or ['stdin'])}")
+    except Exception as error:
+        if outcomes:
+            write_output((summary_of(outcomes) + "\n").encode())
+        report_error(error)
+        return ERROR
+    return 0 if write_output((summary_of(outcomes) + "\n").encode()) else ERROR
+
+
+def report_missing_server() -> int:
+    """Report that the server ended while its answers were used."""
+    report_error(ValueError("the server ended before all messages were sent; repeat the command"))
+    return ERROR
+
+
+def summary_of(outcomes: list[str]) -> str:
+    """Return the line that `learn`, `correct` and `forget` print."""
+    if "forgotten" in outcomes:
+        return f"{len(outcomes):,} messages forgotten"
+    counts = {name: outcomes.count(name) for name in ("corrected", "learned", "unchanged")}
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 
 def messages(file: str) -> Iterator[tuple[str, bytes]]:
@@ -166,6 +230,8 @@ def parse(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
             break
         if word in ("--embed", "-e"):
             options["embed"] = ""
+        elif word == "--mail":
+            options["mail"] = ""
         elif name in ("--home", "--key-env"):
             if not equals and not waiting:
                 raise ValueError(f"{name} needs a value")
@@ -222,7 +288,17 @@ def write_output(data: bytes) -> bool:
 
 
 def query_server(home: str, raw: bytes) -> Answer | None:
-    """Return the server's answer; None without a server."""
+    """Return the server's answer on a mail; None without a server."""
+    words = send_to_server(home, f"classify {len(raw)}", raw)
+    if words is None:
+        return None
+    if len(words) not in (4, 5) or words[0] not in CODES:
+        raise ValueError(f"the server answers {' '.join(words)!r}")
+    return tuple(words)
+
+
+def send_to_server(home: str, request: str, raw: bytes = b"") -> list[str] | None:
+    """Return the words of the server's answer to a request; None without a server."""
     path = f"{home}/socket"
     if not os.path.exists(path):
         return None
@@ -234,21 +310,30 @@ def query_server(home: str, raw: bytes) -> Answer | None:
             line.connect(path)
         except (ConnectionRefusedError, FileNotFoundError):  # a server that ended may leave its socket behind
             return None
-        line.sendall(b"%b classify %d\n" % (GREETING, len(raw)) + raw)
+        line.sendall(b"%b %b\n" % (GREETING, os.fsencode(request)) + raw)
         answer = b""
         while not answer.endswith(b"\n") and len(answer) < MAX_ANSWER:
             more = line.recv(MAX_ANSWER)
             if not more:
                 break
             answer += more
-    words = answer.decode("utf-8", "replace").split()
-    if len(words) != 5 or words[0] != "OK" or words[1] not in CODES:
-        raise ValueError(f"the server answers {answer.decode('utf-8', 'replace').strip()!r}")
-    return words[1], words[2], words[3], words[4]
+    text = answer.decode("utf-8", "replace").strip()
+    words = text.split()
+    if words[:1] == ["ERROR"]:
+        raise ValueError(text.removeprefix("ERROR "))
+    if words[:1] != ["OK"]:
+        raise ValueError(f"the server answers {text!r}")
+    return words[1:]
 
 
 def without_own_fields(raw: bytes) -> bytes:
     """Return a mail without the header fields that begin with X-Stream-Bayes, whoever wrote them."""
+    return without_fields(raw, (OWN,))
+
+
+def without_fields(raw: bytes, beginnings: tuple[bytes, ...]) -> bytes:
+    """Return a mail without the header fields whose names begin so, in lower case."""
+    longest = max(map(len, beginnings))
     head, place, is_own = [], 0, False
     while place < len(raw):
         end = raw.find(b"\n", place) + 1 or len(raw)
@@ -256,31 +341,31 @@ def without_own_fields(raw: bytes) -> bytes:
         if line in (b"\n", b"\r\n"):
             break
         if not (is_own and line[:1] in (b" ", b"\t")):
-            is_own = line[: len(OWN)].lower() == OWN
+            is_own = line[:longest].lower().startswith(beginnings)
         if not is_own:
             head.append(line)
         place = end
     return b"".join(head) + raw[place:]
 
 
-def own_fields(answer: Answer, end: bytes) -> bytes:
+def own_fields(answer: Answer) -> list[str]:
     """Return the header fields with the filter's answer."""
-    verdict, probability, score, key = answer
-    lines = (
-        f"X-Stream-Bayes: {verdict}, probability={probability}, score={score}",
+    verdict, probability, score, key, *note = answer
+    return [
+        f"X-Stream-Bayes: {', '.join((verdict, f'probability={probability}', f'score={score}', *note))}",
         f"X-Stream-Bayes-Id: {key}",
-    )
-    return b"".join([line.encode("ascii") + end for line in lines])
+    ]
 
 
-def with_fields(raw: bytes, answer: Answer) -> bytes:
+def with_fields(raw: bytes, answer: Answer, more: Sequence[str] = ()) -> bytes:
     """Return a mail with the answer before its other headers, where it can be removed whatever follows."""
     first = raw.find(b"\n") + 1
     end = b"\r\n" if raw[:first].endswith(b"\r\n") else b"\n"
     start = first if raw.startswith(b"From ") else 0  # the separator line of an mbox
     rest = raw[start:]
+    own = b"".join([line.encode("ascii") + end for line in (*own_fields(answer), *more)])
     # A first line that begins with a blank would continue our last field.
-    return raw[:start] + own_fields(answer, end) + (end if rest[:1] in (b" ", b"\t") else b"") + rest
+    return raw[:start] + own + (end if rest[:1] in (b" ", b"\t") else b"") + rest
 
 
 def report_error(error: BaseException) -> None:

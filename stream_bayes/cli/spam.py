@@ -1,4 +1,4 @@
-"""`stream-bayes spam ...`: train, query, correct and serve the spam filter."""
+"""`stream-bayes spam ...`: train, query and correct the spam filter."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, print_json, print_table
-from stream_bayes.errors import BadValue, NotLearned
+from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
-from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.filter_service import FilterService, judge
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.identity import id_of_mail
 from stream_bayes.streams.mail.mailbox import Mail, mails, size_of, subfolders_of
-from stream_bayes.streams.mail.server import SpamServer, classify_mail
-from stream_bayes.streams.service.signals import stopping_on_signals
-from stream_bayes_start import home_of, report_skipped, run_command, without_own_fields
+from stream_bayes_start import home_of, report_skipped, run_command, summary_of, without_own_fields
 
 __all__ = ["home_at", "local_classifier", "report_waiting", "spam"]
 
@@ -51,10 +51,16 @@ def home_at(home: Path | str | None, key_env: str | None) -> SpamHome:
     return SpamHome(Path(home_of({} if home is None else {"home": str(home)})), key)
 
 
-def local_classifier(home: str, key_env: str | None) -> Callable[[bytes], tuple[str, str, str, str]]:
+def local_classifier(home: str, key_env: str | None) -> Callable[[bytes], tuple[str, ...]]:
     """Return a function that classifies mails in this process, without a server."""
-    model = home_at(home, key_env).load()
-    return lambda raw: classify_mail(model, raw)
+    place = home_at(home, key_env)
+    model, key = place.load(), place.id_key()
+
+    def classify_mail(raw: bytes) -> tuple[str, ...]:
+        name = id_of_mail(raw)
+        return judge(model, model.bag_of(raw), name if key is None else key.signed(name)).texts()
+
+    return classify_mail
 
 
 def report_waiting() -> None:
@@ -125,7 +131,7 @@ def train(
             before, learned, corrected = model.clock, 0, 0
             for label, mail in _alternating(given):
                 raw = without_own_fields(mail.raw)
-                key = id_of_mail(raw)
+                key = _id_to_learn(model, place, mail.raw, raw)
                 corrected += model.label_of(key) not in (None, label)
                 model.learn_one(raw, label, id=key, bulk=True)
                 learned += 1
@@ -145,6 +151,17 @@ def train(
             typer.echo(
                 f"{new:,} messages learned, {corrected:,} corrected, {counts['skipped']:,} skipped: learned before"
             )
+
+
+def _id_to_learn(model: SpamFilter, place: SpamHome, mail: bytes, plain: bytes) -> str:
+    """Return the id under which a mail was learned before, or else the one in its header, or that of its content."""
+    key = place.id_key()
+    signed = None if key is None else key.id_in(mail)
+    names = [id_of_mail(plain)] if signed is None else list(dict.fromkeys([signed, id_of_mail(plain)]))
+    known = [name for name in names if model.label_of(name) is not None]
+    for twice in known[1:]:  # learned in two forms: it must not count as both
+        model.forget(twice)
+    return (known or names)[0]
 
 
 def _check_settings(model: SpamFilter, settings: dict[str, Any], learner: str | None) -> None:
@@ -253,6 +270,26 @@ def _known(messages: float) -> float | None:
 
 
 @spam.command()
+def learn(
+    label: Label,
+    files: Annotated[list[str] | None, typer.Argument(help="Messages or mailboxes; - reads stdin.")] = None,
+    home: Home = None,
+    key_env: Key = None,
+) -> None:
+    """Learn a few messages as they come, each durable at once. For folders use `train`.
+
+    A message that was learned with the other label is corrected. A running server does the work.
+    """
+    with exit_on_error():
+        _check_label(label)
+        place = home_at(home, key_env)
+        if not place.exists():
+            with place.changing(lambda: SpamFilter(key=place.key), report_waiting):
+                pass
+        _learn_mails(FilterService(place), label, files or ["-"])
+
+
+@spam.command()
 def correct(
     label: Label,
     what: Annotated[
@@ -270,55 +307,56 @@ def correct(
     """Set the true label of messages. What they added under another label is removed exactly.
 
     Name a message by its id, which `classify` prints and `filter` writes to X-Stream-Bayes-Id, or pass the whole
-    message in a file or on stdin.
+    message in a file or on stdin. An id also finds a message that the server only judged, and learns it.
     """
     with exit_on_error():
-        if label not in ("ham", "spam"):
-            raise BadValue(f"expected ham or spam, got {label!r}")
+        _check_label(label)
+        service = FilterService(home_at(home, key_env))
         if not mail and what and "-" not in what:
-            with home_at(home, key_env).changing(None, report_waiting) as model:
-                for key in what:
-                    model.correct(_whole_id(model, key), label)
-            typer.echo(f"{len(what):,} messages set to {label}")
-            return
-        raws = [without_own_fields(found.raw) for path in what or ["-"] for found in mails(path)]
-        if not raws:
-            raise BadValue(f"no message found in {', '.join(what or ['stdin'])}")
-        with home_at(home, key_env).changing(None, report_waiting) as model:
-            known = [model.label_of(id_of_mail(raw)) for raw in raws]
-            for raw in raws:
-                model.learn_one(raw, label, id=id_of_mail(raw))
-        changed = sum(was not in (None, label) for was in known)
-        typer.echo(f"{changed:,} corrected, {known.count(None):,} learned, {known.count(label):,} unchanged")
+            typer.echo(summary_of([service.correct(_no_file(key), label) for key in what]))
+            service.close()
+        else:
+            _learn_mails(service, label, what or ["-"])
 
 
-def _whole_id(model: SpamFilter, given: str) -> str:
-    """Return the only id with this prefix of at least 8 characters."""
-    found = [key for key in model.ids() if key.startswith(given)] if len(given) >= 8 else [given]
-    if len(found) > 1 and given not in found:
-        raise BadValue(f"{len(found)} ids begin with {given!r}")
-    if not found and Path(given).exists():
+def _learn_mails(service: FilterService, label: str, files: list[str]) -> None:
+    """Learn the messages of some files, and print how many were learned before."""
+    outcomes = [service.learn(found.raw, label) for path in files for found in mails(path)]
+    if not outcomes:
+        raise BadValue(f"no message found in {'stdin' if files == ['-'] else ', '.join(files)}")
+    service.close()
+    typer.echo(summary_of(outcomes))
+
+
+def _check_label(label: str) -> None:
+    if label not in ("ham", "spam"):
+        raise BadValue(f"expected ham or spam, got {label!r}")
+
+
+def _no_file(given: str) -> str:
+    """Return an id, unless it is the name of a file."""
+    if Path(given).exists():
         raise BadValue(f"{given} is a file; add --mail to correct the messages in it")
-    if not found:
-        raise NotLearned(
-            f"no message with the id {given!r} can be corrected: "
-            "it was never learned, or long ago; pass the message itself, with --mail"
-        )
-    return given if given in found else found[0]
+    return given
 
 
 @spam.command()
 def forget(
-    ids: Annotated[list[str], typer.Argument(help="Ids of messages.", show_default=False)],
+    what: Annotated[list[str], typer.Argument(help="Ids, or with --mail messages.", show_default=False)],
+    mail: Annotated[bool, typer.Option("--mail", help="Name message files instead of ids.")] = False,
     home: Home = None,
     key_env: Key = None,
 ) -> None:
     """Remove everything that messages added to the filter, as if they had never been learned."""
     with exit_on_error():
-        with home_at(home, key_env).changing(None, report_waiting) as model:
-            for key in ids:
-                model.forget(_whole_id(model, key))
-        typer.echo(f"{len(ids):,} messages forgotten")
+        service = FilterService(home_at(home, key_env))
+        done = 0
+        for given in what:
+            for raw in [found.raw for found in mails(given)] if mail else [None]:
+                service.forget(given) if raw is None else service.forget_mail(raw)
+                done += 1
+        service.close()
+        typer.echo(f"{done:,} messages forgotten")
 
 
 @spam.command()
@@ -333,7 +371,7 @@ def stats(home: Home = None, key_env: Key = None, json: JSON = False) -> None:
             "messages that can be corrected": model.correctable,
             "tokens": model.tokens,
             "bytes in memory": model.memory_bytes,
-            "bytes on disk": place.state.stat().st_size,
+            "bytes on disk": place.state.stat().st_size + place.journal.size(),
             "learns": model.train,
         }
         if isinstance(model.rule, Costs):
@@ -347,15 +385,3 @@ def stats(home: Home = None, key_env: Key = None, json: JSON = False) -> None:
                 [{"": name, "value": value} for name, value in rows.items()],
                 right=("value",),
             )
-
-
-@spam.command()
-def serve(home: Home = None, key_env: Key = None) -> None:
-    """Serve `classify` and `filter` over a socket in the filter's directory, until SIGTERM or Ctrl-C."""
-    with exit_on_error():
-        server = SpamServer(home_at(home, key_env))
-        sys.stdout.write(f"listening on {server.home.socket}\n")
-        sys.stdout.flush()
-        with stopping_on_signals(server.stop):
-            server.run()
-        typer.echo(f"{server.answered:,} messages classified")

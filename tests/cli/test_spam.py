@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from stream_bayes.cli.spam import _whole_id
-from stream_bayes.errors import BadValue
 from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail import SpamFilter
-from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.identity import id_of_mail
 from tests.cli.test_snapshots import run
 from tests.mail.messages import stream
 
@@ -285,13 +284,3 @@ def test_the_home_is_named_by_the_environment(home: Path, monkeypatch: pytest.Mo
 def test_only_the_owner_may_read_what_was_learned(home: Path) -> None:
     assert (home / "filter.zip").stat().st_mode & 0o077 == 0
     assert home.stat().st_mode & 0o077 == 0
-
-
-def test_a_unique_prefix_of_eight_letters_is_an_id() -> None:
-    model = SpamFilter()
-    for key in ("abcdefgh1", "abcdefgh2", "12345678x"):
-        model.learn_one("words", "ham", id=key)
-    assert _whole_id(model, "12345678") == "12345678x"
-    assert _whole_id(model, "1234567") == "1234567"  # too short to be taken for the beginning of one
-    with pytest.raises(BadValue, match="2 ids begin with"):
-        _whole_id(model, "abcdefgh")

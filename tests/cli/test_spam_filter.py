@@ -23,7 +23,8 @@ import stream_bayes_start as start
 from stream_bayes.errors import InUse, SourceError
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter.messages import FilterBag
-from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.identity import id_of_mail
 from stream_bayes.streams.mail.server import SpamServer
 from tests.cli.test_snapshots import run
 from tests.cli.test_spam import MESSAGES, write_boxes
@@ -122,7 +123,7 @@ def test_a_verdict_is_a_header_and_an_exit_code(
     done, out = ran(monkeypatch, raw, "filter", "--home", home)
     assert done == code
     assert out.startswith(f"X-Stream-Bayes: {label}, probability=".encode()) and out.endswith(raw)
-    assert f"X-Stream-Bayes-Id: {id_of_mail(raw)}\n".encode() in out
+    assert f"X-Stream-Bayes-Id: {id_of_mail(raw)}.".encode() in out
     done, out = ran(monkeypatch, raw, "classify", "--home", home)
     assert done == code and out.split(b"\t")[0] == label.encode()
     assert ran(monkeypatch, raw, "filter", "--home", home, "--embed")[0] == 0
@@ -235,7 +236,7 @@ def test_the_server_answers_as_the_filter_does(
         monkeypatch.setattr(start, "query_server", lambda home, raw: None)
         assert ran(monkeypatch, raw, "filter", "--home", home) == by_server
         monkeypatch.undo()
-        assert asked is not None and asked[3] == id_of_mail(raw)
+        assert asked is not None and asked[3].startswith(f"{id_of_mail(raw)}.")
     assert server.answered == 10
 
 
@@ -260,7 +261,9 @@ def test_many_clients_are_served_at_once(home: Path, server: SpamServer) -> None
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert {answer[3] for answer in answers} == {id_of_mail(raw) for raw, _ in MESSAGES[:24]}
+    assert {answer[3].partition(".")[0] for answer in answers} == {
+        id_of_mail(raw) for raw, _ in MESSAGES[:24]
+    }
 
 
 def test_no_mail_waits_for_the_parsing_of_another(

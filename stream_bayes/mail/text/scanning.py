@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from stream_bayes.mail.text.limits import Limits
 
-__all__ = ["Header", "Leaf", "Outline", "outline"]
+__all__ = ["Header", "Leaf", "Outline", "head_and_body", "outline"]
 
 Header = tuple[str, bytes]  # its name as it was written, and the value, unfolded and capped
 
@@ -80,6 +80,26 @@ class _Content:
     boundary: bytes
     name: bytes
     disposition: str
+
+
+def head_and_body(raw: bytes) -> tuple[bytes, bytes]:
+    r"""Return the headers of a message and the rest, whether or not a blank line is between them.
+
+    Parameters
+    ----------
+    raw
+        The message, with line ends of one byte and without the separator line of an mbox.
+
+    Examples
+    --------
+    >>> head_and_body(b"Subject: a\n folded\n\nb\n"), head_and_body(b"no header\n")
+    ((b'Subject: a\n folded', b'\nb\n'), (b'', b'no header\n'))
+    """
+    found = _HEADERS_END.search(raw)
+    end = len(raw) if found is None else found.start()
+    if raw.startswith(b"\n") or _name_of(raw[:end].partition(b"\n")[0]) is None:
+        return b"", raw
+    return raw[:end], raw[end + 1 :]
 
 
 def outline(raw: bytes, limits: Limits) -> Outline:

@@ -1,170 +1,323 @@
-r"""A server that classifies mails over a Unix socket, in milliseconds instead of the start of a program.
+r"""The server of a filter: its own protocol over a Unix socket, and those of mail systems where they are asked for.
 
-    request   STREAM-BAYES 1 classify 1732\n and so many bytes
-    answer    OK spam 0.998120 4.1730 9f86d081...\n or ERROR and a message\n
+    STREAM-BAYES 1 classify 1732\n and so many bytes      OK spam 0.998120 4.1730 9f86d081...\n, perhaps with a note
+    STREAM-BAYES 1 learn spam 1732\n and so many bytes    OK learned\n, or corrected, or unchanged
+    STREAM-BAYES 1 correct ham 9f86d081\n                 the same
+    STREAM-BAYES 1 forget 9f86d081\n                      OK forgotten\n
+    STREAM-BAYES 1 forget-mail 1732\n and so many bytes   the same
 
-Only the owner may open the socket. The server never changes the filter: before each answer it reloads a state that
-another process has written.
+A failed request gets ERROR and a message. Only the owner may open a Unix socket that the server creates.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import socketserver
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
 
-from stream_bayes.errors import InUse, SourceError, StreamBayesError
-from stream_bayes.mail.filter.filter import SpamFilter
-from stream_bayes.mail.filter.messages import FilterBag
-from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.errors import BadValue, InUse, SourceError, StreamBayesError
+from stream_bayes.streams.mail.filter_service import FilterService
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES
+from stream_bayes.streams.mail.milter import ON_SPAM, answer_milter
+from stream_bayes.streams.mail.spamd import answer_spamc
+from stream_bayes.streams.mail.web_api import WebConversation
 
-__all__ = ["SpamServer", "classify_mail", "encode_answer"]
+__all__ = ["PROTOCOLS", "SpamServer", "inherited_sockets"]
 
-MAX_BYTES = 1 << 27  # of a request
+logger = logging.getLogger(__name__)
+
+PROTOCOLS = ("spamd", "milter", "http")
+MAX_REQUEST = 1 << 27  # bytes
 MAX_LINE = 200
 REQUEST_SECONDS = 30.0  # for a client to send a mail
+MILTER_SECONDS = 7_200.0  # a mail server keeps its connections open
+FIRST_INHERITED = 3  # the first descriptor that systemd passes
+BACKLOG = 128  # connections that wait
 
 
-def classify_mail(model: SpamFilter, raw: bytes) -> tuple[str, str, str, str]:
-    r"""Return a mail's verdict, probability of spam, score and id, as text.
+def inherited_sockets(environment: Mapping[str, str]) -> dict[str, socket.socket]:
+    """Return the sockets that systemd has opened, by protocol; `FileDescriptorName=` names it.
 
-    Examples
-    --------
-    >>> model = SpamFilter()
-    >>> model.learn_one("cheap pills", "spam")
-    >>> model.learn_one("lunch notes", "ham")
-    >>> classify_mail(model, b"Subject: lunch\n\nnotes")[:2]
-    ('ham', '0.048945')
+    Raises
+    ------
+    BadValue
+        If one has another name than "socket" or a protocol.
     """
-    return (*_classify(model, model.bag_of(raw)), id_of_mail(raw))
-
-
-def _classify(model: SpamFilter, bag: FilterBag) -> tuple[str, str, str]:
-    wanted, unwanted = model.labels
-    answer = model.predict_proba_one(bag)
-    verdict = model.decide(answer)
-    name = "spam" if verdict == unwanted else "ham" if answer and verdict == wanted else "unsure"
-    return name, f"{answer.get(unwanted, 0.5):.6f}", f"{model.score_one(bag):.4f}"
-
-
-def encode_answer(answer: tuple[str, str, str, str]) -> bytes:
-    """Return an answer as a line of the protocol."""
-    return ("OK " + " ".join(answer) + "\n").encode("ascii")
+    if environment.get("LISTEN_PID") != str(os.getpid()):
+        return {}
+    count = int(environment.get("LISTEN_FDS", "0"))
+    names = environment.get("LISTEN_FDNAMES", "").split(":")
+    sockets: dict[str, socket.socket] = {}
+    for place in range(count):
+        name = names[place] if place < len(names) else "unknown"
+        if name not in (*PROTOCOLS, "socket"):
+            raise BadValue(
+                f"systemd passes a socket named {name!r}; set FileDescriptorName= to socket, {' or '.join(PROTOCOLS)}"
+            )
+        sockets[name] = socket.socket(fileno=FIRST_INHERITED + place)
+    return sockets
 
 
 class SpamServer:
-    """Serves the socket of a filter's directory.
+    """Serves a filter's directory.
 
     Parameters
     ----------
     home
         The directory. A filter must be there.
+    listen
+        The addresses of other protocols, by name: "PORT" on this machine alone, "HOST:PORT", or the path of a Unix
+        socket.
+    inherited
+        Sockets that are open already, by protocol; "socket" is the server's own.
+    max_bytes, days
+        The bounds of the tokens of judged mails; see `JudgedMails`.
+    may_learn
+        True to allow `TELL` and changes over HTTP. Always allowed over Unix sockets that the server creates.
+    on_spam
+        What a mail server does with spam: "mark", "quarantine" or "reject".
 
     Raises
     ------
     InUse
         If another server answers there.
     SourceError
-        If the socket cannot be created.
+        If a socket cannot be created.
     StreamBayesError
         If there is no filter.
     """
 
-    def __init__(self, home: SpamHome) -> None:
+    def __init__(
+        self,
+        home: SpamHome,
+        listen: Mapping[str, str] | None = None,
+        inherited: Mapping[str, socket.socket] | None = None,
+        max_bytes: int = MAX_BYTES,
+        days: float = DAYS,
+        *,
+        may_learn: bool = False,
+        on_spam: str = "mark",
+    ) -> None:
+        for name in listen or {}:
+            if name not in PROTOCOLS:
+                raise BadValue(f"listen: expected one of {', '.join(PROTOCOLS)}, got {name!r}")
+        if on_spam not in ON_SPAM:
+            raise BadValue(f"on_spam: expected one of {', '.join(ON_SPAM)}, got {on_spam!r}")
         self.home = home
-        self.answered = 0
-        self._version = home.version()
-        self._model = home.load()
-        self._turn = threading.Lock()
-        self._clear()
-        mask = os.umask(0o177)
+        self._stopped = threading.Event()
+        given = dict(inherited or {})
+        own = given.pop("socket", None)
+        if own is None:
+            _clear(home.socket)
+        self.service = FilterService(home, max_bytes, days)
+        self._may_learn, self._on_spam = may_learn, on_spam
+        self._listeners: dict[str, socketserver.BaseServer] = {}
+        self._paths: list[Path] = []
         try:
-            self._server = _Listener(str(home.socket), self._answer)
+            if own is None:
+                self._listen_at_path("socket", home.socket)
+            else:
+                self._adopt("socket", own)
+            for name, address in (listen or {}).items():
+                self._listen(name, address)
+            for name, opened in given.items():
+                self._adopt(name, opened)
+        except BaseException:
+            self._close()
+            raise
+
+    @property
+    def answered(self) -> int:
+        """The number of mails judged."""
+        return self.service.judged
+
+    def addresses(self) -> dict[str, str]:
+        """Return the address of each protocol."""
+        return {name: _shown(cast("Any", each).socket) for name, each in self._listeners.items()}
+
+    # -- listening ----------------------------------------------------------------------------------------------------
+
+    def _listen(self, name: str, address: str) -> None:
+        """Listen for a protocol at an address."""
+        if "/" in address:
+            path = Path(address)
+            _clear(path)
+            self._listen_at_path(name, path)
+            return
+        host, _, port = address.rpartition(":")
+        if not port.isdecimal() or int(port) > 65_535:
+            raise BadValue(f"--{name} {address}: expected PORT, HOST:PORT or the path of a socket")
+        try:
+            found = socket.getaddrinfo(host.strip("[]") or "127.0.0.1", int(port), type=socket.SOCK_STREAM)[0]
+            opened = socket.socket(found[0], socket.SOCK_STREAM)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened.bind(found[4])
+        except OSError as error:
+            raise SourceError(f"--{name} {address}: cannot listen at it: {error}") from error
+        self._adopt(name, opened, may_learn=self._may_learn)
+
+    def _listen_at_path(self, name: str, path: Path) -> None:
+        mask = os.umask(0o177)
+        opened = socket.socket(socket.AF_UNIX)
+        try:
+            opened.bind(str(path))
         except OSError as error:  # a path too long for a socket, mostly
-            raise SourceError(f"{home.socket}: cannot listen at it: {error}; try a shorter --home") from error
+            opened.close()
+            raise SourceError(f"{path}: cannot listen at it: {error}; try a shorter --home") from error
         finally:
             os.umask(mask)
+        self._paths.append(path)
+        self._adopt(name, opened, may_learn=True)
 
-    def _clear(self) -> None:
-        """Remove the socket of a server that has died."""
-        path = self.home.socket
-        if not path.exists():
-            return
-        with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(REQUEST_SECONDS)
-            try:
-                line.connect(str(path))
-            except (ConnectionRefusedError, FileNotFoundError):
-                path.unlink(missing_ok=True)
-                return
-        raise InUse(f"another server answers at {path}")
+    def _adopt(self, name: str, opened: socket.socket, may_learn: bool | None = None) -> None:
+        """Serve a protocol at an open socket."""
+        may_learn = self._may_learn if may_learn is None else may_learn
+        opened.listen(BACKLOG)
+        service, on_spam = self.service, self._on_spam
+        if name == "http":
+            handler: Any = type("_Web", (WebConversation,), {"service": service, "may_learn": may_learn})
+        elif name == "socket":
+            handler = _conversation(lambda reader, write: write(_answered(reader, service)), REQUEST_SECONDS)
+        elif name == "spamd":
+            handler = _conversation(
+                lambda reader, write: answer_spamc(reader, write, service, may_learn=may_learn),
+                REQUEST_SECONDS,
+            )
+        else:
+            handler = _conversation(
+                lambda reader, write: answer_milter(reader, write, service, on_spam=on_spam), MILTER_SECONDS
+            )
+        self._listeners[name] = _Listener(opened, handler)
 
-    def _answer(self, raw: bytes) -> bytes:
-        model = self._model
-        bag, key = model.bag_of(raw), id_of_mail(raw)  # most of the work: no mail waits for another's
-        with self._turn:
-            version = self.home.version()
-            if version != self._version:
-                self._model, self._version = self.home.load(), version
-            if _tokenizer(self._model) != _tokenizer(model):
-                bag = self._model.bag_of(raw)
-            self.answered += 1
-            return encode_answer((*_classify(self._model, bag), key))
+    # -- running ------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Serve until `stop` is called, then remove the socket."""
+        """Serve until `stop` is called, then remove the sockets."""
+        threads = [
+            threading.Thread(target=each.serve_forever, args=(0.1,), name=name)
+            for name, each in self._listeners.items()
+        ]
         try:
-            self._server.serve_forever(poll_interval=0.1)
+            for thread in threads:
+                thread.start()
+            while not self._stopped.wait(0.1):
+                self.service.tend()
         finally:
-            self._server.server_close()
-            self.home.socket.unlink(missing_ok=True)
+            for each in self._listeners.values():
+                each.shutdown()
+            for thread in threads:
+                thread.join()
+            self._close()
+            self.service.close()
 
     def stop(self) -> None:
         """End `run` soon. Return at once: a signal handler may call this."""
-        threading.Thread(target=self._server.shutdown, daemon=True).start()
+        self._stopped.set()
+
+    def _close(self) -> None:
+        for each in self._listeners.values():
+            each.server_close()
+        for path in self._paths:
+            path.unlink(missing_ok=True)
 
 
-def _tokenizer(model: SpamFilter) -> tuple[Any, ...]:
-    """Return the settings on which a mail's tokens depend."""
-    return model.pairs, model.parser, model.limits, model.key
+def _answered(reader: Any, service: FilterService) -> bytes:
+    """Return the answer to a request of the server's own protocol."""
+    try:
+        words = reader.readline(MAX_LINE).decode("utf-8", "replace").split()
+        if words[:2] != ["STREAM-BAYES", "1"]:
+            raise ValueError("expected STREAM-BAYES 1 and a verb")
+        return ("OK " + " ".join(_done(words[2:], reader, service)) + "\n").encode("utf-8", "replace")
+    except (StreamBayesError, OSError, ValueError) as error:
+        return b"ERROR " + " ".join(str(error).split()).encode("utf-8", "replace")[:1000] + b"\n"
 
 
-class _Listener(socketserver.ThreadingUnixStreamServer):
+def _done(words: list[str], reader: Any, service: FilterService) -> tuple[str, ...]:
+    """Do what a request wants; return the words of the answer."""
+    match words:
+        case ["classify", size]:
+            return service.judge(_mail(reader, size)).texts()
+        case ["learn", "ham" | "spam" as label, size]:
+            return (service.learn(_mail(reader, size), label),)
+        case ["correct", "ham" | "spam" as label, name]:
+            return (service.correct(name, label),)
+        case ["forget", name]:
+            service.forget(name)
+            return ("forgotten",)
+        case ["forget-mail", size]:
+            service.forget_mail(_mail(reader, size))
+            return ("forgotten",)
+        case _:
+            raise ValueError(
+                "expected classify, learn, correct, forget or forget-mail, with a label, an id or a size"
+            )
+
+
+def _mail(reader: Any, given: str) -> bytes:
+    size = int(given) if given.isdecimal() else -1
+    if not 0 <= size <= MAX_REQUEST:
+        raise ValueError(f"expected 0 to {MAX_REQUEST:,} bytes, got {given}")
+    raw: bytes = reader.read(size)
+    if len(raw) != size:
+        raise ValueError(f"expected {size} bytes, got {len(raw)}")
+    return raw
+
+
+def _clear(path: Path) -> None:
+    """Remove the socket of a server that has died."""
+    if not path.exists():
+        return
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(REQUEST_SECONDS)
+        try:
+            line.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            path.unlink(missing_ok=True)
+            return
+        except OSError as error:
+            raise SourceError(f"{path}: cannot listen at it: {error}; try a shorter --home") from error
+    raise InUse(f"another server answers at {path}")
+
+
+def _shown(opened: socket.socket) -> str:
+    name = opened.getsockname()
+    return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
+
+
+class _Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    """Serves an open socket, a thread for each connection."""
+
     daemon_threads = True
-    request_queue_size = 128
 
-    def __init__(self, path: str, answer: Callable[[bytes], bytes]) -> None:
-        self.answer = answer
-        super().__init__(path, _Conversation)
+    def __init__(self, opened: socket.socket, handler: Any) -> None:
+        socketserver.BaseServer.__init__(self, opened.getsockname(), handler)
+        self.socket = opened
+        self.address_family = opened.family
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        line, address = self.socket.accept()
+        if self.address_family != socket.AF_UNIX:
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return line, address or ("", 0)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that disconnect or do not finish their request."""
+        """Ignore clients that disconnect or do not finish their request; log what else goes wrong."""
+        logger.debug("a connection ended with an error", exc_info=True)
 
 
-class _Conversation(socketserver.StreamRequestHandler):
-    timeout = REQUEST_SECONDS
-    server: _Listener
+def _conversation(converse: Callable[[Any, Any], object], seconds: float) -> type:
+    """Return a handler of connections."""
 
-    def handle(self) -> None:
-        """Answer one request."""
-        try:
-            raw = self._request()
-            answer = self.server.answer(raw)
-        except (StreamBayesError, OSError, ValueError) as error:
-            answer = b"ERROR " + " ".join(str(error).split()).encode("utf-8", "replace")[:1000] + b"\n"
-        self.wfile.write(answer)
+    class Conversation(socketserver.StreamRequestHandler):
+        timeout = seconds
 
-    def _request(self) -> bytes:
-        words = self.rfile.readline(MAX_LINE).split()
-        if len(words) != 4 or words[:3] != [b"STREAM-BAYES", b"1", b"classify"] or not words[3].isdigit():
-            raise ValueError("expected STREAM-BAYES 1 classify, and a number of bytes")
-        size = int(words[3])
-        if size > MAX_BYTES:
-            raise ValueError(f"expected at most {MAX_BYTES:,} bytes, got {size:,}")
-        raw = self.rfile.read(size)
-        if len(raw) != size:
-            raise ValueError(f"expected {size} bytes, got {len(raw)}")
-        return raw
+        def handle(self) -> None:
+            converse(self.rfile, self.wfile.write)
+
+    return Conversation

@@ -149,7 +149,7 @@ def test_on_a_full_disk_the_old_state_stays_and_nothing_beside_it(tmp_path: Path
     ):
         model.learn_one("b", "ham")
     assert SpamHome(tmp_path).load().clock == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["filter.zip", "lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["filter.zip", "id-key", "lock"]
 
 
 def test_an_interrupted_write_leaves_the_old_state(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_an_interrupted_write_leaves_the_old_state(tmp_path: Path) -> None:
     with home.changing() as model:
         model.learn_one("b", "ham")
     assert home.load().clock == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["filter.zip", "lock"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["filter.zip", "id-key", "lock"]
 
 
 def test_a_state_is_on_the_disk_before_it_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
