@@ -29,6 +29,7 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import NotLearned, StreamBayesError
 from stream_bayes.serve.board import MOST_FOLLOWERS, Board, Follower
 from stream_bayes.serve.bodies import ExplainBody, LabelBody, LearnBody, PredictBody, QueryBody, decoded
+from stream_bayes.serve.graphs import change_svg
 from stream_bayes.serve.guard import Guard, Limits
 from stream_bayes.serve.mails import MailLearner
 from stream_bayes.serve.metrics import metrics_text
@@ -115,6 +116,9 @@ class Service:
             ),
             Operation("GET", "/v1/history", self.history, "The newest events; limit= and key= choose some"),
             Operation("GET", "/v1/drifts", self.drifts, "The drift log, oldest first"),
+            Operation(
+                "GET", "/v1/drifts/picture", self.drift_picture, "Changed edges of the entry number=, as SVG"
+            ),
             Operation(
                 "GET", "/v1/events", self.events, "Server-sent events: status, events, drifts, view, outcome"
             ),
@@ -304,6 +308,15 @@ class Service:
 
     async def drifts(self, request: Request) -> Response:
         return _json({"entries": list(self.board.drifts)})
+
+    async def drift_picture(self, request: Request) -> Response:
+        number = _whole(request.query_params.get("number", ""), "number", 0, 10**12)
+        changed = next((each.get("structure") for each in self.board.drifts if each.get("number") == number), None)
+        if not changed or not (changed.get("added") or changed.get("removed")):
+            raise Refused(
+                404, "no-change", f"entry {number} of the drift log changed no edge; GET v1/drifts lists the entries"
+            )
+        return Response(change_svg(changed), media_type="image/svg+xml")
 
     async def events(self, request: Request) -> Response:
         raise AssertionError("answered by _Events")

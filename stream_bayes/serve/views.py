@@ -22,6 +22,7 @@ from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifi
 from stream_bayes.learners.text import BernoulliNB, ComplementNB, MultinomialNB
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.filter.messages import digest_of
+from stream_bayes.serve.graphs import graph_of
 from stream_bayes.serve.plain_values import as_json, by_text, label_name
 from stream_bayes.streams.models.served import served
 
@@ -254,7 +255,23 @@ class Copy:
     # -- describing ---------------------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
-        """Return what the model has learned: labels, features with tables, and its structure."""
+        """Return what the model has learned: labels, features with tables, its structure and the layout of its graph."""
+        described = self._described()
+        return described | {"graph": self._graph(described["edges"])}
+
+    def _graph(self, edges: Sequence[Sequence[str]]) -> dict[str, Any] | None:
+        """Return the layout of the graph, of a network with room for the values of each variable."""
+        values = None
+        if isinstance(self.model, (BayesNet, BayesNetClassifier)):
+            try:
+                net = self.model if isinstance(self.model, BayesNet) else self._network()
+            except StreamBayesError:
+                return None  # nothing is learned yet
+            values = {label_name(v): [label_name(value) for value in states] for v, states in net.states.items()}
+            edges = [[label_name(one), label_name(other)] for one, other in net.structure.edges]
+        return graph_of([(one, other) for one, other in edges], values)
+
+    def _described(self) -> dict[str, Any]:
         model, learner = self.model, self.learner
         described: dict[str, Any] = {
             "learner": type(model).__name__,

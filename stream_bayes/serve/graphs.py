@@ -1,0 +1,94 @@
+"""Graphs for the page: places of the nodes and lines of the edges, and drawings of changed structures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_bayes.core.drawing.graph import Bar, Link, Node, graph_layout
+from stream_bayes.core.drawing.picture import Curve
+from stream_bayes.core.drawing.text import number_text, visible
+from stream_bayes.core.networks.drawing import drawn_structure, links_of
+from stream_bayes.core.networks.equivalence import Difference
+
+__all__ = ["change_svg", "graph_of"]
+
+MOST_NODES = 400
+MOST_BARS = 10  # of a monitor; the last one stands for all further values if there are more
+
+
+def graph_of(
+    edges: Sequence[tuple[str, str]], values: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Any] | None:
+    """Return the layout of a graph as JSON values; None if it has no node, or too many to be looked at.
+
+    Parameters
+    ----------
+    edges
+        Pairs of names: parent, child.
+    values
+        The values of each variable, for which its node has room; None for nodes without rows.
+
+    Examples
+    --------
+    >>> graph = graph_of([("rain", "wet")])
+    >>> [node["name"] for node in graph["nodes"]], graph["edges"][0]["parent"]
+    (['rain', 'wet'], 'rain')
+    """
+    names = list(dict.fromkeys([*(values or {}), *(name for edge in edges for name in edge)]))
+    if not 0 < len(names) <= MOST_NODES:
+        return None
+    nodes = [Node(visible(name), _rows((values or {}).get(name, ()))) for name in names]
+    place = {name: number for number, name in enumerate(names)}
+    links = [Link(place[parent], place[child]) for parent, child in dict.fromkeys(edges) if parent != child]
+    placed = graph_layout(nodes, links)
+    return {
+        "width": round(placed.width, 2),
+        "height": round(placed.height, 2),
+        "nodes": [
+            {
+                "name": name,
+                "x": round(box.x, 2),
+                "y": round(box.y, 2),
+                "width": round(box.width, 2),
+                "height": round(box.height, 2),
+                "rows": [bar.label for bar in node.bars],
+            }
+            for name, node, box in zip(names, nodes, placed.boxes, strict=True)
+        ],
+        "edges": [
+            {"parent": names[link.parent], "child": names[link.child], "path": _path(path)}
+            for link, path in zip(links, placed.paths, strict=True)
+        ],
+    }
+
+
+def _rows(values: Sequence[str]) -> tuple[Bar, ...]:
+    kept = values if len(values) <= MOST_BARS else values[: MOST_BARS - 1]
+    bars = [Bar(visible(value)) for value in kept]
+    if len(kept) < len(values):
+        bars.append(Bar(f"{len(values) - len(kept):,} more"))
+    return tuple(bars)
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    """Return a line as the `d` of an SVG path."""
+    text = f"M{number_text(points[0][0])},{number_text(points[0][1])}"
+    for kind, to in Curve(tuple(points), "").pieces():
+        text += kind + " ".join(f"{number_text(x)},{number_text(y)}" for x, y in to)
+    return text
+
+
+def change_svg(changed: Mapping[str, Any]) -> str:
+    """Return the changed edges of a drift log's entry as a drawing: added ones blue, reversed orange, removed dashed.
+
+    Examples
+    --------
+    >>> "rain → wet, added" in change_svg({"added": [["rain", "wet"]], "removed": []})
+    True
+    """
+    before, after = ([(one, other) for one, other in changed.get(name) or ()] for name in ("removed", "added"))
+    difference = Difference.between(before, after)
+    edges = [*difference.added, *difference.reversed]
+    names = sorted({name for edge in (*edges, *difference.removed) for name in edge})
+    return drawn_structure(names, links_of(names, edges, difference)).svg()

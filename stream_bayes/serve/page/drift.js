@@ -1,0 +1,85 @@
+// Drift: a time line of warnings, drifts, trials and swaps, and what each change gained.
+
+import { el, figure, replace, svg, table, throttled } from "./dom.js";
+import { get, getText } from "./service.js";
+
+const KINDS = ["warning", "drift", "searched", "adopted", "refused"];
+const MOST = 200;
+
+export class Drift {
+  constructor(panel, report) {
+    this.report = report;
+    this.entries = [];
+    this.line = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Time line" });
+    this.list = el("div");
+    this.pictures = el("div");
+    panel.append(el("h2", {}, "Time line"), this.line, el("h2", {}, "Changes of structure"), this.pictures, el("h2", {}, "Log"), this.list);
+    this.refresh = throttled(() => this.load(), 1000);
+  }
+
+  async show() { await this.load(); }
+
+  async load() {
+    try {
+      const [log, now] = await Promise.all([get("v1/drifts"), get("v1/evaluation")]);
+      this.entries = log.entries;
+      this.processed = (now.status || {}).processed || 0;
+      this.draw();
+    } catch (error) { this.report(error); }
+  }
+
+  draw() {
+    const entries = this.entries;
+    if (!entries.length) {
+      replace(this.line, el("p", { class: "soft" }, "No drift was found. A pipeline looks for drifts if its file has [drift]."));
+      replace(this.list);
+      replace(this.pictures, el("p", { class: "soft" }, "None."));
+      return;
+    }
+    replace(this.line, timeline(entries, this.processed));
+    const rows = entries.slice(-MOST).reverse().map((entry) => [
+      entry.event, entry.what, entry.candidate, entry.since,
+      entry.score ? `${figure(entry.score.before)} → ${figure(entry.score.after)}` : null,
+      entry.score && (entry.what === "adopted" || entry.what === "refused") ? entry.score.before - entry.score.after : null, entry.why,
+    ]);
+    replace(this.list, table(`The newest first${entries.length > MOST ? `; ${figure(entries.length - MOST)} older entries are not shown` : ""}`,
+      ["event", "what", "candidate", "since event", "score before → after", "gain", "why"], rows));
+    this.drawPictures(entries.filter((entry) => entry.structure && ((entry.structure.added || []).length || (entry.structure.removed || []).length)).slice(-6).reverse());
+  }
+
+  async drawPictures(changed) {
+    const numbers = changed.map((entry) => entry.number).join();
+    if (numbers === this.numbers) return;
+    this.numbers = numbers;
+    const drawn = await Promise.all(changed.map(async (entry) => {
+      const words = `${(entry.structure.added || []).length} edges added, ${(entry.structure.removed || []).length} removed`;
+      try {
+        const picture = await getText(`v1/drifts/picture?number=${entry.number}`);
+        return el("figure", {}, el("img", { class: "picture", alt: `Event ${entry.event}: ${words}`, src: `data:image/svg+xml,${encodeURIComponent(picture)}` }),
+          el("figcaption", { class: "soft" }, `Event ${figure(entry.event)}, ${entry.what}: ${words}. Added edges are blue, reversed ones orange, removed ones dashed.`));
+      } catch (error) {
+        return el("p", { class: "soft" }, `Event ${figure(entry.event)}: ${words}; ${error.message}`);
+      }
+    }));
+    replace(this.pictures, drawn.length ? drawn : el("p", { class: "soft" }, "None."));
+  }
+}
+
+function timeline(entries, processed) {
+  const width = 920, left = 80, row = 24, last = Math.max(...entries.map((entry) => entry.event), processed, 1);
+  const drawing = svg("svg", { class: "timeline", viewBox: `0 0 ${width} ${row * KINDS.length + 24}`, width, height: row * KINDS.length + 24, role: "img",
+    "aria-label": `Time line of ${entries.length} entries up to event ${last}` });
+  KINDS.forEach((kind, place) => {
+    const y = row * (place + 0.5);
+    drawing.append(svg("text", { x: 0, y: y + 4, "font-size": 12 }, kind), svg("line", { x1: left, x2: width - 8, y1: y, y2: y }));
+  });
+  for (const entry of entries) {
+    const kind = KINDS.includes(entry.what) ? entry.what : entry.what === "unfinished" ? "searched" : null;
+    if (kind === null) continue;
+    const x = left + (width - left - 14) * (entry.event / last), y = row * (KINDS.indexOf(kind) + 0.5);
+    drawing.append(svg("rect", { class: entry.what, x: x - 3, y: y - 7, width: 6, height: 14, rx: 1, "data-what": entry.what }, svg("title", {}, `event ${figure(entry.event)}: ${entry.what}`)));
+  }
+  const y = row * KINDS.length + 16;
+  drawing.append(svg("text", { x: left, y, "font-size": 11 }, "0"), svg("text", { x: width - 8, y, "font-size": 11, "text-anchor": "end" }, `event ${figure(last)}`));
+  return drawing;
+}

@@ -1,0 +1,222 @@
+// Model: what it has learned, answers for values that are entered, and monitors of networks.
+
+import { bar, el, figure, percent, replace, signedBar, table, throttled } from "./dom.js";
+import { Graph } from "./graph.js";
+import { get, post } from "./service.js";
+
+const MOST_SHOWN = 40;
+
+export class Model {
+  constructor(panel, report) {
+    this.report = report;
+    this.evidence = new Map();
+    this.given = new Map();
+    this.asked = 0;
+    this.facts = el("div");
+    this.monitors = el("div");
+    this.form = el("div");
+    this.answer = el("div", { role: "status" });
+    this.features = el("div");
+    this.structure = el("div");
+    panel.append(this.facts, this.monitors, el("div", { class: "columns" }, this.form, this.answer), this.structure, this.features);
+    this.refresh = throttled(() => this.update(), 1000);
+    this.drawn = null;
+  }
+
+  async show() { await this.load(); }
+
+  // A newer copy of the model answers: numbers move, what was entered stays.
+  async update() {
+    if (this.model && this.model.can.query) await this.query();
+    if (this.form.firstChild) await this.ask();
+    if (!this.described || performance.now() - this.described > 15000) await this.load();
+  }
+
+  async load() {
+    try {
+      const model = await get("v1/model");
+      this.described = performance.now();
+      this.model = model;
+      const form = JSON.stringify([model.learner, model.graph, (model.features || []).map((each) => [each.name, each.values])]);
+      this.showFacts(model);
+      if (form !== this.drawn) {
+        this.drawn = form;
+        this.drawForm(model);
+        await this.drawGraph(model);
+        await this.ask();
+      }
+      this.showFeatures(model);
+    } catch (error) { this.report(error); }
+  }
+
+  showFacts(model) {
+    const prior = Object.entries(model.prior || {});
+    const settings = model.settings && Object.keys(model.settings).length
+      ? el("p", { class: "soft" }, Object.entries(model.settings).filter(([name]) => name !== "steps").map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", ")) : null;
+    replace(this.facts, el("h2", {}, `${model.learner}, after ${figure(model.model.processed)} events`), settings,
+      prior.length ? table("Share of each label", ["label", "share", ""], prior.slice(0, MOST_SHOWN).map(([label, p]) => [label, percent(p), bar(p, `${label}: ${percent(p)}`)])) : null);
+  }
+
+  // -- monitors and graph
+
+  async drawGraph(model) {
+    replace(this.monitors);
+    replace(this.structure);
+    this.graph = null;
+    if (!model.graph) return;
+    const values = new Map((model.features || []).map((each) => [each.name, (each.values || []).map(text)]));
+    if (!model.can.query) {
+      replace(this.structure, el("h2", {}, "Structure"), el("p", { class: "soft" }, "Edges between features; each also depends on the label."),
+        el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Structure" }, new Graph(model.graph, new Map()).element));
+      return;
+    }
+    for (const node of model.graph.nodes) if (!values.has(node.name)) values.set(node.name, (model.labels || []).map(text));
+    this.graph = new Graph(model.graph, values, (name, value) => this.choose(name, value));
+    this.note = el("span", { class: "soft", role: "status" });
+    this.intervals = el("input", { type: "checkbox", id: "intervals", onchange: () => this.query() });
+    replace(this.monitors, el("h2", {}, "Monitors"),
+      el("div", { class: "toolbar" }, el("span", {}, "Click a bar to observe a value; click it again to take it back."),
+        el("button", { class: "act", type: "button", onclick: () => { this.evidence.clear(); this.query(); } }, "Clear evidence"),
+        el("span", {}, this.intervals, " ", el("label", { for: "intervals" }, "95 % intervals")), this.note),
+      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Monitors of all variables" }, this.graph.element));
+    await this.query();
+  }
+
+  choose(name, value) {
+    if (this.evidence.get(name) === value) this.evidence.delete(name); else this.evidence.set(name, value);
+    return this.query();
+  }
+
+  async query() {
+    if (!this.graph) return;
+    const number = ++this.asked, start = performance.now();
+    const typed = this.typed();
+    const body = { evidence: Object.fromEntries([...this.evidence].map(([name, value]) => [name, typed.get(name)?.get(value) ?? value])) };
+    if (this.intervals.checked) body.level = 0.95;
+    try {
+      const answer = await post("v1/query", body);
+      if (number !== this.asked) return; // a newer click is on its way
+      this.graph.show(answer.posteriors, this.evidence);
+      const took = performance.now() - start;
+      this.graph.element.dataset.milliseconds = took.toFixed(1);
+      this.note.textContent = `${this.evidence.size} observed; ${Object.keys(answer.posteriors).length} posteriors after ${figure(answer.model.processed)} events`;
+      this.report(null);
+    } catch (error) {
+      if (number !== this.asked) return;
+      if (error.type && error.type.includes("impossible")) this.note.textContent = "These values never occur together: take one back.";
+      this.report(error);
+    }
+  }
+
+  // Values as they are in JSON, by their texts: a number is not sent as a text.
+  typed() {
+    return new Map((this.model.features || []).map((each) => [each.name, new Map((each.values || []).map((value) => [text(value), value]))]));
+  }
+
+  // -- a form
+
+  drawForm(model) {
+    replace(this.form);
+    replace(this.answer);
+    if (model.can.check) {
+      const raw = el("textarea", { id: "raw", rows: 10, cols: 50, spellcheck: "false" });
+      replace(this.form, el("h2", {}, "A mail"), el("p", {}, el("label", { for: "raw" }, "Paste a mail with its headers")), raw,
+        el("p", {}, el("button", { class: "act", type: "button", onclick: () => this.check(raw.value) }, "Check")));
+      return;
+    }
+    if (!model.can.predict) return;
+    const fields = (model.features || []).slice(0, MOST_SHOWN).flatMap((feature, place) => {
+      const id = `value-${place}`;
+      const change = (event) => {
+        const entered = event.target.value;
+        const value = feature.kind === "numeric" ? (entered === "" ? undefined : Number(entered)) : feature.values.find((each) => text(each) === entered);
+        if (value === undefined) this.given.delete(feature.name); else this.given.set(feature.name, value);
+        this.ask();
+      };
+      const field = feature.kind === "numeric"
+        ? el("input", { id, type: "number", step: "any", value: this.given.get(feature.name), oninput: change })
+        : el("select", { id, onchange: change }, el("option", { value: "" }, "(not known)"), feature.values.map((value) => el("option", { value: text(value) }, text(value))));
+      return [el("label", { for: id }, feature.name), field];
+    });
+    const left = (model.features || []).length - fields.length / 2 + (model.features_left_out || 0);
+    replace(this.form, el("h2", {}, "Try values"), el("form", { class: "values", onsubmit: (event) => event.preventDefault() }, fields),
+      left > 0 ? el("p", { class: "soft" }, `${figure(left)} further features tell less, and are not shown.`) : null);
+  }
+
+  async ask() {
+    const model = this.model;
+    if (!model || model.can.check || !model.can.predict) return;
+    try {
+      const answer = await post(model.can.explain ? "v1/explain" : "v1/predict", { x: Object.fromEntries(this.given) });
+      replace(this.answer, ...shown(answer));
+      this.report(null);
+    } catch (error) { this.report(error); }
+  }
+
+  async check(raw) {
+    try {
+      const answer = await post("v1/check", raw, "message/rfc822");
+      const rows = answer.evidence.map((each) => [each.token, each.adds, each.wanted, each.unwanted]);
+      replace(this.answer, el("h2", {}, `Verdict: ${answer.verdict}`), ...probabilities(answer.probabilities), table("Tokens that decided", ["token", "adds", "in wanted mails", "in unwanted mails"], rows));
+      this.report(null);
+    } catch (error) { this.report(error); }
+  }
+
+  // -- features
+
+  showFeatures(model) {
+    const features = (model.features || []).filter((each) => each.table || each.information !== null).slice(0, MOST_SHOWN);
+    if (model.can.check) {
+      replace(this.features, el("p", {}, `${figure(model.tokens)} tokens of ${Object.entries(model.messages || {}).map(([label, count]) => `${figure(count)} ${label}`).join(" and ")}.`));
+      return;
+    }
+    if (!features.some((each) => each.table)) { replace(this.features); return; }
+    const open = new Set([...this.features.querySelectorAll("details[open]")].map((each) => each.dataset.name));
+    const most = Math.max(...features.map((each) => each.information || 0), 1e-9);
+    replace(this.features, el("h2", {}, "The most telling features"), features.map((feature) => {
+      const details = el("details", { "data-name": feature.name, open: open.has(feature.name) },
+        el("summary", {}, bar((feature.information || 0) / most, `${feature.name}: ${figure(feature.information)} nats about the label`), ` ${feature.name} `, el("span", { class: "soft" }, `${figure(feature.information)} nats`)),
+        tableOf(feature));
+      return details;
+    }));
+  }
+}
+
+function tableOf(feature) {
+  if (!feature.table) return el("p", { class: "soft" }, "This learner has no table of it alone.");
+  const labels = Object.keys(feature.table);
+  const first = feature.table[labels[0]] || {};
+  if ("mean" in first) return table(`${feature.name}, for each label`, ["label", "mean", "standard deviation"], labels.map((label) => [label, feature.table[label].mean, feature.table[label].sd]));
+  const values = Object.keys(first).slice(0, MOST_SHOWN);
+  return table(`P(${feature.name} | label)`, ["value", ...labels], values.map((value) => [value, ...labels.map((label) => {
+    const p = feature.table[label][value];
+    return el("span", {}, bar(p, `${value} given ${label}`), ` ${percent(p)}`);
+  })]));
+}
+
+function probabilities(found) {
+  return [table("Probabilities", ["label", "", ""], Object.entries(found).map(([label, p]) => [label, bar(p, `${label}: ${percent(p)}`), percent(p)]))];
+}
+
+// The answer of predict or explain: probabilities, and the evidence for the first label against the second.
+export function shown(answer) {
+  const parts = [el("h2", {}, `Prediction: ${answer.prediction ?? "none yet"}`), ...probabilities(answer.probabilities)];
+  if (answer.kind === "tokens") {
+    parts.push(table("Tokens that decided", ["token", "adds"], answer.evidence.map((each) => [each.token, each.adds])));
+  } else if (answer.evidence && answer.evidence.length) {
+    const [first, second] = Object.entries(answer.probabilities).sort((a, b) => b[1] - a[1]).map((pair) => pair[0]);
+    const gaps = answer.evidence.map((each) => [each, (each.evidence[first] ?? 0) - (second === undefined ? 0 : each.evidence[second] ?? 0)]);
+    gaps.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+    const most = Math.max(...gaps.map((pair) => Math.abs(pair[1])), 1e-9);
+    parts.push(table(`Evidence for ${first}${second === undefined ? "" : ` against ${second}`}, in nats`, ["feature", "value", "", "nats"],
+      gaps.slice(0, MOST_SHOWN).map(([each, gap]) => [each.feature, each.value === null ? null : text(each.value), signedBar(gap / most, `${each.feature}: ${gap.toFixed(2)} nats`), Number(gap.toFixed(3))])));
+  }
+  for (const [names, words] of [[answer.ignored, "No features of the model, ignored"], [answer.never_learned, "Values never learned, which tell nothing"]]) {
+    if (names && names.length) parts.push(el("p", { class: "soft" }, `${words}: ${names.join(", ")}`));
+  }
+  return parts;
+}
+
+function text(value) {
+  return typeof value === "string" ? value : value === true ? "true" : value === false ? "false" : Array.isArray(value) ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,107 @@
+// Now: the figures of the stream, its curves, confusions and dead letters.
+
+import { Chart } from "./chart.js";
+import { ago, bar, el, figure, percent, replace, table, throttled } from "./dom.js";
+import { get } from "./service.js";
+
+const MOST_POINTS = 1440;
+const MOST_LABELS = 12;
+
+export class Now {
+  constructor(panel, report) {
+    this.report = report;
+    this.curve = [];
+    this.tiles = el("dl", { class: "tiles" });
+    this.charts = [
+      new Chart("Accuracy", [
+        { label: "model", colour: "blue", of: (point) => point.accuracy },
+        { label: "last label again", colour: "orange", of: (point) => point.no_change_accuracy },
+        { label: "most frequent label", colour: "soft", of: (point) => point.majority_accuracy },
+      ], { isShare: true }),
+      new Chart("Log-loss", [{ label: "model", colour: "blue", of: (point) => point.log_loss }]),
+      new Chart("Calibration error", [{ label: "model", colour: "blue", of: (point) => point.calibration_error }], { isShare: true }),
+      new Chart("Events a second, and lag", [
+        { label: "events a second", colour: "blue", of: (point) => point.events_per_second },
+        { label: "lag", colour: "orange", of: (point) => lagOf(point.lag) },
+      ]),
+    ];
+    this.confusion = el("div");
+    this.dead = el("div");
+    panel.append(el("h2", {}, "Figures"), this.tiles, el("h2", {}, "Over time"), el("div", { class: "charts" }, this.charts.map((chart) => chart.element)),
+      el("div", { class: "columns" }, el("div", {}, el("h2", {}, "Confusions"), this.confusion), el("div", {}, el("h2", {}, "Dead letters"), this.dead)));
+    this.refresh = throttled(() => this.load(), 2000);
+    this.redraw = throttled(() => this.charts.forEach((chart) => chart.show(this.curve)), 900);
+  }
+
+  show() { this.load(); }
+
+  async load() {
+    try {
+      const answer = await get("v1/evaluation");
+      this.curve = answer.curve || [];
+      if (answer.status && answer.status.time) this.status(answer.status, false);
+      this.redraw();
+      replace(this.confusion, confusionTable((answer.measures || {}).confusion));
+    } catch (error) { this.report(error); }
+  }
+
+  status(status, isNew = true) {
+    const measures = status.measures || {};
+    if (isNew) {
+      this.curve.push({ time: status.time, processed: status.processed, events_per_second: status.events_per_second, lag: status.lag, ...measures });
+      if (this.curve.length > MOST_POINTS) this.curve.splice(0, this.curve.length - MOST_POINTS);
+      this.redraw();
+    }
+    const lag = lagOf(status.lag), dead = Object.values(status.dead || {}).reduce((sum, count) => sum + count, 0);
+    const newest = (status.snapshots || {}).newest;
+    const now = Date.now() / 1000;
+    const tiles = [
+      ["Events", figure(status.processed), `${figure(Math.round(status.events_per_second || 0))} a second`],
+      ["Lag", lag === null ? "unknown" : figure(lag), "positions behind"],
+      ["Accuracy", percent(measures.accuracy), `last label again: ${percent(measures.no_change_accuracy)}`],
+      ["Log-loss", figure(measures.log_loss ?? null), "nats an event"],
+      ["Calibration error", percent(measures.calibration_error), "mean"],
+      ["Dead letters", figure(dead), dead ? "reasons below" : "none"],
+      ["Newest snapshot", newest ? ago(now - newest.time) : "none", newest ? `${figure(newest.bytes)} bytes` : ""],
+      ["Model", `no. ${figure(status.generation ?? 0)}`, status.drift_state ? `drift: ${status.drift_state}` : "no drift detection"],
+    ];
+    replace(this.tiles, tiles.map(([name, value, more]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value, el("small", {}, more)))));
+    const reasons = Object.entries(status.dead || {});
+    replace(this.dead, reasons.length
+      ? table("Records that could not be used", ["reason", "records", "newest, at its position"], reasons.map(([reason, count]) => {
+        const last = (status.last_dead || {})[reason];
+        return [reason, count, last ? `${text(last[0])}: ${text(last[1])}` : null];
+      }))
+      : el("p", { class: "soft" }, "Every record could be used."));
+  }
+}
+
+function text(value) { return typeof value === "string" ? value : JSON.stringify(value); }
+
+function lagOf(lag) {
+  return Array.isArray(lag) && lag.length ? lag.reduce((sum, each) => sum + each[each.length - 1], 0) : null;
+}
+
+function confusionTable(confusion) {
+  if (!confusion || !confusion.cells.length) return el("p", { class: "soft" }, "No event has been scored yet.");
+  const weight = new Map(), totals = new Map();
+  let unanswered = 0;
+  for (const [label, prediction, count] of confusion.cells) {
+    if (prediction === null) { unanswered += count; continue; }
+    const one = String(label), other = String(prediction);
+    weight.set(JSON.stringify([one, other]), count);
+    totals.set(one, (totals.get(one) || 0) + count);
+    if (!totals.has(other)) totals.set(other, 0);
+  }
+  const all = [...totals.keys()].sort((a, b) => totals.get(b) - totals.get(a));
+  const labels = all.slice(0, MOST_LABELS);
+  const rows = labels.map((label) => [label, ...labels.map((prediction) => {
+    const count = weight.get(JSON.stringify([label, prediction])) || 0, share = count / (totals.get(label) || 1);
+    return el("span", { class: label === prediction ? "good" : share > 0.2 ? "wrong" : "" }, figure(Math.round(count)));
+  }), bar((weight.get(JSON.stringify([label, label])) || 0) / (totals.get(label) || 1), `${label}: share right`)]);
+  const notes = [];
+  if (all.length > labels.length) notes.push(`${all.length - labels.length} rarer labels are not shown`);
+  if (unanswered) notes.push(`${figure(Math.round(unanswered))} events came before the first answer`);
+  return el("div", {}, table("Newest events: a row for each label, a column for each prediction", ["label", ...labels, "right"], rows),
+    notes.length ? el("p", { class: "soft" }, notes.join("; "), ".") : null);
+}

@@ -1,0 +1,73 @@
+// The page: tabs, the token, and what each tab does with the events of the service.
+
+import { visible } from "./dom.js";
+import { Drift } from "./drift.js";
+import { History } from "./history.js";
+import { Model } from "./model.js";
+import { Models } from "./models.js";
+import { Now } from "./now.js";
+import { currentToken, follow, get, setToken } from "./service.js";
+
+const problem = document.getElementById("problem");
+const state = document.getElementById("state");
+const NAMES = ["now", "model", "history", "drift", "models"];
+
+function report(error) {
+  problem.hidden = !error;
+  if (error) problem.textContent = visible(error.status === 401 ? `${error.message} Enter the token above.` : error.message);
+}
+
+const kinds = { now: Now, model: Model, history: History, drift: Drift, models: Models };
+const tabs = Object.fromEntries(NAMES.map((name) => [name, new kinds[name](document.getElementById(`panel-${name}`), report)]));
+let current = null;
+
+function open(name, isFocused = false) {
+  if (name === current) return;
+  current = name;
+  report(null);
+  for (const each of NAMES) {
+    const button = document.getElementById(`tab-${each}`);
+    button.setAttribute("aria-selected", String(each === name));
+    button.tabIndex = each === name ? 0 : -1;
+    document.getElementById(`panel-${each}`).hidden = each !== name;
+    if (each === name && isFocused) button.focus();
+  }
+  history.replaceState(null, "", `#${name}`);
+  tabs[name].show();
+}
+
+document.getElementById("tabs").addEventListener("click", (event) => {
+  const button = event.target.closest("[role=tab]");
+  if (button) open(button.id.slice(4));
+});
+document.getElementById("tabs").addEventListener("keydown", (event) => {
+  const place = NAMES.indexOf(current);
+  const next = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: NAMES.length - 1 }[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  open(NAMES[(next + NAMES.length) % NAMES.length], true);
+});
+
+const field = document.getElementById("token");
+field.value = currentToken();
+field.addEventListener("change", () => { setToken(field.value); tabs[current].show(); });
+
+const RECEIVERS = { view: ["now", "model", "models"], events: ["history"], drifts: ["drift"], outcome: ["history"] };
+function receive(kind, data) {
+  if (kind === "status") {
+    tabs.now.status(data);
+    const running = data.running === false ? "ended" : "running";
+    state.textContent = `${running}, ${data.ready === false ? "not ready" : "ready"}`;
+  }
+  if (document.hidden) return;
+  for (const name of RECEIVERS[kind] || []) if (name === current) tabs[name].refresh();
+}
+
+follow(receive, (isConnected, why) => {
+  if (!isConnected) state.textContent = visible(`not connected${why ? `: ${why}` : ""}`);
+});
+get("v1/model").then((model) => {
+  document.getElementById("name").textContent = visible(model.name);
+  document.title = visible(`${model.name} – stream_bayes`);
+}).catch(() => {});
+open(NAMES.includes(location.hash.slice(1)) ? location.hash.slice(1) : "now");
