@@ -311,10 +311,14 @@ class Service:
 
     async def drift_picture(self, request: Request) -> Response:
         number = _whole(request.query_params.get("number", ""), "number", 0, 10**12)
-        changed = next((each.get("structure") for each in self.board.drifts if each.get("number") == number), None)
+        changed = next(
+            (each.get("structure") for each in self.board.drifts if each.get("number") == number), None
+        )
         if not changed or not (changed.get("added") or changed.get("removed")):
             raise Refused(
-                404, "no-change", f"entry {number} of the drift log changed no edge; GET v1/drifts lists the entries"
+                404,
+                "no-change",
+                f"entry {number} of the drift log changed no edge; GET v1/drifts lists the entries",
             )
         return Response(change_svg(changed), media_type="image/svg+xml")
 

@@ -87,7 +87,9 @@ def change_svg(changed: Mapping[str, Any]) -> str:
     >>> "rain → wet, added" in change_svg({"added": [["rain", "wet"]], "removed": []})
     True
     """
-    before, after = ([(one, other) for one, other in changed.get(name) or ()] for name in ("removed", "added"))
+    before, after = (
+        [(one, other) for one, other in changed.get(name) or ()] for name in ("removed", "added")
+    )
     difference = Difference.between(before, after)
     edges = [*difference.added, *difference.reversed]
     names = sorted({name for edge in (*edges, *difference.removed) for name in edge})

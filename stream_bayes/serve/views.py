@@ -255,7 +255,7 @@ class Copy:
     # -- describing ---------------------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
-        """Return what the model has learned: labels, features with tables, its structure and the layout of its graph."""
+        """Return what the model has learned: labels, features with tables, its structure and its graph."""
         described = self._described()
         return described | {"graph": self._graph(described["edges"])}
 
@@ -267,7 +267,9 @@ class Copy:
                 net = self.model if isinstance(self.model, BayesNet) else self._network()
             except StreamBayesError:
                 return None  # nothing is learned yet
-            values = {label_name(v): [label_name(value) for value in states] for v, states in net.states.items()}
+            values = {
+                label_name(v): [label_name(value) for value in states] for v, states in net.states.items()
+            }
             edges = [[label_name(one), label_name(other)] for one, other in net.structure.edges]
         return graph_of([(one, other) for one, other in edges], values)
 

@@ -68,7 +68,7 @@ export function figure(number) {
 
 export function percent(share) {
   if (share === null || share === undefined) return "–";
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}\u00a0%`;
 }
 
 export function time(seconds) {

@@ -22,7 +22,7 @@ export class Graph {
     const group = svg("g", { class: "node", transform: `translate(${node.x} ${node.y})` },
       svg("rect", { width: node.width, height: node.height, rx: 5 }, svg("title", {}, node.name)));
     const middle = node.rows.length ? HEAD / 2 + 4.5 : node.height / 2 + 4.5;
-    group.append(svg("text", { x: node.width / 2, y: middle, "font-size": 12, "font-weight": 700, "text-anchor": "middle" }, cut(node.name, node.width - 8, 7.6)));
+    group.append(svg("text", { x: node.width / 2, y: middle, "font-size": 12, "font-weight": 700, "text-anchor": "middle" }, cut(node.name, node.width - 14, 7.9)));
     this.nodes.set(node.name, group);
     const rows = new Map();
     const left = PADDING + Math.min(LABEL, Math.max(...node.rows.map((row) => row.length * 6.4), 0)) + 6;

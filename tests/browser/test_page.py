@@ -1,0 +1,299 @@
+"""The page in a real browser, over real pipelines: clicks are answered, learned and kept; data stay text."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_bayes import NaiveBayes
+from stream_bayes.streams.engine.engine import Engine
+from tests.browser.chromium import browser, complaints, why_there_is_none
+from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(why_there_is_none() is not None, reason=str(why_there_is_none())),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of the driver's connections
+]
+
+TABS = ("now", "model", "history", "drift", "models")
+EVIL = "<img src=x onerror=document.title='pwned'>"
+SCREENSHOTS = os.environ.get("STREAM_BAYES_SCREENSHOTS")
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    with browser() as made:
+        yield made
+
+
+def wait_until(is_so: Callable[[], Any], seconds: float = 30.0) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := is_so()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+    return found
+
+
+def open_page(driver: Any, client: Client, tab: str, token: str | None = TOKEN) -> None:
+    address = f"http://127.0.0.1:{client.port}/"
+    driver.get("about:blank")
+    driver.get(address + ("" if token is None else f"#token={token.replace(' ', '%20')}"))
+    wait_until(lambda: driver.find_elements("css selector", "#state") and "running" in text(driver, "#state"))
+    driver.find_element("id", f"tab-{tab}").click()
+
+
+def text(driver: Any, selector: str) -> str:
+    found: str = driver.execute_script(
+        "return document.querySelector(arguments[0])?.textContent ?? ''", selector
+    )
+    return found
+
+
+def errors(driver: Any) -> list[str]:
+    return [each["message"] for each in driver.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def take(driver: Any, name: str) -> None:
+    if SCREENSHOTS is not None:
+        driver.save_screenshot(str(Path(SCREENSHOTS, f"{name}.png")))
+
+
+# -- a stream that drifts, with hostile names ------------------------------------------------------------------------
+
+STREAM = """
+name = "hostile-days"
+batch = 200
+source = { kind = "jsonl", path = "days.jsonl", target = "rain", key = "day", follow = true }
+model = { kind = "tan" }
+drift = {}
+labels = {}
+snapshots = { directory = "state" }
+predictions = { kind = "jsonl", path = "predictions.jsonl" }
+[serve]
+port = 0
+"""
+
+
+def drifting(events: int) -> str:
+    """Return days whose rain turns around in the middle."""
+    rng, lines = random.Random(3), []
+    for n in range(events):
+        sky = rng.choice(("grey", "blue", EVIL))
+        wind = rng.choice(("west", "east")) if sky != "grey" else "west"
+        rain = "yes" if ((sky == "grey") is (n < events // 2)) is (rng.random() < 0.95) else EVIL
+        lines.append(json.dumps({"day": f"{EVIL}{n}", "sky": sky, EVIL: wind, "temp": n % 7, "rain": rain}))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Client]]:
+    directory = tmp_path_factory.mktemp("stream")
+    (directory / "days.jsonl").write_text(drifting(12_000), "utf-8")
+    with running(directory, STREAM) as (engine, client):
+        wait_until(lambda: engine.step.processed >= 12_000, 60)
+        yield engine, client
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_hostile_names_stay_text_and_the_page_is_accessible(
+    driver: Any, stream: tuple[Engine, Client], tab: str
+) -> None:
+    open_page(driver, stream[1], tab)
+    wait_until(lambda: len(text(driver, f"#panel-{tab}")) > 120)
+    time.sleep(0.5)
+    take(driver, tab)
+    if tab == "history":
+        driver.find_elements("css selector", "#panel-history td button")[0].click()
+        wait_until(lambda: "Prediction" in text(driver, "#panel-history"))
+    assert (
+        driver.execute_script(
+            "return document.querySelectorAll('main img:not(.picture), main b, main script').length"
+        )
+        == 0
+    )
+    assert "pwned" not in driver.title and "hostile-days" in driver.title
+    if tab in ("model", "history", "now"):
+        assert EVIL in text(driver, f"#panel-{tab}")
+    assert complaints(driver) == []
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    )
+    time.sleep(0.2)
+    take(driver, f"{tab}-dark")
+    try:
+        assert complaints(driver) == []
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert errors(driver) == []
+
+
+def test_a_drift_appears_on_the_time_line_with_what_followed(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    _, client = stream
+    open_page(driver, client, "drift")
+    entries = client.get("/v1/drifts")["entries"]
+    assert {"drift", "adopted"} <= {entry["what"] for entry in entries}
+    wait_until(lambda: driver.find_elements("css selector", ".timeline [data-what]"))
+    marks = driver.find_elements("css selector", ".timeline [data-what]")
+    assert [mark.get_attribute("data-what") for mark in marks] == [entry["what"] for entry in entries]
+    places = [float(mark.get_attribute("x")) for mark in marks]
+    assert places == sorted(places)
+
+
+def test_tabs_follow_the_keyboard(driver: Any, stream: tuple[Engine, Client]) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    open_page(driver, stream[1], "now")
+    for expected in ("model", "history", "drift", "models", "now"):
+        driver.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+        assert driver.switch_to.active_element.get_attribute("id") == f"tab-{expected}"
+        assert driver.find_element("id", f"panel-{expected}").is_displayed()
+
+
+def test_on_a_phone_nothing_runs_over_the_edge(driver: Any, stream: tuple[Engine, Client]) -> None:
+    phone = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        for tab in TABS:
+            open_page(driver, stream[1], tab)
+            wait_until(lambda tab=tab: len(text(driver, f"#panel-{tab}")) > 120)
+            time.sleep(0.3)
+            take(driver, f"{tab}-phone")
+            assert driver.execute_script("return document.scrollingElement.scrollWidth") <= 360, tab
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_everything_comes_from_the_service_itself_and_the_first_paint_within_a_second(
+    driver: Any, stream: tuple[Engine, Client]
+) -> None:
+    open_page(driver, stream[1], "now")
+    names = driver.execute_script("return performance.getEntriesByType('resource').map((each) => each.name)")
+    own = f"http://127.0.0.1:{stream[1].port}/"
+    assert names and all(name.startswith(own) for name in names)
+    paint = driver.execute_script(
+        "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
+    )
+    assert paint is not None and paint <= 1000.0
+
+
+def test_without_a_token_there_is_nothing_to_correct_with(driver: Any, stream: tuple[Engine, Client]) -> None:
+    driver.get(f"http://127.0.0.1:{stream[1].port}/")
+    driver.execute_script("sessionStorage.clear()")
+    open_page(driver, stream[1], "history", token=None)
+    wait_until(lambda: "enter the token" in text(driver, "#panel-history"))
+    assert not driver.find_elements("css selector", "#panel-history td .labels button")
+    refused = driver.execute_script(
+        "return fetch('v1/labels', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
+        "body: JSON.stringify({key: 'x', label: 'yes'})}).then((answer) => answer.status)"
+    )
+    assert refused in (401, 403)
+
+
+# -- a network -------------------------------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_bar_is_evidence_and_every_posterior_follows(driver: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    rng, lines = random.Random(5), []
+    for n in range(3_000):
+        season = rng.choice(("summer", "winter"))
+        rain = "yes" if (season == "winter") is (rng.random() < 0.8) else "no"
+        lawn = "wet" if (rain == "yes") is (rng.random() < 0.9) else "dry"
+        lines.append(json.dumps({"day": n, "season": season, "lawn": lawn, "rain": rain}))
+    (tmp_path / "days.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    network = STREAM.replace('kind = "tan"', 'kind = "bayes-net"').replace("drift = {}\n", "")
+    with running(tmp_path, network) as (engine, client):
+        wait_until(lambda: engine.step.processed >= 3_000, 60)
+        open_page(driver, client, "model")
+        belief = "#panel-model .belief[role=button]"
+        wait_until(lambda: driver.find_elements("css selector", f"{belief}[aria-label]"))
+        named = {
+            each.get_attribute("aria-label").split(":")[0]: each
+            for each in driver.find_elements("css selector", belief)
+        }
+        named["lawn is wet"].find_element("css selector", "text").click()
+        wait_until(lambda: named["lawn is wet"].get_attribute("aria-pressed") == "true")
+        take(driver, "monitors")
+        expected = client.post("/v1/query", {"evidence": {"lawn": "wet"}})["posteriors"]
+        for variable in ("class", "season", "lawn"):
+            for value, p in expected[variable]["probabilities"].items():
+                shown = named[f"{variable} is {value}"].get_attribute("aria-label")
+                assert f": {100 * p:.1f}\N{NO-BREAK SPACE}%" in shown
+        driver.execute_script("arguments[0].focus()", named["season is winter"])
+        named["season is winter"].send_keys(Keys.ENTER)
+        wait_until(lambda: "2 observed" in text(driver, "#panel-model"))
+        named["lawn is wet"].send_keys(Keys.SPACE)
+        wait_until(lambda: "1 observed" in text(driver, "#panel-model"))
+        driver.find_element("id", "intervals").click()
+        wait_until(lambda: " observed" in text(driver, "#panel-model"))
+        assert complaints(driver) == [] and errors(driver) == []
+
+
+# -- corrections -----------------------------------------------------------------------------------------------------
+
+
+def test_a_correction_that_is_clicked_is_in_the_state_after_a_kill(driver: Any, tmp_path: Path) -> None:
+    write_days(tmp_path, 300)
+    file = tmp_path / "weather.toml"
+    file.write_text(pipeline_text("nb", 'token = "${TEST_TOKEN}"'), "utf-8")
+    program = [sys.executable, "-m", "stream_bayes", "run", str(file)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "TEST_TOKEN": TOKEN}
+    port = free_port()
+    file.write_text(file.read_text("utf-8").replace("port = 0", f"port = {port}"), "utf-8")
+    process = subprocess.Popen(program, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    client = Client(port)
+    try:
+        wait_until(
+            lambda: answers(client) and client.get("/v1/evaluation")["status"].get("processed", 0) >= 300
+        )
+        event = client.get("/v1/history?limit=1")["events"][0]
+        key, other = event["key"], "no" if event["label"] == "yes" else "yes"
+        open_page(driver, client, "history")
+        name = f"Label of {key} is {other}"
+        button = wait_until(lambda: driver.find_elements("css selector", f"button[aria-label='{name}']"))[0]
+        button.click()
+        wait_until(lambda: "corrected" in text(driver, "#panel-history .toolbar"))
+        take(driver, "corrected")
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    rows = [line.split(",") for line in (tmp_path / "days.csv").read_text("utf-8").splitlines()[1:]]
+    expected = NaiveBayes()
+    for day, sky, wind, rain in rows:
+        expected.learn_one({"sky": sky, "wind": float(wind)}, other if day == key else rain)
+    with running(tmp_path, pipeline_text("nb")) as (engine, client):
+        x = {"sky": "grey", "wind": 1.7}
+        wait_until(lambda: engine.step.processed >= 301)
+        wanted = expected.predict_proba_one(x)
+        wait_until(lambda: client.get("/v1/model")["model"]["processed"] >= 301)
+        answer = client.post("/v1/predict", {"x": x})["probabilities"]
+        assert answer == pytest.approx({label: wanted[label] for label in answer}, rel=1e-6)
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        return int(line.getsockname()[1])
+
+
+def answers(client: Client) -> bool:
+    try:
+        return bool(client.send("GET", "/livez")[0] == 200)
+    except OSError:
+        return False
