@@ -30,7 +30,7 @@ install = @STREAM_BAYES_PURE=1 $(BIN)/python -m pip install --quiet --disable-pi
 
 .PHONY: help
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-16s%s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-16s%s\n", $$1, $$2}'
 
 .PHONY: setup
 setup: $(DEV)  ## make .venv with everything needed to develop, and compile the kernels that changed
@@ -63,6 +63,12 @@ test-all-but-kafka:
 test-kafka:
 	$(call say,test: Kafka)
 	@$(BIN)/python -m pytest --quiet --build=compiled tests/kafka
+
+# Needs Chromium with its driver (apt-get install chromium chromium-driver); without, the tests are skipped and say so.
+.PHONY: test-browser
+test-browser: setup  ## run the tests of the page in a headless Chromium
+	$(call say,test: the page in a browser)
+	@$(BIN)/python -m pytest --quiet -rs --build=compiled -m browser tests/browser
 
 .PHONY: test-pure
 test-pure: setup

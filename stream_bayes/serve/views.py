@@ -264,7 +264,7 @@ class Copy:
         values = None
         if isinstance(self.model, (BayesNet, BayesNetClassifier)):
             try:
-                net = self.model if isinstance(self.model, BayesNet) else self._network()
+                net = self.model if isinstance(self.model, BayesNet) else self.model.to_network()
             except StreamBayesError:
                 return None  # nothing is learned yet
             values = {

@@ -67,7 +67,5 @@ def complaints(driver: Any) -> list[str]:
     # The page's policy forbids scripts in its text; those of the driver are not of the page.
     driver.execute_script(axe_source() + "; window.axe = axe;")
     found = driver.execute_script(AXE)
-    return [
-        f"{each['id']}: {each['help']}: {json.dumps([node['html'][:160] for node in each['nodes'][:3]])}"
-        for each in found
-    ]
+    places = [json.dumps([node["html"][:160] for node in each["nodes"][:3]]) for each in found]
+    return [f"{each['id']}: {each['help']}: {place}" for each, place in zip(found, places, strict=True)]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,10 @@ def text(driver: Any, selector: str) -> str:
         "return document.querySelector(arguments[0])?.textContent ?? ''", selector
     )
     return found
+
+
+def has_text(driver: Any, tab: str) -> bool:
+    return len(text(driver, f"#panel-{tab}")) > 120
 
 
 def errors(driver: Any) -> list[str]:
@@ -110,7 +115,7 @@ def test_hostile_names_stay_text_and_the_page_is_accessible(
     driver: Any, stream: tuple[Engine, Client], tab: str
 ) -> None:
     open_page(driver, stream[1], tab)
-    wait_until(lambda: len(text(driver, f"#panel-{tab}")) > 120)
+    wait_until(partial(has_text, driver, tab))
     time.sleep(0.5)
     take(driver, tab)
     if tab == "history":
@@ -168,7 +173,7 @@ def test_on_a_phone_nothing_runs_over_the_edge(driver: Any, stream: tuple[Engine
     try:
         for tab in TABS:
             open_page(driver, stream[1], tab)
-            wait_until(lambda tab=tab: len(text(driver, f"#panel-{tab}")) > 120)
+            wait_until(partial(has_text, driver, tab))
             time.sleep(0.3)
             take(driver, f"{tab}-phone")
             assert driver.execute_script("return document.scrollingElement.scrollWidth") <= 360, tab
