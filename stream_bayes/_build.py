@@ -31,7 +31,7 @@ PACKAGE = "stream_bayes"
 
 
 def pure_is_wanted() -> bool:
-    """Return True if the environment asks for the uncompiled kernels."""
+    """Return True if the environment selects the uncompiled kernels."""
     return os.environ.get("STREAM_BAYES_PURE", "") not in ("", "0")
 
 
@@ -56,7 +56,7 @@ class KernelFinder(MetaPathFinder):
 
 
 def find_source(fullname: str, path: Sequence[str]) -> ModuleSpec | None:
-    """Find a module's `.py`, blind to a compiled twin beside it."""
+    """Find a module's `.py`, even if a compiled twin is next to it."""
     for folder in path:
         spec = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(fullname)
         if spec is not None:

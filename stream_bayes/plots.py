@@ -557,7 +557,7 @@ def drifts(
 def feature_evidence(
     explanation: Explanation, path: str | PathLike[str] | None = None, *, most: int = 20
 ) -> Figure:
-    """Draw how far each feature speaks for the most probable class, against the next one.
+    """Draw the evidence of each feature for the most probable class against the next one.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class MistakeCosts:
         return self._rule(tuple(probabilities)).decide(probabilities)
 
     def check(self, labels: Iterable[Any]) -> None:
-        """Raise `BadValue` for a cost of a label that there is not."""
+        """Raise `BadValue` for a cost of an unknown label."""
         known = list(map(str, labels))
         for pair in self.given:
             for label in pair:

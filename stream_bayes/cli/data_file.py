@@ -1,4 +1,4 @@
-"""The data file named on the command line: opening it, what was guessed of its columns, and what is wrong with it."""
+"""The data file named on the command line: opening it, the guessed kinds of its columns, and warnings."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Table:
         ]
 
     def described(self) -> list[str]:
-        """Return what was guessed of the columns, a line each."""
+        """Return the guessed kinds of the columns, one per line."""
         shown = self.features
         numbers = [name for name in shown if self.is_numeric(name)]
         names = [name for name in shown if name not in numbers]
@@ -230,7 +230,7 @@ class Table:
         return text
 
     def warnings(self) -> list[str]:
-        """Return what is wrong with the target, a line each."""
+        """Return the problems of the target, one per line."""
         found: list[str] = []
         profile = self.profiles.get(self.target or "")
         if profile is None or not profile.values:
@@ -280,7 +280,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
     if kind != "csv":
         for name in ("delimiter", "decimal", "missing", "encoding", "no_header"):
             if getattr(options, name):
-                raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is none")
+                raise BadValue(f"--{name.replace('_', '-')} is for CSV files, and {file} is not one")
         if options.nominal and kind == "jsonl":
             raise BadValue("--nominal is for tables; in JSON, strings are nominal and numbers are numeric")
     ignore = list(options.ignore)
@@ -329,7 +329,7 @@ def open_table(file: Path, target: str | None, options: DataOptions) -> Table:
 
 
 def merged_with(table: Table, files: Sequence[Path], options: DataOptions) -> MergedSource:
-    """Return a table's file and further ones as one source, merged by time; without times one after the other.
+    """Return a table's file and further ones as one source, merged by time; without times they follow each other.
 
     The kinds of the columns are those of the first file.
 
@@ -437,7 +437,7 @@ def with_nominal(schema: Schema, names: Sequence[str]) -> Schema:
 
 
 def misfits_of(source: object) -> Mapping[str, Misfits]:
-    """Return the counts of cells that were no numbers, by column; empty for a source without columns."""
+    """Return the counts of cells that were not numbers, by column; empty for a source without columns."""
     if isinstance(source, (BinnedLabels, Paced)):
         return misfits_of(source.source)
     if isinstance(source, MergedSource):
@@ -452,7 +452,7 @@ def misfits_of(source: object) -> Mapping[str, Misfits]:
 
 
 def warn_of_misfits(source: object, write: Callable[[str], None]) -> None:
-    """Write a line for each numeric column with cells that were no numbers."""
+    """Write a line for each numeric column with cells that were not numbers."""
     for name, each in misfits_of(source).items():
         cells = "cell was not a number and counts" if each.count == 1 else "cells were not numbers and count"
         write(f"warning: column {name}: {each.count:,} {cells} as missing, the first one {each.first!r}")

@@ -134,7 +134,7 @@ def _source(file: Path, learner: Learner, key: str | None, given: dict[str, Any]
         return CSVSource(file, Fields(key=key, only=known), schema, form=form, misfits="missing")
     if any(value is not None for value in given.values()):
         raise BadValue(
-            f"--delimiter, --decimal, --encoding and --missing are for CSV files, and {file} is none"
+            f"--delimiter, --decimal, --encoding and --missing are for CSV files, and {file} is not one"
         )
     source = from_file(file, key=key)
     if hasattr(source, "columns"):

@@ -134,7 +134,7 @@ def first_file(source: Source) -> Source:
 
 
 def guess_of(source: CSVSource) -> list[str]:
-    """Return what was guessed of the columns of a file, a line each."""
+    """Return the guessed kinds of a file's columns, one per line."""
     assert source.schema is not None
     numbers = [name for name, spec in source.schema.features.items() if isinstance(spec, Numeric)]
     names = [name for name in source.schema.features if name not in numbers]

@@ -1,4 +1,4 @@
-"""The service beside a command that runs an engine: `[serve]` of a pipeline file, and the option `--serve`."""
+"""The service of a command that runs an engine: `[serve]` of a pipeline file, and the option `--serve`."""
 
 from __future__ import annotations
 

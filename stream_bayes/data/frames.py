@@ -1,6 +1,6 @@
 """Frames of any library: read as columns, and results in the same library.
 
-A *frame* is an eager data frame (pandas, polars, pyarrow and whatever else narwhals knows), a list of dicts,
+A *frame* is an eager data frame (pandas, polars, pyarrow and others that narwhals supports), a list of dicts,
 or a mapping from names to sequences. Nothing here imports any of these libraries. They are used through narwhals, and
 through the frame's own methods for what narwhals lacks (an index, labels that are not strings).
 """

@@ -166,7 +166,7 @@ class Schema:
         UnknownFeature
             If the frame has other columns and the schema refuses them.
         SchemaError
-            If this is no frame, or it lacks the target asked for.
+            If this is not a frame, or it lacks the target.
 
         Examples
         --------

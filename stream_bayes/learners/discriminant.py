@@ -111,8 +111,8 @@ class LDA(_DiscriminantAnalysis):
     ----------
     shrinkage
         The share of the correlations that is replaced by none: a number from 0 to 1, or `"oas"`, the oracle
-        approximating shrinkage (Chen, Wiesel, Eldar and Hero, 2010), which is the less, the more has been learned.
-        Singular correlations are shrunk until they are regular, whatever the setting.
+        approximating shrinkage (Chen, Wiesel, Eldar and Hero, 2010), which falls as more is learned.
+        Singular correlations are shrunk until they are regular, with any setting.
     ddof
         The divisor of a covariance is the weight minus this number for each class: 0 is maximum likelihood, 1 unbiased.
     prior, strength

@@ -140,7 +140,7 @@ class NaiveBayes(_GaussianOrCounted):
     """Naive Bayes over nominal and numeric features in one model.
 
     Strings, bytes, bools and tuples are nominal and counted; ints and floats are numeric and modelled by a Gaussian for
-    each class, or counted in bins, unless a schema says otherwise. A missing value, None, NaN or absent, is left out of
+    each class, or counted in bins, unless a schema overrides this. A missing value, None, NaN or absent, is left out of
     the counts and of the prediction; so is a value that was never learned.
 
     Parameters
@@ -182,7 +182,7 @@ class NaiveBayes(_GaussianOrCounted):
     classes, and k = 0.1 + n, the density of a number x by `"student-t"` is (n t_n(x) + t_0(x)) / (n + 1). t_n has n + 1
     degrees of freedom, location (0.1 m_0 + n m) / k and squared scale (v_0 + M2 + 0.1 n (m - m_0)^2 / k) / (n + 1) *
     (1 + 1 / k); t_0 is the same with n = 0. While a feature has had a single value, its magnitude stands in for the
-    deviation, and n is the weight of all classes, so that it tells no class that has the feature from another.
+    deviation, and n is the weight of all classes, so that it does not separate two classes that both have the feature.
 
     Promises: with nominal features, whole weights, no `max_values` and no fading, learning online, in batches,
     in any order, in shards that are merged, and unlearning give equal counts, exactly; with numeric features,

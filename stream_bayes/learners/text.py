@@ -225,7 +225,7 @@ class ComplementNB(_BagClassifier):
 
 
 class BernoulliNB(_BagClassifier):
-    """Bernoulli naive Bayes: each word of the vocabulary is there or not, however often.
+    """Bernoulli naive Bayes: each word of the vocabulary is present or absent; counts are ignored.
 
     P(w | y) = (n(y, w) + alpha) / (n(y) + 2 alpha), and absent words are evidence, too.
 
@@ -234,7 +234,7 @@ class BernoulliNB(_BagClassifier):
     alpha, class_prior, half_life, schema, max_values, memory_budget
         As in `MultinomialNB`.
     true_threshold
-        A word is there if its count is above this.
+        A word is present if its count is above this.
 
     Notes
     -----

@@ -76,7 +76,7 @@ class ValueCodec(ABC):
 
 @dataclass(frozen=True)
 class Leaf(ValueCodec):
-    """A payload that is of a type, in a range: whatever `fits`."""
+    """A payload of a type and in a range: one that `fits`."""
 
     expected: str
     fits: Callable[[Any], bool]

@@ -1,4 +1,4 @@
-"""The state of a whole model: a learner, and whatever stands around it.
+"""The state of a whole model: a learner and everything around it.
 
     {"format": 1,
      "model": {"class": "Pipeline", "steps": [["StandardScaler", {"class": ..., "parameters": {...}, "holds": {...}}],

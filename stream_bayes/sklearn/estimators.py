@@ -68,7 +68,7 @@ class OneLearner(LearnerClassifier):
 
 
 class NaiveBayesClassifier(OneLearner, kind=NaiveBayes):
-    """Naive Bayes: names are counted, and each class has a Gaussian of each number.
+    """Naive Bayes: nominal values are counted, and each class has a Gaussian for each numeric feature.
 
     Parameters are the arguments of `stream_bayes.NaiveBayes`, and `categorical_features` of `BayesClassifier`.
 

@@ -15,7 +15,7 @@ byte before them.
 meta.json comes first and holds every name, type, shape and size, from which the place of every byte follows. So it
 alone describes a snapshot, and it must fit the size of the file before any room is made. It names the learner's class,
 and whoever loads it looks the name up in a table of its own: nothing here is ever imported or run. A later format may
-change all of this, but begins with a meta.json that says so.
+change all of this, but begins with a meta.json that has its number.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Snapshot:
         States by name ("learner", "metrics", ...): JSON values, and arrays of numbers under "arrays". The arrays are
         not copied, so they must not change any more, as those of a learner's `state()` never do; `take` copies them.
     configuration
-        A digest of the configuration, to be compared by whoever loads it.
+        A digest of the configuration, to be compared when it is loaded.
     schema
         The fingerprint of the schema, if there is one.
     positions

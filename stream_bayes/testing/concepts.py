@@ -1,8 +1,7 @@
-"""Streams whose world changes, from networks: the same graph with new tables, another graph, the same features rarer.
+"""Drifting streams from networks: the same graph with new tables, another graph, the same features rarer.
 
-A concept is a network; a stream draws so many events from each. What changes is chosen by whoever makes the second
-network, and everything else stays: `with_new_tables`, `with_edges`, `with_other_features`. The same seed gives the same
-stream.
+A concept is a network; a stream draws a number of events from each. `with_new_tables`, `with_edges` and
+`with_other_features` make the second concept; each changes one thing. The same seed gives the same stream.
 
     abrupt      [(before, 5000), (after, 5000)]
     recurring   [(before, 5000), (after, 5000)] * 3

@@ -1,8 +1,8 @@
-"""Mails that nobody wrote: ham and spam made up on the spot, with headers, HTML and parts as real ones have.
+"""Made-up mails: ham and spam, with headers, HTML and parts as real ones have.
 
-The words of a topic come again in its mails, and a mail repeats the few words of its subject; pages are often
-sent as base64 or quoted-printable, spam more often than ham. Spammers change their campaign every few hundred mails,
-and some ham looks like spam: newsletters, receipts. It shows how things work, not how well.
+The mails of a topic share its words, and a mail repeats the few words of its subject. HTML is often sent
+as base64 or quoted-printable, spam more often than ham. Spammers change their campaign every few hundred mails,
+and some ham looks like spam: newsletters, receipts. They show how a filter works, not how well.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Replay(Protocol):
 def replay(request: pytest.FixtureRequest) -> Replay:
     """Return a function that evaluates a learner on a stream, as `stream_bayes.streams.evaluate` does.
 
-    A relative path is looked up beside the test's file first, then in the current directory.
+    A relative path is looked up next to the test's file first, then in the current directory.
     """
     from pathlib import Path
 

@@ -134,7 +134,7 @@ class MemoryUse:
         return int(np.maximum(used, bins).sum())
 
     def reserved_room(self) -> Array:
-        """Return the room that each feature needs whatever it uses: that of all bins it may get."""
+        """Return the room that each feature needs at least: that of all bins it may get."""
         if self.encoder.bins is None:
             return np.zeros(len(self.encoder.nominal), np.longlong)
         most = self.encoder.bins.most

@@ -203,7 +203,7 @@ class _Part:
 
     @property
     def size(self) -> int:
-        """How many cells are in use."""
+        """The number of cells in use."""
         if isinstance(self.cells, slice):
             return len(range(*self.cells.indices(len(self.table) // self.classes)))
         return len(self.cells)

@@ -361,7 +361,7 @@ class CountStore:
         return self.content().state()
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Fill an empty store of the same configuration from a state; whatever is wrong with it raises `BadState`."""
+        """Fill an empty store of the same configuration from a state. Raise `BadState` for an invalid one."""
         with refusing_bad_state():
             meta, arrays = state["meta"], state["arrays"]
             expect(meta["order"] == self.order, f"it holds counts of order {meta['order']}, not {self.order}")

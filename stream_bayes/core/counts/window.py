@@ -83,7 +83,7 @@ class Window:
 
     @property
     def size(self) -> int:
-        """How many events are kept at most."""
+        """The largest number of events kept."""
         return int(self.ring.size)
 
     def __len__(self) -> int:
@@ -175,7 +175,7 @@ class Window:
 
     @property
     def oldest_clock(self) -> int | None:
-        """When the oldest event was learned, None where there is none."""
+        """The clock at which the oldest event was learned; None in an empty window."""
         return self.clock_of(0) if len(self) else None
 
     # -- columns ------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class Window:
         }
 
     def load(self, arrays: Mapping[str, Any], clock: int) -> None:
-        """Fill an empty window, whose encoder knows all names, from a state; what does not fit is refused."""
+        """Fill an empty window from a state, after its encoder has all names. Raise `BadState` if it does not fit."""
         self.make_room()
         ring, encoder = self.ring, self.encoder
         labels, weights, clocks = (arrays[f"window_{name}"] for name in ("labels", "weights", "clocks"))

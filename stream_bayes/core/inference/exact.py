@@ -64,7 +64,7 @@ class Exact:
     memory_budget
         The most bytes that the cells may take.
     reason
-        The reason for the last answer's method; not an argument to give.
+        The reason for the last answer's method; do not pass it.
 
     Notes
     -----

@@ -550,7 +550,7 @@ def _valid(value: object) -> float:
 
 
 def _summed(labels: Iterable[Any], numbers: Iterable[float]) -> dict[Any, float]:
-    """Return the number of each label; one that is there twice has the sum."""
+    """Return the number of each label; a repeated label has the sum."""
     found: dict[Any, float] = {}
     for label, number in zip(labels, numbers, strict=True):
         name = canonical_label(label) if number > 0.0 else label

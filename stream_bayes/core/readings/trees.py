@@ -57,8 +57,9 @@ def spanning_tree(information: Matrix, root: int = 0) -> list[int]:
 
 
 def dependence_parents(with_class: NDArray[np.float64], information: Matrix, most: int) -> list[list[int]]:
-    """Return the parents of Sahami's KDB: for each variable the `most` that tell most of it, among those that tell more
-    of the class.
+    """Return the parents of Sahami's KDB.
+
+    Those of a variable are the `most` with the most information about it, of those with more about the class.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of a state that is read: whatever is wrong with it comes out as `BadState`."""
+"""Checks of a state that is read: any fault in it raises `BadState`."""
 
 from __future__ import annotations
 

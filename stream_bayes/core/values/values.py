@@ -1,7 +1,7 @@
 """Labels and nominal values: which Python objects may be one, and how they are kept as JSON.
 
-A value is a `str`, `bytes`, `bool`, `int`, finite `float`, or a tuple of these. Two values are the same when
-a Python dict says so: `True`, `1` and `1.0` are one value, `"1"` is another.
+A value is a `str`, `bytes`, `bool`, `int`, finite `float`, or a tuple of these. Two values are the same if
+a Python dict takes them for one key: `True`, `1` and `1.0` are one value, `"1"` is another.
 
 As JSON, a string stands for itself and everything else is an object with a single key that names the type::
 

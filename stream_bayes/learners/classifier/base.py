@@ -162,7 +162,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         self._store.advance(events)
 
     def rederive(self) -> None:
-        """Derive from the counts, as they are now, whatever the learner derives from them; most derive nothing."""
+        """Derive the structure or weights from the present counts, in learners that have any."""
         self._reading.rederive()
 
     @property
@@ -226,7 +226,7 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
     def predict_learn_many(self, X: Native, y: Native = None, w: Native = None) -> Any:
         """Return the probabilities of many rows, each predicted from those before it and then learned.
 
-        A class that was not known when a row was predicted has probability 0 there. Labels and weights belong to the
+        A class that first came after a row has probability 0 there. Labels and weights belong to the
         rows by their order, as in `learn_many`.
         """
         return self._answers(X, y, w, learn=True)

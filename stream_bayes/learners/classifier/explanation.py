@@ -86,7 +86,7 @@ class Explanation:
         return sorted(self.evidence.items(), key=lambda item: (-_gap(item[1]), repr(item[0])))
 
     def contrast(self) -> tuple[Value, Value | None, list[tuple[Any, float]]]:
-        """Return the most probable class, the next one, and how far each feature speaks for the first of them.
+        """Return the most probable class, the next one, and each feature's evidence for the first of them.
 
         The features are in the order of `ranked` for these two classes. With a single class, the second is None.
 

@@ -87,7 +87,7 @@ class SpamFilter(base.Classifier):
     -----
     Counts and margins are whole numbers, so corrections are exact in any order: `correct(id, label)` leaves them as if
     the message had come with that label (and the margin as if it had been moved the other way at that time). The
-    calibration sees only the scores of messages before they are learned, and is not corrected. Replaying the same
+    calibration uses only the scores of messages before they are learned, and is not corrected. Replaying the same
     messages gives the same bytes. Memory: about 30 bytes a token besides its text, 4 a token of each receipt.
 
     Examples

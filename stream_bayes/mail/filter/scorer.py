@@ -107,7 +107,7 @@ class Scorer(Protocol):
         ...
 
     def unlearn(self, receipt: Receipt) -> None:
-        """Take back what a message added: exactly, whatever was learned since."""
+        """Remove what a message added, exactly, no matter what was learned since."""
         ...
 
     def relearn(self, receipt: Receipt, label: int) -> Receipt:

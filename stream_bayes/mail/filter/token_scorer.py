@@ -105,7 +105,7 @@ class TokenScorer:
         return Receipt(score.codes, len(bag), label, units, 0, False, score.probability)
 
     def unlearn(self, receipt: Receipt) -> None:
-        """Take back what a message added: exactly, whatever was learned since."""
+        """Remove what a message added, exactly, no matter what was learned since."""
         self.version += 1
         if receipt.learned:
             self.table.add(receipt.codes, receipt.label, -receipt.units, -receipt.step, 0)

@@ -1,4 +1,4 @@
-"""Decoding bytes to text, whatever charset they claim.
+"""Decoding bytes to text, with any declared charset, right or wrong.
 
 A known charset decodes with U+FFFD for invalid bytes. For an unknown one, or none, UTF-8 is tried first, and then
 Latin-1, which fits any bytes.

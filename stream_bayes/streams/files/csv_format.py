@@ -1,7 +1,7 @@
 r"""The format of a CSV file: encoding, delimiter, decimal mark; as given, or guessed from the first lines.
 
-Values are guessed once and said before the first event. They depend on the first bytes of the file alone, so a restart
-guesses the same.
+Values are guessed once and printed before the first event. They depend on the first bytes of the file alone, so a
+restart guesses the same.
 """
 
 from __future__ import annotations

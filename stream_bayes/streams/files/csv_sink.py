@@ -29,7 +29,7 @@ class CSVSink(FileSink):
 
     Text stands as it is, also numbers; what is None is an empty cell, probabilities are a JSON object, bytes are
     base64. So `1` and `"1"` look alike: where that matters, write JSON lines. With a source that can be read again,
-    each event has exactly one row, whatever crashes.
+    each event has exactly one row, after any crash.
 
     Parameters
     ----------

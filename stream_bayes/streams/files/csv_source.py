@@ -61,7 +61,7 @@ class CSVSource(FileSource):
     SourceError
         If the file cannot be read, or is empty.
     SchemaError
-        If its columns are not those that the fields and the schema speak of, or two have one name.
+        If a column of the fields or the schema is missing, or two columns have one name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files with a record a line: JSON, or whatever a decoder reads."""
+"""Files with one record per line: JSON, or any format with a decoder."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class JSONLinesSink(FileSink):
     """A file with one JSON object a line: an `Output` or a `DeadLetter`, field by field.
 
     Bytes, as in a dead letter's `raw`, are written as base64, and tuples as arrays. With a source that can be read
-    again, each event has exactly one line, whatever crashes.
+    again, each event has exactly one line, after any crash.
 
     Parameters
     ----------

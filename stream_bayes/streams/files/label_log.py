@@ -101,7 +101,7 @@ class LabelLog:
     Parameters
     ----------
     directory
-        The directory. It need not be there yet.
+        The directory. It may not exist yet.
     files
         The file system.
 

@@ -1,4 +1,4 @@
-"""Writing results to a file that can be cut back to what a snapshot knows of.
+"""Writing results to a file that can be cut back to the length in a snapshot.
 
 The file holds what was committed, and after a crash perhaps more. A snapshot holds its length. The next start cuts off
 what came after, and the events after the snapshot are played again: so each of them has one result in the file.
@@ -21,10 +21,10 @@ __all__ = ["FileSink"]
 
 
 class FileSink(ABC):
-    """A file of results. A subclass writes `_encoded`, and `_heading` where something stands before the first one.
+    """A file of results. A subclass writes `_encoded`, and `_heading` for a format with a header.
 
     `commit` hands the batch to the system in one piece: what was committed outlasts the process. `sync` makes it
-    outlast a power cut; it is called before each snapshot, for what a snapshot does not know of is cut off anyway.
+    outlast a power cut; it is called before each snapshot, because a start cuts off everything after a snapshot.
 
     Parameters
     ----------

@@ -261,7 +261,7 @@ class Cluster:
         Raises
         ------
         BrokerError
-            If nobody answers, or the user may not make this request.
+            If no broker answers, or the user may not make this request.
         """
         timeout = self.connection.seconds if seconds is None else seconds
         deadline = time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""Transactions in doubt: decided, as far as the cluster knows, but still open in their partitions.
+"""Transactions in doubt: decided, according to the cluster, but still open in their partitions.
 
 A broker killed while it decides a transaction may count it, once it is back, as complete in all partitions. Kafka's
 tools call such a transaction hanging. Two things follow. Nobody can read past its records. And the next transaction of
@@ -25,7 +25,7 @@ CHECK_PAUSE = 0.05  # seconds between two checks
 
 
 def is_in_doubt(cluster: Cluster, journal: Partition, sleep: Callable[[float], None]) -> bool:
-    """Return True if a journal holds records that nobody can read, and it stays so.
+    """Return True if a journal holds unreadable records, and they stay unreadable.
 
     Call it after fencing: then no other worker writes to the journal, and what is open was left open.
     """

@@ -175,7 +175,7 @@ class Produced(NamedTuple):
 
 
 def produce_one(connection: Connection, topic: str, key: bytes | None, value: bytes) -> None:
-    """Write one record into a topic, and return once it is there.
+    """Write one record into a topic, and return once a broker has it.
 
     Raises
     ------

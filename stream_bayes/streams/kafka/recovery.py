@@ -1,7 +1,7 @@
 """Recovery at a start, after the rules of `start_rules`.
 
 OffsetRecovery     for sinks without transactions: checks log and snapshot; nothing is replayed
-JournalRecovery    for transactions: replays what the journal says was committed after the snapshot
+JournalRecovery    for transactions: replays the batches that the journal lists after the snapshot
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class SpamServer:
     Parameters
     ----------
     home
-        The directory. A filter must be there.
+        The directory, with a filter in it.
     listen
         The addresses of other protocols, by name: "PORT" on this machine alone, "HOST:PORT", or the path of a Unix
         socket.

@@ -102,7 +102,7 @@ def from_csv(
         Names of the columns, for a file without a heading.
     delimiter, decimal, thousands, encoding
         Delimiter of the cells, marks in numbers, encoding of the text. What is not given is guessed from the first
-        lines; `source.format` says what was guessed.
+        lines; `source.format` holds the guesses.
     missing
         Cells that stand for a missing value; by default `"?"` and those of pandas: `""`, `"NA"`, `"NaN"`, `"null"`, ...
     misfits

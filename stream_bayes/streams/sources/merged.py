@@ -135,7 +135,7 @@ class MergedSource:
 
     @property
     def end_offsets(self) -> Mapping[Partition, Position]:
-        """The position after the last record of each partition, where the source knows it."""
+        """The position after the last record of each partition, if the source can compute it."""
         known = [source.end_offsets for source in self.sources if isinstance(source, HasEndOffsets)]
         return {part: end for ends in known for part, end in ends.items()}
 
