@@ -1,4 +1,4 @@
-"""Destinations of labels from people: the label log of a pipeline of files, or the label topic of a Kafka one."""
+"""Destinations of labels from people: the label log of a pipeline of files, or the label topic of one from Kafka."""
 
 from __future__ import annotations
 
