@@ -20,7 +20,8 @@ from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import make_learner
 from stream_bayes.learners.decision_rules import Costs
 from stream_bayes.mail.filter.explanation import SpamExplanation
-from stream_bayes.mail.filter.filter import UNSURE, SpamFilter
+from stream_bayes.mail.filter.filter import SpamFilter
+from stream_bayes.mail.filter.profiles import costs_of, threshold_prices
 from stream_bayes.streams.mail.filter_service import FilterService, judge
 from stream_bayes.streams.mail.home import SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
@@ -40,6 +41,23 @@ Key = Annotated[
     typer.Option("--key-env", help="Environment variable with the key that hashes the filter's tokens."),
 ]
 Files = Annotated[list[str], typer.Argument(help="Messages, mboxes, Maildirs or directories; - reads stdin.")]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        help="Costs by name: strict (spam from 99.8 %), mailbox (98.3 %) or tag (90 %, never unsure).",
+        show_default=False,
+    ),
+]
+LostHam = Annotated[
+    float | None,
+    typer.Option(help="Cost of losing one ham, in spams let through. Default 30.", show_default=False),
+]
+Unsure = Annotated[
+    float | None,
+    typer.Option(
+        help="Cost of a message that you must check, in spams let through. Default 0.5.", show_default=False
+    ),
+]
 Label = Annotated[str, typer.Argument(help="ham or spam.", show_default=False)]
 
 
@@ -61,6 +79,13 @@ def local_classifier(home: str, key_env: str | None) -> Callable[[bytes], tuple[
         return judge(model, model.bag_of(raw), name if key is None else key.signed(name)).texts()
 
     return classify_mail
+
+
+def given_costs(profile: str | None, lost_ham: float | None, unsure: float | None) -> Costs | None:
+    """Return the costs of some options; None if no option is given."""
+    if profile is None and lost_ham is None and unsure is None:
+        return None
+    return costs_of(("ham", "spam"), profile, lost_ham, unsure)
 
 
 def report_waiting() -> None:
@@ -91,14 +116,9 @@ def train(
             "see `stream-bayes models`."
         ),
     ] = None,
-    lost_ham: Annotated[
-        float | None,
-        typer.Option(
-            "--lost-ham",
-            help="Cost of losing one ham, in spams let through. Default 30; changes verdicts from now on.",
-            show_default=False,
-        ),
-    ] = None,
+    profile: Profile = None,
+    lost_ham: LostHam = None,
+    unsure: Unsure = None,
     json: JSON = False,
 ) -> None:
     """Learn labelled mail. Messages learned before are corrected if their label differs, and skipped if not."""
@@ -109,9 +129,9 @@ def train(
                 f"label {files[0]}: --ham {files[0]} or --spam {files[0]}. Each option takes one file, mbox, "
                 "Maildir or directory; repeat it for more"
             )
-        if not given and lost_ham is None:
+        if not given and lost_ham is None and profile is None and unsure is None:
             raise BadValue("nothing to learn: name mail with --ham or --spam")
-        costs = None if lost_ham is None else Costs.false_positive(lost_ham, "spam", "ham", unsure=UNSURE)
+        costs = given_costs(profile, lost_ham, unsure)
         place = home_at(home, key_env)
         settings: dict[str, Any] = {"train": learn, "pairs": pairs}
 
@@ -357,6 +377,61 @@ def forget(
                 done += 1
         service.close()
         typer.echo(f"{done:,} messages forgotten")
+
+
+@spam.command()
+def tune(
+    profile: Profile = None,
+    lost_ham: LostHam = None,
+    unsure: Unsure = None,
+    home: Home = None,
+    key_env: Key = None,
+    json: JSON = False,
+) -> None:
+    """Show what each threshold would have cost on the newest labelled messages; with an option, set it.
+
+    Each message counts with the score that it had before it was learned. The price is in spams let through, by the
+    costs that the filter has after this command.
+    """
+    with exit_on_error():
+        place = home_at(home, key_env)
+        costs = given_costs(profile, lost_ham, unsure)
+        if costs is None:
+            model = place.load()
+        else:
+            with place.changing(None, report_waiting) as model:
+                model.set_costs(costs)
+        scored = model.recent_probabilities()
+        if not scored:
+            raise BadValue("no thresholds to compare: learn messages of both labels first")
+        ham = sum(not is_spam for _, is_spam in scored)
+        band = model.rule.band("spam", "spam") if isinstance(model.rule, Costs) else None
+        present = 1.0 if band is None else band[0]
+        rows = [
+            {
+                "lost_ham": each.lost_ham,
+                "spam_from": each.threshold,
+                "ham_lost": each.ham_lost,
+                "ham_unsure": each.ham_unsure,
+                "spam_missed": each.spam_missed,
+                "spam_unsure": each.spam_unsure,
+                "price": each.price,
+            }
+            for each in threshold_prices(scored, model.labels, model.rule, unsure)
+        ]
+        if json:
+            print_json({"ham": ham, "spam": len(scored) - ham, "spam_from": present, "thresholds": rows})
+            return
+        shown = [
+            {
+                **{name.replace("_", " "): value for name, value in row.items()},
+                "spam from": f"{100 * row['spam_from']:.2f} %",
+                "price": f"{row['price']:,.1f}",
+            }
+            for row in rows
+        ]
+        title = f"the newest {ham:,} ham and {len(scored) - ham:,} spam; now spam from {100 * present:.2f} %"
+        print_table(title, shown, right=tuple(shown[0]))
 
 
 @spam.command()

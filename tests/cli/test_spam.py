@@ -284,3 +284,22 @@ def test_the_home_is_named_by_the_environment(home: Path, monkeypatch: pytest.Mo
 def test_only_the_owner_may_read_what_was_learned(home: Path) -> None:
     assert (home / "filter.zip").stat().st_mode & 0o077 == 0
     assert home.stat().st_mode & 0o077 == 0
+
+
+def test_tuning_shows_prices_and_sets_the_costs(home: Path) -> None:
+    before = SpamHome(home).version()
+    reported = json.loads(run("spam", "tune", "--home", home, "--json").stdout)
+    assert reported["spam_from"] == pytest.approx(1 - 0.5 / 30) and SpamHome(home).version() == before
+    assert reported["ham"] + reported["spam"] > 100 and len(reported["thresholds"]) > 8
+    assert "price" in run("spam", "tune", "--home", home).stdout
+    for options, least in (
+        (("--profile", "strict"), 1 - 0.5 / 300),
+        (("--lost-ham", 99, "--unsure", 0.1), 1 - 0.1 / 99),
+        (("--profile", "tag"), 0.9),
+    ):
+        reported = json.loads(run("spam", "tune", *options, "--home", home, "--json").stdout)
+        assert reported["spam_from"] == pytest.approx(least)
+        assert stats(home)["spam_threshold"] == pytest.approx(least, abs=1e-4)
+    assert run("spam", "tune", "--profile", "loose", "--home", home).exit_code == 3
+    run("spam", "train", "--profile", "mailbox", "--home", home)
+    assert stats(home)["spam_threshold"] == pytest.approx(1 - 0.5 / 30, abs=1e-4)

@@ -85,6 +85,12 @@ class Calibration:
         x = self.log_odds(score)
         return 1.0 / (1.0 + math.exp(-x)) if x >= 0.0 else math.exp(x) / (1.0 + math.exp(x))
 
+    def recent(self) -> list[tuple[float, bool]]:
+        """Return the probability and the label of each recent score."""
+        held = min(self.seen, WINDOW)
+        scored = zip(self.scores[:held].tolist(), self.labels[:held].tolist(), strict=True)
+        return [(self.probability(score), label == 1.0) for score, label in scored]
+
     def add(self, score: float, label: int) -> None:
         """Add the score of a message, given before it was learned, and its label."""
         place = self.seen % WINDOW

@@ -13,12 +13,13 @@ from stream_bayes.core.values.values import canonical_label
 from stream_bayes.errors import BadLabel, BadValue, CannotMerge, NotLearned
 from stream_bayes.learners.classifier.arguments import check_count
 from stream_bayes.learners.classifier.base import BayesClassifier
-from stream_bayes.learners.decision_rules import Costs, Rule
+from stream_bayes.learners.decision_rules import Rule
 from stream_bayes.learners.text import BernoulliNB
 from stream_bayes.mail.filter.calibration import Calibration
 from stream_bayes.mail.filter.explanation import SpamExplanation
 from stream_bayes.mail.filter.learner_scorer import LearnerScorer
 from stream_bayes.mail.filter.messages import FilterBag, Labels, checked_bag, digest_of
+from stream_bayes.mail.filter.profiles import costs_of
 from stream_bayes.mail.filter.receipts import Receipt, Receipts
 from stream_bayes.mail.filter.rehearsal import Rehearsal
 from stream_bayes.mail.filter.scorer import MessageScore, Scorer
@@ -32,9 +33,6 @@ from stream_bayes.mail.text.transformer import EmailTokens
 __all__ = ["SpamFilter"]
 
 Message = bytes | str | Mapping[str, int] | FilterBag
-
-# Costs in spams let through. By default a message is spam from a probability of 98.3 %.
-FALSE_POSITIVE, UNSURE = 30.0, 0.5
 
 ARGUMENTS = (
     *("labels", "train", "costs", "max_tokens", "influence", "max_receipts", "key"),
@@ -356,7 +354,7 @@ class SpamFilter(base.Classifier):
         'spam'
         """
         self.costs = costs
-        self.rule: Rule = _default_rule(self.labels) if costs is None else costs
+        self.rule: Rule = costs_of(self.labels) if costs is None else costs
 
     def decide(self, probabilities: Mapping[Any, float]) -> Any:
         """Return the verdict for known probabilities."""
@@ -379,6 +377,20 @@ class SpamFilter(base.Classifier):
             self.rule.decide(proba),
             tuple(rows),
         )
+
+    def recent_probabilities(self) -> list[tuple[float, bool]]:
+        """Return the newest labelled messages, up to 4,000: the probability of spam that a message with the score it
+        had before it was learned has now, and True for spam. To compare thresholds.
+
+        Examples
+        --------
+        >>> model = SpamFilter()
+        >>> for text, label in [("free pills", "spam"), ("lunch notes", "ham"), ("free offer", "spam")]:
+        ...     model.learn_one(text, label)
+        >>> [label for _, label in model.recent_probabilities()]
+        [True]
+        """
+        return self._parts.calibration.recent()
 
     # -- content ------------------------------------------------------------------------------------------------------
 
@@ -489,12 +501,6 @@ class SpamFilter(base.Classifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"labels": (False, True)}
         yield {"labels": (False, True), "train": "near-errors", "learner": BernoulliNB()}
-
-
-def _default_rule(labels: Labels) -> Rule:
-    wanted, unwanted = labels
-    unsure = "unsure" if "unsure" not in labels else ("unsure", "neither")
-    return Costs.false_positive(FALSE_POSITIVE, unwanted, wanted, unsure=UNSURE, unsure_as=unsure)
 
 
 def _hashed(bag: Bag, key: bytes) -> Bag:

@@ -154,10 +154,10 @@ class SpamServer:
         if not port.isdecimal() or int(port) > 65_535:
             raise BadValue(f"--{name} {address}: expected PORT, HOST:PORT or the path of a socket")
         try:
-            found = socket.getaddrinfo(host.strip("[]") or "127.0.0.1", int(port), type=socket.SOCK_STREAM)[0]
-            opened = socket.socket(found[0], socket.SOCK_STREAM)
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            opened.bind(found[4])
+            family, *_, place = socket.getaddrinfo(
+                host.strip("[]") or "127.0.0.1", int(port), type=socket.SOCK_STREAM
+            )[0]
+            opened = socket.create_server(place[:2], family=family, backlog=BACKLOG)
         except OSError as error:
             raise SourceError(f"--{name} {address}: cannot listen at it: {error}") from error
         self._adopt(name, opened, may_learn=self._may_learn)
