@@ -10,17 +10,30 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from stream_bayes.by_name import check_arguments, check_known, construction_errors
+from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.data.schema import Schema
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
 from stream_bayes.learners.classifiers import CLASSIFIERS
+from stream_bayes.learners.networks.bayes_net import BayesNet
 
-__all__ = ["DEFAULT", "LEARNERS", "Learner", "arguments_of", "make_learner", "summary_of"]
+__all__ = [
+    "DEFAULT",
+    "LEARNERS",
+    "NETWORK",
+    "Learner",
+    "arguments_of",
+    "make_learner",
+    "make_network",
+    "make_search",
+    "summary_of",
+]
 
 Learner: TypeAlias = BayesClassifier | AdaptiveBayes
 
 DEFAULT = "adaptive"  # where none is named
+NETWORK = "bayes-net"  # a BayesNetClassifier, or without a class a BayesNet
 
 LEARNERS: dict[str, type[Learner]] = {DEFAULT: AdaptiveBayes, **CLASSIFIERS}
 
@@ -67,6 +80,47 @@ def make_learner(
             check_arguments("binning", binning, inspect.signature(Binning).parameters)
             given["binning"] = Binning.from_json(binning)
         return made(**given)
+
+
+def make_network(arguments: Mapping[str, Any] | None = None, schema: Schema | None = None) -> BayesNet:
+    """Make a network without a class, with arguments by name.
+
+    Parameters
+    ----------
+    arguments
+        As `BayesNet` takes them. `search` may be a table of the settings of `HillClimbing`.
+    schema
+        The schema of the stream, if it has one.
+
+    Raises
+    ------
+    BadValue
+        If there is no such argument; the message lists those there are.
+
+    Examples
+    --------
+    >>> make_network({"structure": {"rain": [], "lawn": ["rain"]}, "strength": 0.5}).strength
+    0.5
+    """
+    given = dict(arguments or {})
+    check_arguments(
+        NETWORK, given, [name for name in inspect.signature(BayesNet).parameters if name != "schema"]
+    )
+    with construction_errors(NETWORK, given):
+        return BayesNet(**given, schema=schema)
+
+
+def make_search(arguments: Mapping[str, Any]) -> HillClimbing:
+    """Make a search from a table of its settings.
+
+    Examples
+    --------
+    >>> make_search({"max_parents": 3}).max_parents
+    3
+    """
+    check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
+    with construction_errors("search", arguments):
+        return HillClimbing(**arguments)
 
 
 def arguments_of(learner: type[Learner]) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Any
 from river import base
 
 from stream_bayes.by_name import Imported, check_arguments, check_known, construction_errors
-from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue, StreamBayesError
+from stream_bayes.learners.catalogue import make_search
 from stream_bayes.learners.classifier.base import BayesClassifier
 
 __all__ = [
@@ -123,17 +123,11 @@ def make_adaptive(
     made, given = make_detector(detector, of_detector), dict(arguments or {})
     check_adapting(given)
     if isinstance(given.get("search"), Mapping):
-        given["search"] = _search(given["search"])
+        given["search"] = make_search(given["search"])
     try:
         return DriftAdaptive(learner, made, **given)
     except StreamBayesError as error:
         raise BadValue(f"drift: {error}") from error
-
-
-def _search(arguments: Mapping[str, Any]) -> HillClimbing:
-    check_arguments("search", arguments, inspect.signature(HillClimbing).parameters)
-    with construction_errors("search", arguments):
-        return HillClimbing(**arguments)
 
 
 def check_adapting(arguments: Mapping[str, Any]) -> None:

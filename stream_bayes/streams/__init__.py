@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_bayes.core.events.event import BadRecord, Event, Kind, Partition
     from stream_bayes.core.events.pending import Pending
     from stream_bayes.core.events.time import EventCount, StreamTime
-    from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, Output, Sink
+    from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, Output, ScoredOutput, Sink
     from stream_bayes.streams.contracts.source import Source
     from stream_bayes.streams.engine.engine import Engine
     from stream_bayes.streams.engine.progress import Progress
@@ -61,7 +61,7 @@ _MODULES = {
     "core.events.event": ("BadRecord", "Event", "Kind", "Partition"),
     "core.events.pending": ("Pending",),
     "core.events.time": ("EventCount", "StreamTime"),
-    "streams.contracts.sink": ("DeadLetter", "DriftEntry", "Output", "Sink"),
+    "streams.contracts.sink": ("DeadLetter", "DriftEntry", "Output", "ScoredOutput", "Sink"),
     "streams.contracts.source": ("Source",),
     "streams.engine.engine": ("Engine",),
     "streams.engine.progress": ("Progress",),
@@ -119,6 +119,7 @@ __all__ = [
     "Progress",
     "RunResult",
     "Schedule",
+    "ScoredOutput",
     "Served",
     "Sink",
     "SnapshotStore",

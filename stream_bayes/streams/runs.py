@@ -17,7 +17,7 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadValue
-from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, Sink
+from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, ScoredOutput, Sink
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import BATCH, Engine
 from stream_bayes.streams.engine.saving import Schedule
@@ -93,6 +93,7 @@ def run(
     time: str | None = None,
     ignore: Sequence[str] = (),
     name: str = "stream",
+    predict: Sequence[str] = (),
     predictions: Destination | None = None,
     dead_letters: Destination | None = None,
     drift_log: Destination | None = None,
@@ -117,11 +118,14 @@ def run(
     stream
         A path to a CSV or JSON lines file, an iterable of pairs (x, y), dicts or events, or a source.
     model
-        A learner of this package, a classifier of River's, a pipeline that ends in one, or a `SpamFilter`.
+        A learner of this package, a classifier of River's, a pipeline that ends in one, a `SpamFilter`, or a
+        `BayesNet`, which scores and learns events that have no label.
     target, key, time, ignore
         Fields of a path or of dicts with the label, the key and the time, and fields that are no features.
     name
         Name of the model in the predictions.
+    predict
+        The variables that a `BayesNet` predicts from the others.
     predictions, dead_letters, drift_log
         Destinations of the predictions, of the records that could not be used, and of the entries of a model that
         follows drift: a file (.csv or .jsonl), a function that takes a list of results, or a sink.
@@ -167,14 +171,14 @@ def run(
         source = from_iterable(cast("Iterable[Item]", stream), target=target, **roles)
     if key is None and isinstance(stream, (str, os.PathLike)) and late_labels is not None:
         raise BadValue("key: expected the field by which labels find their samples")
-    step = Step(served(model), name, pending=late_labels, max_dead_share=max_dead_share)
+    step = Step(served(model, predict=predict), name, pending=late_labels, max_dead_share=max_dead_share)
     settings = {"model": step.model.settings()}
     if target is not None:
         settings["source"] = {"target": target, "key": key, "time": time, "ignore": sorted(ignore)}
     engine = Engine(
         step,
         source,
-        predictions=_sink(predictions, "predictions", Output),
+        predictions=_sink(predictions, "predictions", ScoredOutput if step.model.is_unsupervised else Output),
         dead_letters=_sink(dead_letters, "dead_letters", DeadLetter),
         drifts=_sink(drift_log, "drift_log", None),
         store=None if snapshots is None else SnapshotStore(snapshots, keep),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference._conditionals import Conditionals
+from stream_bayes.core.live_networks._joint_reading import JointReading
 from stream_bayes.core.live_networks._smoothed_rows import SmoothedRows
 from stream_bayes.core.live_networks.family_counts import FamilyCounts
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
@@ -149,6 +150,27 @@ class CountedNetwork:
                 place, known = self._codes[row.feature[k]]
                 codes[0, place] = known[row.code[k]]
         return codes
+
+    def joint_reading(self) -> JointReading | None:
+        """Return the reading of whole events, which needs no inference, for the families as they are now.
+
+        None if a network was given beforehand and a schema has the values in another order than its labels.
+        """
+        variables, given = self.structure.variables, self.given
+        known = None
+        if given is not None:
+            labels = given.states
+            if any(self.counts.values_of(v)[: len(labels[v])] != labels[v] for v in variables):
+                return None
+            known = [self._known_by_slot(v, given) for v in variables]
+        places = [self.counts.place_of(v) for v in variables]
+        return JointReading(self.counts.tables, places, self.strength, self.spread, known, self.weight)
+
+    def _known_by_slot(self, variable: Value, given: DiscreteNetwork) -> Numbers:
+        """Return a table given beforehand with the parents in the order of slots; its labels are the first codes."""
+        parents = given.structure.parents(variable)
+        order = sorted(range(len(parents)), key=lambda k: self.counts.slot_of(parents[k]))
+        return np.ascontiguousarray(np.asarray(given.tables[variable]).transpose(*order, len(parents)))
 
     def fill(self, conditionals: Conditionals) -> None:
         """Write all tables into those of an inference engine with the same values."""

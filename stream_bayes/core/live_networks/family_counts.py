@@ -6,6 +6,7 @@ other. It also counts the values of each variable alone. `FamilyTable` reads the
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Self
 
@@ -210,6 +211,8 @@ class FamilyCounts(CountStore):
             encoder, half_life=half_life, memory_budget=memory_budget, window=window, binning=binning
         )
         self.structure = structure
+        self.tried: Structure | None = None  # counted besides, to be compared with the present structure
+        self._places: dict[Value, int] = {}  # the number of each variable's family in the tables
         self.change_structure(structure)
 
     # -- structure ----------------------------------------------------------------------------------------------------
@@ -218,22 +221,54 @@ class FamilyCounts(CountStore):
         """Count the families of another structure. Families of both structures keep their counts; new families are
         counted from the window, or begin now if there is none.
 
+        A structure that is tried besides is dropped. Raises `BudgetExceeded` with nothing changed.
+        """
+        self._count_families_of(structure, None)
+
+    def try_structure(self, structure: Structure | None) -> None:
+        """Count the families of another structure besides; None: of no other. `of_tried` reads them.
+
         Raises `BudgetExceeded` with nothing changed.
         """
+        self._count_families_of(self.structure, structure)
+
+    def of_tried(self) -> FamilyCounts:
+        """Return these counts as those of the structure that is tried, to be read only."""
+        assert self.tried is not None
+        view = copy.copy(self)
+        view.structure, view.tried = self.tried, None
+        view._places = self._places_in(self.tables.families.families, self.tried)
+        return view
+
+    def _count_families_of(self, structure: Structure, tried: Structure | None) -> None:
         for name in structure.variables:
             if self.encoder.declared and name not in self.encoder.features:
                 raise UnknownFeature(f"the structure has the variable {shown(name)}, which is not declared")
         for name in structure.variables:
             self.encoder.name_feature(name, False)
         self.make_room()
-        families = [self._family_of(structure, name) for name in structure.variables]
+        families = [
+            self._family_of(each, name)
+            for each in (structure, tried)
+            if each is not None
+            for name in each.variables
+        ]
         before, self.tables.families = self.tables.families, self.choose(families)
         try:
             self.make_room()
         except BaseException:
             self.tables.families = before
             raise
-        self.structure = structure
+        self.structure, self.tried = structure, tried
+        self._places = self._places_in(self.tables.families.families, structure)
+
+    def _places_in(self, families: Sequence[Family], structure: Structure) -> dict[Value, int]:
+        numbers = {family: number for number, family in enumerate(families)}
+        return {name: numbers[self._family_of(structure, name)] for name in structure.variables}
+
+    def place_of(self, variable: Value) -> int:
+        """Return the number of a variable's family in the tables."""
+        return self._places[variable]
 
     def _family_of(self, structure: Structure, name: Value) -> Family:
         return self.slot_of(name), tuple(sorted(map(self.slot_of, structure.parents(name))))
@@ -243,8 +278,7 @@ class FamilyCounts(CountStore):
     def family(self, variable: Value) -> FamilyTable:
         """Return the counts of a variable with its parents."""
         parents = self.structure.parents(variable)
-        place = self.structure.variables.index(variable)
-        return FamilyTable(self, variable, parents, place)
+        return FamilyTable(self, variable, parents, self.place_of(variable))
 
     def families(self) -> Iterator[FamilyTable]:
         """Yield the family of each variable, in the order of names."""
@@ -292,7 +326,7 @@ class FamilyCounts(CountStore):
 
     def is_whole(self, variable: Value) -> bool:
         """Return True if all cells of a variable's family are held; False if only the configurations seen are."""
-        return self.tables.families.hashed[self.structure.variables.index(variable)] is None
+        return self.tables.families.hashed[self.place_of(variable)] is None
 
     def places_of(self, variable: Value) -> list[NDArray[np.longlong]]:
         """Return the offsets in `cells` of the codes of each parent and of the variable.
@@ -300,7 +334,7 @@ class FamilyCounts(CountStore):
         Those of the first member include the position where the family begins.
         """
         families = self.tables.families
-        place = self.structure.variables.index(variable)
+        place = self.place_of(variable)
         child, parents = families.families[place]
         steps = dict(
             zip((*parents, child), np.asarray(families.stride)[families.end[place] :].tolist(), strict=False)
@@ -414,7 +448,16 @@ class FamilyCounts(CountStore):
         """Fill an empty store from a state; raise `BadState` if it is not valid."""
         with refusing_bad_state():
             super().load(state)
-            self.structure = self._structure_of(self.tables.families.families)
+            families = self.tables.families.families
+            children = list(dict.fromkeys(child for child, _ in families))
+            self.structure = self._structure_of(families[: len(children)])
+            self._places = self._places_in(families, self.structure)
+            self.tried = None
+            if len(families) > len(children):
+                changed = dict(families[len(children) :])
+                expect(len(changed) == len(families) - len(children), "a variable has three families")
+                own = [(child, changed.get(child, above)) for child, above in families[: len(children)]]
+                self.tried = self._structure_of(own)
 
     def _structure_of(self, families: Sequence[Family]) -> Structure:
         names = [feature.name for feature in self.encoder.nominal]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stream_bayes.core.inference.inference import Inference
+from stream_bayes.core.live_networks._joint_reading import JointReading
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
 
 __all__ = ["LiveInference"]
@@ -43,6 +44,7 @@ class LiveInference:
         self._engine: Inference | None = None
         self._loaded: CountedNetwork | None = None  # the network whose tables the engine has
         self._is_stale = True
+        self._joint: JointReading | None = None
 
     def invalidate(self) -> None:
         """Read the tables again before the next answer: the counts have changed."""
@@ -50,7 +52,7 @@ class LiveInference:
 
     def reset(self) -> None:
         """Drop the network and the engine: the store or its structure has been replaced."""
-        self._network = self._engine = self._loaded = None
+        self._network = self._engine = self._loaded = self._joint = None
         self._is_stale = True
 
     def network(self) -> CountedNetwork:
@@ -58,6 +60,12 @@ class LiveInference:
         if self._network is None or not self._network.is_current:
             self._network = self._read()
         return self._network
+
+    def joint_reading(self) -> JointReading | None:
+        """Return the reading of whole events from the counts as they are; None without one."""
+        if self._joint is None:
+            self._joint = self.network().joint_reading()
+        return self._joint
 
     def engine(self) -> Inference:
         """Return an engine with the tables as they are now."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.inference.coded_network import Network
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
@@ -19,7 +20,7 @@ from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
-from stream_bayes.errors import BadValue, NoValueKnown, UnknownFeature
+from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown, UnknownFeature
 from stream_bayes.learners.networks.conditional_table import ConditionalTable, checked_level
 from stream_bayes.learners.networks.surprise import Surprise
 
@@ -31,6 +32,7 @@ __all__ = [
     "log_likelihood",
     "marginals",
     "most_probable",
+    "probabilities",
     "probability_of_evidence",
     "query",
 ]
@@ -122,19 +124,61 @@ def _noted(answer: Posterior, novel: Mapping[Value, Value]) -> Posterior:
     return answer
 
 
-def log_likelihood(live: LiveInference, x: X, unseen: str) -> float:
-    """Return the logarithm of the probability of an event."""
-    engine, network = live.engine(), live.network()
-    row = network.counts.encoder.lookup(x)
+def log_likelihood(
+    live: LiveInference, encoder: Encoder, x: X, unseen: str
+) -> tuple[float, dict[Value, Value]]:
+    """Return the logarithm of the probability of an event, and the values in it that were never learned.
+
+    It is read from the counts where that is enough, and inferred otherwise.
+    """
+    reading = live.joint_reading()
+    found = math.nan if reading is None else reading.log_probability(encoder.lookup(x))
+    if reading is not None and reading.observed == len(x) and not math.isnan(found):
+        return found, {}
+    network = live.network()
     if x and not any(name in network.structure for name in x):
         raise UnknownFeature(
             f"the event has none of the network's variables, {shown(list(network.structure))}: {shown(dict(x))}"
         )
-    codes = network.codes_of(row)
-    found = float(engine.log_likelihoods(codes)[0])
-    if np.count_nonzero(codes >= 0) < len(x):
-        found += sum(_log_novel(network, v, unseen) for v in _novel(network, x, unseen))
-    return found
+    if math.isnan(found):
+        found = float(live.engine().log_likelihoods(network.codes_of(encoder.lookup(x)))[0])
+    novel = _novel(network, x, unseen)
+    return found + sum(_log_novel(network, v, unseen) for v in novel), novel
+
+
+def probabilities(
+    live: LiveInference, encoder: Encoder, variable: Any, x: X, hidden: Container[Any], unseen: str
+) -> dict[Any, float]:
+    """Return P(variable | event without it and without hidden variables); empty if no value is known or the rest is
+    impossible.
+    """
+    network = live.network()
+    if variable not in network.structure:
+        raise UnknownFeature(
+            f"the network has no variable {shown(variable)}; its variables: {shown(list(network.structure))}"
+        )
+    states = network.states[variable]
+    if states[0] is None:
+        return {}
+    known = {
+        name: value
+        for name, value in x.items()
+        if name != variable and name not in hidden and name in network.structure and not is_missing(value)
+    }
+    reading, joint = live.joint_reading(), [math.nan]
+    if reading is not None and not encoder.features[variable].measured:
+        joint = [reading.log_probability(encoder.lookup({**known, variable: state})) for state in states]
+    if any(map(math.isnan, joint)):
+        try:
+            return dict(query(live, variable, known, unseen))
+        except ImpossibleEvidence:
+            return {}
+    top = max(joint)
+    if top == -math.inf:
+        return {}
+    shares = [math.exp(one - top) for one in joint]
+    total = math.fsum(shares)
+    return {state: share / total for state, share in zip(states, shares, strict=True)}
 
 
 def explain(live: LiveInference, x: X, unseen: str) -> Surprise:

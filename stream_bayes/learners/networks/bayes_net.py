@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.columns import CodedColumns
-from stream_bayes.data.frames import Native, labels_of, read_table
+from stream_bayes.data.frames import Native, is_frame, iter_dicts, labels_of, read_table
 from stream_bayes.data.schema import Schema
 from stream_bayes.errors import (
     BadStructure,
@@ -50,6 +50,7 @@ __all__ = ["BayesNet"]
 
 X = Mapping[Any, Any]
 WINDOW = 2000  # events
+LEARN = "learn"  # in place of a structure: it grows
 
 
 class BayesNet(CountLearner, base.AnomalyDetector):
@@ -260,6 +261,11 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         return cls(_read_structure(None, network), network=network, network_weight=weight, **settings)
 
     # -- structure ----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_growing(self) -> bool:
+        """True if the structure is searched again as events come."""
+        return False
 
     @property
     def structure(self) -> Structure:
@@ -506,6 +512,38 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         """Return the probability of evidence; likelihoods of soft evidence are not normalised."""
         return answers.probability_of_evidence(self._live, evidence, self.unseen)
 
+    def predict_proba_one(self, x: X, variable: Any, hidden: Container[Any] = ()) -> dict[Any, float]:
+        """Return P(variable | the other values of an event), `{value: probability}`.
+
+        Parameters
+        ----------
+        x
+            The event; the variable's own value in it is not used.
+        variable
+            The variable to predict.
+        hidden
+            Further variables whose values are not used.
+
+        Returns
+        -------
+        The probabilities; empty if no value of the variable is known, or if the other values are impossible.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet({"rain": [], "lawn": ["rain"]}, strength=0)
+        >>> for rain, lawn in [("yes", "wet"), ("no", "dry"), ("no", "wet"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> model.predict_proba_one({"rain": "no"}, "lawn")
+        {'wet': 0.333..., 'dry': 0.666...}
+        """
+        return answers.probabilities(self._live, self._store.encoder, variable, x, hidden, self.unseen)
+
+    def predict_proba(self, X: Native, variable: Any) -> list[dict[Any, float]]:
+        """Return `predict_proba_one` of each row of a data frame, or of a list of dicts."""
+        rows = X.to_dicts() if isinstance(X, CodedColumns) else iter_dicts(X) if is_frame(X) else X
+        return [self.predict_proba_one(row, variable) for row in rows]
+
     def do(self, values: X) -> DiscreteNetwork:
         """Return the network as it is now after an intervention, for `Inference`.
 
@@ -542,14 +580,24 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         >>> [round(model.log_likelihood_one(x), 3) for x in ({"lawn": "wet"}, {"rain": "hail", "lawn": "wet"})]
         [-0.693, -2.079]
         """
-        return answers.log_likelihood(self._live, x, self.unseen)
+        return self._judge(x)[0]
+
+    def _judge(self, x: X) -> tuple[float, dict[Any, Any]]:
+        """Return the log-likelihood of an event, and the values in it that were never learned."""
+        return answers.log_likelihood(self._live, self._store.encoder, x, self.unseen)
 
     def score_one(self, x: X) -> float:
         """Return minus the log-likelihood of an event, in nats: the larger, the more unexpected.
 
         Scores of events with the same variables compare. `river.anomaly.QuantileFilter` finds their quantiles.
         """
-        return -self.log_likelihood_one(x)
+        return 0.0 - self.log_likelihood_one(x)  # never -0.0
+
+    def score_learn_one(self, x: X, w: float = 1.0) -> float:
+        """Return `score_one` of an event, then learn it."""
+        score = self.score_one(x)
+        self.learn_one(x, w)
+        return score
 
     def explain_one(self, x: X) -> Surprise:
         """Return the surprise of each value of an event; they add up to `score_one(x)`.

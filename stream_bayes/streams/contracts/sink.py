@@ -25,6 +25,7 @@ __all__ = [
     "Output",
     "RecordResult",
     "Result",
+    "ScoredOutput",
     "Sink",
 ]
 
@@ -92,9 +93,30 @@ class Output(RecordResult, frozen=True, gc=False):
     """
 
     prediction: Any
-    probabilities: Mapping[str, float]
+    probabilities: Mapping[str, Any]
     model: ModelVersion
     version: int = SCHEMA_VERSION
+
+
+class ScoredOutput(Output, frozen=True, gc=False):
+    """The answer of a network without a class to one event: its score, and the variables that it was to predict.
+
+    Parameters
+    ----------
+    key, source, partition, position, time, model, version
+        As in `Output`.
+    prediction
+        The most probable value of the variable to predict; of several, `{variable: value}`; None if there is none.
+    probabilities
+        `{value: probability}` of that variable; of several, `{variable: {value: probability}}`.
+    score
+        The surprise of the event in nats: minus its log-likelihood before it was learned. None if it was impossible.
+    novel
+        The variables whose value was never learned before.
+    """
+
+    score: float | None = None
+    novel: Sequence[str] = ()
 
 
 class DeadLetter(RecordResult, frozen=True, gc=False):

@@ -20,11 +20,19 @@ from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.checks import expect, refusing_bad_state
 from stream_bayes.core.values.payloads import plain, tagged_payload
 from stream_bayes.errors import BadValue, BudgetExceeded, StreamBayesError, TooManyDeadLetters
-from stream_bayes.streams.contracts.sink import DeadLetter, DriftEntry, ModelVersion, Output
+from stream_bayes.streams.contracts.sink import (
+    SCHEMA_VERSION,
+    DeadLetter,
+    DriftEntry,
+    ModelVersion,
+    Output,
+    ScoredOutput,
+)
 from stream_bayes.streams.contracts.source import Record
 from stream_bayes.streams.engine.newest import NewestAnswers
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.models.answers import Answer, AnswerDicts, Answers
+from stream_bayes.streams.models.network import NetworkAnswers
 from stream_bayes.streams.models.served import Served, digest
 
 __all__ = ["Step"]
@@ -107,6 +115,8 @@ class Step:
     ) -> None:
         if not 0.0 < max_dead_share <= 1.0:
             raise BadValue(f"max_dead_share: expected a share above 0 and at most 1, got {max_dead_share!r}")
+        if pending is not None and model.is_unsupervised:
+            raise BadValue(f"pending: a {model.name} has no class, so that its events wait for no labels")
         self.model = model
         self.name = name
         self.losses = Losses() if losses is None else losses
@@ -134,8 +144,13 @@ class Step:
         """Return the outputs since `clear_results`."""
         for events, answers, version in self._answered:
             places = [event.partition for event in events]
+            scores = (
+                (repeat(SCHEMA_VERSION), answers.scores, answers.novel)
+                if isinstance(answers, NetworkAnswers)
+                else ()
+            )
             self._outputs += map(
-                Output,
+                ScoredOutput if scores else Output,
                 [event.key for event in events],
                 [place.source for place in places],
                 [place.partition for place in places],
@@ -144,6 +159,7 @@ class Step:
                 answers.decide(self.model.decide),
                 answers.named(self._names.__getitem__),
                 repeat(version),
+                *scores,
             )
         self._answered.clear()
         return self._outputs
@@ -191,7 +207,7 @@ class Step:
                 self._add_answers(events[start:stop], answers, version)
                 self._record_drifts(events[stop - 1])
                 self.processed += stop - start
-                self.learned += stop - start - labels.count(None)
+                self.learned += stop - start - (0 if self.model.is_unsupervised else labels.count(None))
             if isinstance(refused, BudgetExceeded):
                 raise refused  # as a dead letter for every new value it would be overlooked
             if refused is not None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream_bayes.errors import SinkError
-from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result
+from stream_bayes.streams.contracts.sink import DeadLetter, Output, Result, ScoredOutput
 from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.json_sink import json_bytes
 from stream_bayes.streams.files.sink import FileSink
@@ -18,8 +18,10 @@ from stream_bayes.streams.files.sink import FileSink
 __all__ = ["CSVSink"]
 
 PLACE = ("key", "source", "partition", "position", "time")
+ANSWER = ("prediction", "probabilities", "model", "generation", "configuration", "version")
 COLUMNS = {
-    Output: (*PLACE, "prediction", "probabilities", "model", "generation", "configuration", "version"),
+    Output: (*PLACE, *ANSWER),
+    ScoredOutput: (*PLACE, *ANSWER, "score", "novel"),
     DeadLetter: (*PLACE, "reason", "detail", "raw", "version"),
 }
 
@@ -36,7 +38,7 @@ class CSVSink(FileSink):
     path, name, overwrite, file_system
         As of a `FileSink`.
     of
-        Of which results: `Output` or `DeadLetter`.
+        Of which results: `Output`, `ScoredOutput` or `DeadLetter`.
 
     Examples
     --------
@@ -84,13 +86,16 @@ class CSVSink(FileSink):
         if isinstance(result, Output):
             model = result.model
             answer = (_cell(result.prediction), json_bytes(result.probabilities).decode())
-            return (*place, *answer, model.name, model.generation, model.configuration, result.version)
+            cells = (*place, *answer, model.name, model.generation, model.configuration, result.version)
+            if isinstance(result, ScoredOutput):
+                return (*cells, result.score, json_bytes(result.novel).decode())
+            return cells
         assert isinstance(result, DeadLetter)
         return (*place, result.reason, result.detail, _cell(result.raw), result.version)
 
 
 def _cell(value: Any) -> Any:
-    """Return a key or label as a cell."""
+    """Return a key, label or prediction as a cell."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
-    return json_bytes(value).decode() if isinstance(value, tuple) else value
+    return json_bytes(value).decode() if isinstance(value, (tuple, dict)) else value

@@ -9,6 +9,7 @@ from stream_bayes.core.encoding._bags import BagEncoder
 from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.networks.bayes_net import BayesNet
 
 __all__ = ["NameLimit"]
 
@@ -38,7 +39,7 @@ class NameLimit:
     stream_bayes.errors.BadValue: the model has 2 feature names, and this sample would add 1, such as 'id-4711'; ...
     """
 
-    def __init__(self, learner: BayesClassifier, max_names: int) -> None:
+    def __init__(self, learner: BayesClassifier | BayesNet, max_names: int) -> None:
         encoder = learner._store.encoder
         self.max_names = max_names
         self._known = encoder.features

@@ -55,6 +55,7 @@ class ServedRiver:
     """
 
     generation = 0
+    is_unsupervised = False
     drifts: DriftLog | None = None
 
     def __init__(self, model: base.Estimator, decide: Callable[[Answer], Any] | None = None) -> None:

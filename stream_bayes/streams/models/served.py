@@ -6,6 +6,7 @@ ServedRiver       a classifier or pipeline of River, in `river.py`; its last ste
 ServedAdaptive    the same with drift detection: the model is replaced, and a log records it
 ServedMixture     `AdaptiveBayes`: samples are held with the last labels until their own comes
 ServedFilter      the spam filter, in `spam.py`
+ServedNetwork     a network without a class, in `network.py`: it scores and learns events, which have no label
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.samples import process_samples
 from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
+from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
 from stream_bayes.streams.models.corrections import relabel, unlearn
 from stream_bayes.streams.models.mixture import ServedMixture
 from stream_bayes.streams.models.name_limit import NameLimit
+from stream_bayes.streams.models.network import ServedNetwork
 from stream_bayes.streams.models.river import ServedAdaptive, ServedRiver
 from stream_bayes.streams.models.spam import ServedFilter
 
@@ -47,6 +50,8 @@ class Served(Protocol):
         Name of its class, for snapshots.
     model
         The model itself. `load` may replace it by another object.
+    is_unsupervised
+        True if it learns events that have no label.
 
     Examples
     --------
@@ -57,6 +62,7 @@ class Served(Protocol):
 
     name: str
     model: Any
+    is_unsupervised: bool
 
     def answer(self, x: Any, /) -> Answer:
         """Return the probability of each label; learn nothing."""
@@ -209,6 +215,7 @@ class ServedLearner:
 
     drifts = None
     generation = 0
+    is_unsupervised = False
 
     def hold(self, x: Any) -> Any:
         return x
@@ -241,7 +248,7 @@ class ServedLearner:
         self._serve(loaded)
 
 
-def served(model: Any, max_names: int | None = None) -> Served:
+def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()) -> Served:
     """Return an adapter with which the engine serves a model.
 
     Parameters
@@ -249,12 +256,15 @@ def served(model: Any, max_names: int | None = None) -> Served:
     model
         The model.
     max_names
-        The most feature names that a classifier of this package may learn; see `NameLimit`. None: no limit.
+        The most feature names that a learner of this package may learn; see `NameLimit`. None: no limit.
+    predict
+        For a network without a class, the variables to predict from the others.
 
     Raises
     ------
     BadValue
-        If it is no classifier, or no pipeline that ends in one.
+        If it is no classifier, network, or pipeline that ends in a classifier; or if `predict` is given for another
+        model than a network without a class.
 
     Examples
     --------
@@ -265,6 +275,12 @@ def served(model: Any, max_names: int | None = None) -> Served:
     """
     inner: Any = model.classifier if isinstance(model, DecidingClassifier) else model
     decide = model.rule.decide if isinstance(model, DecidingClassifier) else None
+    if issubclass(type(inner), BayesNet):
+        return ServedNetwork(inner, predict, max_names)
+    if predict:
+        raise BadValue(
+            f"predict: names variables of a network without a class, and a {type(inner).__name__} predicts its class"
+        )
     if issubclass(type(inner), SpamFilter):
         return ServedFilter(inner)
     if issubclass(type(inner), BayesClassifier):  # to isinstance, a pipeline of River is whatever it ends in

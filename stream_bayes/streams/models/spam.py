@@ -37,6 +37,7 @@ class ServedFilter:
 
     name = "SpamFilter"
     generation = 0
+    is_unsupervised = False
     drifts = None
     clock = None  # a receipt is enough to unlearn a message
 

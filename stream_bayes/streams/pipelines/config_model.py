@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from stream_bayes.by_name import check_known
-from stream_bayes.learners.catalogue import LEARNERS
+from stream_bayes.learners.catalogue import LEARNERS, NETWORK
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import Secret, Table
@@ -23,12 +23,25 @@ class ModelConfig(Table):
     arguments: dict[str, Any] = Field(default_factory=dict)
     key: Secret | None = None
     max_names: int = Field(10_000, ge=1, description="feature names that are learned; more are dead letters")
+    structure: Path | None = Field(
+        None, strict=False, description="of a bayes-net: a .bif or .json file, or 'learn'"
+    )
+    predict: list[str] = Field(
+        default_factory=list, description="of a bayes-net without source.target: the variables to predict"
+    )
 
     @model_validator(mode="after")
     def _known(self) -> Self:
         check_known("model", self.kind, [*LEARNERS, FILTER])
         if self.key is not None and self.kind != FILTER:
             raise ValueError(f"a key is for the tokens of {FILTER!r}; snapshots.key signs snapshots")
+        if self.kind != NETWORK and (self.structure is not None or self.predict):
+            name = "predict" if self.structure is None else "structure"
+            raise ValueError(f"{name} is for the model {NETWORK!r}")
+        if self.structure is not None and "structure" in self.arguments:
+            raise ValueError("structure is given twice, here and in arguments")
+        if len(set(self.predict)) < len(self.predict):
+            raise ValueError("predict names a variable twice")
         return self
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,16 +13,20 @@ from river import compose
 
 from stream_bayes.core.events.pending import Pending
 from stream_bayes.core.events.time import EventCount, StreamTime
+from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
-from stream_bayes.errors import BadConfig, BadState, SchemaError
+from stream_bayes.errors import BadConfig, BadState, SchemaError, StreamBayesError
+from stream_bayes.formats.bif import read_bif
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
-from stream_bayes.learners.catalogue import make_learner
+from stream_bayes.learners.catalogue import NETWORK, make_learner, make_network, make_search
+from stream_bayes.learners.networks.bayes_net import LEARN, BayesNet
 from stream_bayes.mail.filter.arguments import FILTER, make_filter
 from stream_bayes.mail.filter.filter import SpamFilter
 from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
-from stream_bayes.streams.contracts.sink import DeadLetter, Output
+from stream_bayes.streams.contracts.sink import DeadLetter, Output, ScoredOutput
 from stream_bayes.streams.contracts.source import Source
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
@@ -44,6 +50,7 @@ from stream_bayes.streams.pipelines.config import (
     FileSinkConfig,
     JSONLinesConfig,
     LabelsConfig,
+    ModelConfig,
     PipelineConfig,
     SinkConfig,
     SnapshotsConfig,
@@ -110,9 +117,9 @@ def build(
             "format": asdict(form) | {"missing": list(form.missing)},
             "schema": None if config.record is not None or schema is None else schema.to_json(),
         }
-    model = make_model(config, schema)
+    model = make_model(config, schema, directory)
     step = Step(
-        served(model, config.model.max_names),
+        served(model, config.model.max_names, config.model.predict),
         config.name,
         pending=_pending(config.labels),
         max_dead_share=config.max_dead_share,
@@ -129,7 +136,12 @@ def build(
         step,
         source,
         predictions=(kafka and kafka.predictions)
-        or _sink(config.predictions, directory, "predictions", Output),
+        or _sink(
+            config.predictions,
+            directory,
+            "predictions",
+            ScoredOutput if step.model.is_unsupervised else Output,
+        ),
         dead_letters=(kafka and kafka.dead_letters)
         or _sink(config.dead_letters, directory, "dead_letters", DeadLetter),
         drifts=_drift_sink(config.drift, directory),
@@ -166,7 +178,7 @@ def _guessed(
     return schema, form
 
 
-def make_model(config: PipelineConfig, schema: Schema | None) -> Any:
+def make_model(config: PipelineConfig, schema: Schema | None, directory: Path) -> Any:
     """Build the model behind its transformers, whose features are not in the stream's schema."""
     own = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
@@ -174,8 +186,19 @@ def make_model(config: PipelineConfig, schema: Schema | None) -> Any:
         if steps:
             raise BadConfig(f"transformers: {FILTER} tokenises mails itself, and takes no transformers")
         return make_filter(own.arguments, None if own.key is None else own.key.get_secret_value().encode())
+    arguments = dict(own.arguments)
+    if own.kind == NETWORK:
+        if own.structure is not None:
+            arguments |= _structure(own, directory, has_class=config.source.target is not None)
+        if config.source.target is None:
+            return _network(config, arguments, schema)
+        arguments.setdefault("target", config.source.target)
+    if own.predict:
+        raise BadConfig(
+            "model.predict: names variables of a network without a class; leave source.target out"
+        )
     try:
-        learner: Any = make_learner(own.kind, own.arguments, None if steps else schema)
+        learner: Any = make_learner(own.kind, arguments, None if steps else schema)
     except SchemaError as error:
         raise SchemaError(
             f"{own.kind}: {error}; ignore such columns, declare them as something else in [schema.features], or "
@@ -189,6 +212,57 @@ def make_model(config: PipelineConfig, schema: Schema | None) -> Any:
         drift = config.drift
         learner = make_adaptive(learner, drift.detector, drift.detector_arguments, drift.arguments)
     return compose.Pipeline(*steps, learner) if steps else learner
+
+
+def _network(config: PipelineConfig, arguments: dict[str, Any], schema: Schema | None) -> BayesNet:
+    """Build a network without a class."""
+    for name in ("transformers", "drift", "labels"):
+        if getattr(config, name):
+            raise BadConfig(
+                f"{name}: a {NETWORK} without a class takes none; name its class with source.target"
+            )
+    if isinstance(arguments.get("search"), Mapping):
+        arguments["search"] = make_search(arguments["search"])
+    if "structure" not in arguments and "network" not in arguments:
+        raise BadConfig(
+            f"model.structure: is missing; a {NETWORK} without source.target needs a .bif or .json file, or 'learn'"
+        )
+    network = make_network(arguments, schema)
+    unknown = (
+        [] if network.is_growing else [name for name in config.model.predict if name not in network.structure]
+    )
+    if unknown:
+        raise BadConfig(
+            f"model.predict: expected variables of the structure, {shown(list(network.structure))}, got "
+            f"{shown(unknown)}"
+        )
+    return network
+
+
+def _structure(own: ModelConfig, directory: Path, *, has_class: bool) -> dict[str, Any]:
+    """Return the arguments for the structure of a network: from a file, or one that grows.
+
+    The tables of a BIF file are the prior if the weight of their rows is given, as `network_weight`.
+    """
+    assert own.structure is not None
+    if str(own.structure) == LEARN:
+        return {"structure": LEARN}
+    path = directory / own.structure
+    if path.suffix == ".bif":
+        network = read_bif(path)
+        if "network_weight" in own.arguments and not has_class:
+            return {"network": network}
+        return {"structure": network.structure}
+    if path.suffix != ".json":
+        raise BadConfig(
+            f"model.structure: expected a .bif or .json file, or {LEARN!r}, got {str(own.structure)!r}"
+        )
+    try:
+        return {"structure": Structure(json.loads(path.read_text("utf-8")))}
+    except (OSError, ValueError, TypeError, StreamBayesError) as error:
+        raise BadConfig(
+            f"model.structure: {path} holds no object {{variable: [parent, ...]}}: {error}"
+        ) from error
 
 
 def _read_mails(source: KafkaSource, model: SpamFilter) -> None:

@@ -250,7 +250,7 @@ def test_a_table_that_does_not_fit_is_refused_before_there_is_room_for_it():
         lambda: model.query("effect", {"v0": "low"}, rng=np.random.default_rng(1)),
         lambda: model.cpt("effect"),
         lambda: model.sample(1, np.random.default_rng(1)),
-        lambda: model.log_likelihood_one({"v0": "low"}),
+        lambda: model.log_likelihood_one({"effect": "low"}),
         lambda: classifier.predict_proba_one({"v0": "low", "effect": "high"}),
         lambda: classifier.conditional("effect"),
     ):
