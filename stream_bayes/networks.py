@@ -23,6 +23,8 @@ Search for a structure
     PC                      by tests of independence; its test is `g_test`, which returns a `GTest`
     chow_liu_tree, tan_structure        trees by mutual information
     BIC, AIC, BDeu, K2, LogLikelihood   scores, all of them a `Score`
+    score(structure, rows)  the score of a given structure
+    edge_confidence         the share of bootstrap replicates that have an edge
     FamilyScorer            scores of families, cached between searches
     SearchResult, Move, ConstraintResult    results
 
@@ -53,6 +55,7 @@ from stream_bayes.core.search.pc import PC, ConstraintResult, GTest, g_test
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.search.scores import AIC, BIC, K2, BDeu, LogLikelihood, Score
 from stream_bayes.core.search.search_result import Move, SearchResult
+from stream_bayes.core.search.structure_score import edge_confidence, score
 from stream_bayes.core.search.trees import chow_liu_tree, tan_structure
 from stream_bayes.formats.bif import read_bif, write_bif
 from stream_bayes.formats.other_tools import from_pgmpy, from_pyagrum, to_pgmpy, to_pyagrum
@@ -89,11 +92,13 @@ __all__ = [
     "SearchResult",
     "Structure",
     "chow_liu_tree",
+    "edge_confidence",
     "from_pgmpy",
     "from_pyagrum",
     "g_test",
     "read_bif",
     "sample_of",
+    "score",
     "tan_structure",
     "to_pgmpy",
     "to_pyagrum",

@@ -20,6 +20,7 @@ from stream_bayes.core.values.inputs import (
     NONE,
     check_declared,
     feature_name,
+    may_be_name,
     no_features,
     read_nominal,
     read_number,
@@ -414,7 +415,9 @@ class RowEncoder(Encoder):
         else:
             value = canonical(value, feature=name)
             numeric = isinstance(value, (int, float)) and type(value) is not bool
-            if numeric and self.only == "nominal":
+            if numeric and self.only == "nominal" and may_be_name(value, self.numbers_named):
+                numeric = False
+            elif numeric and self.only == "nominal":
                 raise BadValue(
                     f"feature {name!r}: the number {shown(value)} has no bins to go into; set binning, declare the "
                     "feature as Nominal in a schema, or make strings of its values"

@@ -12,7 +12,7 @@ from stream_bayes.core.networks.structure_input import read_edges
 from stream_bayes.core.values.values import Value, shown
 from stream_bayes.errors import BadStructure, BadValue, UnknownFeature
 
-__all__ = ["ROUNDING", "check_limit", "edge_matrix", "read_constraints"]
+__all__ = ["ROUNDING", "against_tiers", "check_limit", "edge_matrix", "read_constraints", "read_tiers"]
 
 ROUNDING = 1e-9  # gains closer than this share of the score count as equal, so that rounding does not decide
 
@@ -31,6 +31,42 @@ def read_constraints(
     if both := [edge for edge in needed if edge in excluded]:
         raise BadStructure(f"edges cannot be both required and forbidden: {shown(both)}; take them from one")
     return needed, excluded
+
+
+def read_tiers(tiers: Iterable[Iterable[Value]], required: Iterable[Edge]) -> tuple[tuple[Value, ...], ...]:
+    """Return tiers as tuples; raise `BadStructure` if a variable is in two, or a required edge leads to an earlier one.
+
+    Examples
+    --------
+    >>> read_tiers([["season"], ["rain", "wind"]], [("season", "rain")])
+    (('season',), ('rain', 'wind'))
+    """
+    if isinstance(tiers, str) or any(isinstance(tier, str) for tier in tiers):
+        raise BadValue(f"tiers: expected lists of variables, got {shown(tiers)}")
+    read = tuple(tuple(tier) for tier in tiers)
+    place: dict[Value, int] = {}
+    for number, tier in enumerate(read):
+        for name in tier:
+            if name in place:
+                raise BadStructure(f"tiers: {shown(name)} is in two of them; leave it in one")
+            place[name] = number
+    against = [(a, b) for a, b in required if a in place and b in place and place[a] > place[b]]
+    if against:
+        raise BadStructure(
+            f"the required edges {shown(against)} lead from a later tier to an earlier one; change one of them"
+        )
+    return read
+
+
+def against_tiers(tiers: Sequence[Sequence[Value]], names: Sequence[Value]) -> NDArray[np.bool_]:
+    """Return a matrix that is True at [parent, child] if the parent is in a later tier.
+
+    Variables that are in no tier may be joined to any.
+    """
+    number = {name: k for k, tier in enumerate(tiers) for name in tier}
+    tier = np.array([number.get(name, -1) for name in names], np.int64)
+    later: NDArray[np.bool_] = (tier[:, None] > tier) & (tier >= 0)
+    return later
 
 
 def edge_matrix(edges: Iterable[Edge], names: Sequence[Value]) -> NDArray[np.bool_]:

@@ -8,20 +8,29 @@ The gain of a reversal is the sum of two entries: removing the edge, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
-from stream_bayes.core.search.constraints import ROUNDING, check_limit, edge_matrix, read_constraints
+from stream_bayes.core.search.constraints import (
+    ROUNDING,
+    against_tiers,
+    check_limit,
+    edge_matrix,
+    read_constraints,
+    read_tiers,
+)
 from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.sample import Sample, check_sample
 from stream_bayes.core.search.scores import BIC, Score, check_score
 from stream_bayes.core.search.search_result import Move, SearchResult
-from stream_bayes.core.values.values import shown
+from stream_bayes.core.values.checks import expect
+from stream_bayes.core.values.values import Value, shown, tagged, untagged
 from stream_bayes.errors import BadStructure, BadValue
 
 __all__ = ["HillClimbing", "Move", "SearchResult"]
@@ -42,6 +51,9 @@ class HillClimbing:
         The most parents of a variable. The start and the required edges must keep to it.
     required, forbidden
         Edges, `(parent, child)`, that every structure must have, or must not have.
+    tiers
+        Groups of variables, the earliest first: no edge leads from a later group to an earlier one. Variables in no
+        group may be joined to any.
     tabu
         The number of steps for which a change may not be undone, when the search continues past a local maximum. 0
         stops at the first local maximum.
@@ -68,6 +80,7 @@ class HillClimbing:
     max_parents: int | None = None
     required: Iterable[Edge] = ()
     forbidden: Iterable[Edge] = ()
+    tiers: Iterable[Iterable[Value]] = ()
     tabu: int = 0
     patience: int = 20
     restarts: int = 0
@@ -78,6 +91,7 @@ class HillClimbing:
         required, forbidden = read_constraints(self.required, self.forbidden)
         object.__setattr__(self, "required", required)
         object.__setattr__(self, "forbidden", forbidden)
+        object.__setattr__(self, "tiers", read_tiers(self.tiers, required))
         for name, least in (("tabu", 0), ("patience", 1), ("restarts", 0), ("disturbance", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < least:
@@ -85,6 +99,32 @@ class HillClimbing:
         for name in ("max_parents", "max_families"):
             check_limit(name, getattr(self, name))
         check_score(self.score)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values; `from_json` is the inverse.
+
+        Examples
+        --------
+        >>> search = HillClimbing(max_parents=3, tiers=[["season"], ["rain"]])
+        >>> HillClimbing.from_json(search.to_json()) == search
+        True
+        """
+        saved: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in ("required", "forbidden", "tiers"):
+            saved[name] = [[tagged(value) for value in group] for group in saved[name]]
+        return saved | {"score": [type(self.score).__name__, dict(self.score.__dict__)]}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the search that `to_json` saved."""
+        groups = {
+            name: tuple(tuple(untagged(value) for value in group) for group in saved[name])
+            for name in ("required", "forbidden", "tiers")
+        }
+        name, arguments = saved["score"]
+        kinds = {kind.__name__: kind for kind in Score.__subclasses__()}
+        expect(name in kinds, f"{name!r} is no score")
+        return cls(**{**saved, **groups, "score": kinds[name](**arguments)})
 
     def search(
         self,
@@ -159,7 +199,9 @@ class _Climb:
         self.known_before = scorer.families
         size = len(sample.variables)
         self.required = edge_matrix(settings.required, sample.variables)
+        tiers: Any = settings.tiers
         self.allowed = ~edge_matrix(settings.forbidden, sample.variables) & ~np.eye(size, dtype=bool)
+        self.allowed &= ~against_tiers(tiers, sample.variables)
         self.start = self._checked_start(start)
         self.has = edge_matrix(self.start.edges, sample.variables)
         self.most = size if settings.max_parents is None else settings.max_parents
@@ -184,7 +226,8 @@ class _Climb:
             )
         edges, most = set(start.edges), self.settings.max_parents
         missing = [edge for edge in self.settings.required if edge not in edges]
-        wrong = [edge for edge in self.settings.forbidden if edge in edges]
+        place = {name: k for k, name in enumerate(self.sample.variables)}
+        wrong = [(a, b) for a, b in start.edges if not self.allowed[place[a], place[b]]]
         if missing or wrong:
             what = f"lacks the required {shown(missing)}" if missing else f"has the forbidden {shown(wrong)}"
             raise BadStructure(f"the structure to start from {what}")

@@ -111,6 +111,13 @@ class Sample:
                 f"there is no variable {shown(variable)}; there are {shown(self.variables)}"
             ) from None
 
+    def weighed(self, weights: NDArray[np.float64]) -> Self:
+        """Return the same rows with other weights."""
+        made = object.__new__(type(self))
+        made.variables, made.sizes, made.codes = self.variables, self.sizes, self.codes
+        made.weights, made.weight = weights, float(weights.sum())
+        return made
+
     def collapsed(self) -> Self:
         """Return the sample with equal rows merged and their weights added, in order of first occurrence.
 

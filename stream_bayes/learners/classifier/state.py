@@ -16,6 +16,7 @@ from river import base
 from stream_bayes.core.counts.store import CountStore, StoreContent
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.checks import refusing_bad_state
 from stream_bayes.core.values.values import tagged, untagged
 from stream_bayes.data.schema import Schema
@@ -135,6 +136,8 @@ def saved_parameter(value: Any) -> Any:  # JSON in both directions
         return {"structure": value.to_json()}
     if isinstance(value, DiscreteNetwork):
         return {"network": value.to_json()}
+    if isinstance(value, HillClimbing):
+        return {"search": value.to_json()}
     if isinstance(value, Mapping):
         pairs = [[tagged(key), None if held is None else tagged(held)] for key, held in value.items()]
         return {"mapping": pairs}
@@ -160,6 +163,8 @@ def loaded_parameter(saved: Any) -> Any:
         return Structure.from_json(saved["structure"])
     if set(saved) == {"network"}:
         return DiscreteNetwork.from_json(saved["network"])
+    if set(saved) == {"search"}:
+        return HillClimbing.from_json(saved["search"])
     if set(saved) == {"mapping"}:
         pairs = saved["mapping"]
         return {untagged(key): None if held is None else untagged(held) for key, held in pairs}

@@ -136,7 +136,7 @@ def log_likelihood(
     if reading is not None and reading.observed == len(x) and not math.isnan(found):
         return found, {}
     network = live.network()
-    if x and not any(name in network.structure for name in x):
+    if x and encoder.declared and not any(name in network.structure for name in x):
         raise UnknownFeature(
             f"the event has none of the network's variables, {shown(list(network.structure))}: {shown(dict(x))}"
         )

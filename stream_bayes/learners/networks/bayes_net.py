@@ -20,8 +20,11 @@ from stream_bayes.core.live_networks.em import ExpectedCounts, StepwiseCounts, W
 from stream_bayes.core.live_networks.family_counts import EVENT, FamilyCounts
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
+from stream_bayes.core.networks.equivalence import Edge
 from stream_bayes.core.networks.structure import Structure
+from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
+from stream_bayes.core.search.structure_score import edge_confidence
 from stream_bayes.core.values.checks import expect
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.columns import CodedColumns
@@ -36,20 +39,22 @@ from stream_bayes.errors import (
     NotSupported,
 )
 from stream_bayes.learners.classifier.arguments import check_choice, check_count, check_number
-from stream_bayes.learners.classifier.batches import encode_batch, row_count
+from stream_bayes.learners.classifier.batches import check_batch, encode_batch, row_count, row_weights
 from stream_bayes.learners.classifier.state import CountLearner
 from stream_bayes.learners.networks import answers
 from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.encoder import encoder_of
+from stream_bayes.learners.networks.growth import Growth, StructureChange
 from stream_bayes.learners.networks.surprise import Surprise
 from stream_bayes.learners.networks.view import BayesNetView
 
 __all__ = ["BayesNet"]
 
 X = Mapping[Any, Any]
-WINDOW = 2000  # events
+WINDOW = 2_000  # events
+GROWING_WINDOW = 20_000
 LEARN = "learn"  # in place of a structure: it grows
 
 
@@ -60,7 +65,10 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     ----------
     structure
         The parents of each variable: a `Structure`, or `{variable: [parent, ...]}`. Other features of events are
-        ignored. None takes the structure of `network`.
+        ignored. None takes the structure of `network`. `"learn"` grows one: all features are variables, at first
+        independent. It is searched again after half as many events as there were, over the newest `window` events, and
+        replaced when a trial on the events that follow proves another one better; `changes` is the log. An event at
+        which a search is due takes as long as the search.
     strength
         The weight of the smoothing, in fresh samples; 0 is maximum likelihood. None is 1, or 0 if a network is given
         beforehand: its tables are the prior.
@@ -91,7 +99,8 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         counting if no event has missing variables.
     window
         The number of newest events to keep: for a search over `recent`, to count the families of a new structure, and
-        for EM over a window, where None is 2,000. The counts then depend on the order of events and cannot be merged.
+        for EM over a window, where None is 2,000, and for a structure that grows, where None is 20,000. The counts then
+        depend on the order of events and cannot be merged.
     every
         For EM over a window: the number of events between two runs; None is a tenth of the window. Until then the
         tables stay; `run_em` runs it now.
@@ -102,6 +111,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         probability for them, a function of the counts alone: the values held once (at least half a one) over the weight
         of all, and none if a schema closes the values. As evidence they are not taken as observed. `"ignore"` takes
         them as missing, `"error"` raises `BadValue`.
+    search
+        For a structure that grows: the search, with tiers, required and forbidden edges, limits and restarts. None is
+        `HillClimbing()`.
 
     Notes
     -----
@@ -147,6 +159,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         every: int | None = None,
         seed: int = 0,
         unseen: str = "novel",
+        search: HillClimbing | None = None,
     ) -> None:
         self.strength = strength
         self.prior = prior
@@ -162,15 +175,26 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self.every = every
         self.seed = seed
         self.unseen = unseen
-        self._structure = _read_structure(structure, network)
+        self.search = search
+        self.is_growing = isinstance(structure, str) and structure == LEARN
+        self._structure = (
+            Structure({name: [] for name in ({} if schema is None else schema.features)})
+            if self.is_growing
+            else _read_structure(structure, network)
+        )
         self._check()
         self._names = self._known_names()
-        self._has_warned = False
+        self._has_warned = self.is_growing and schema is None  # then no feature is ignored
         self._store: FamilyCounts = self._make_store()
         self._live = LiveInference(self._read_network, memory_budget)
+        self._growth: Growth | None = None
+        if self.is_growing:
+            search = HillClimbing() if search is None else search
+            self._growth = Growth(self._store, self._network_of, self._live, search, seed)
 
     def _make_store(self) -> FamilyCounts:
-        encoder, cuts = encoder_of(self._structure, self.schema, self.network, self.max_values)
+        structure = None if self.is_growing else self._structure
+        encoder, cuts = encoder_of(structure, self.schema, self.network, self.max_values)
         settings: dict[str, Any] = {"memory_budget": self.memory_budget}
         if cuts:
             settings["binning"] = {
@@ -199,9 +223,8 @@ class BayesNet(CountLearner, base.AnomalyDetector):
                 make_rng=make_rng,
                 **settings,
             )
-        return FamilyCounts(
-            encoder, self._structure, half_life=self.half_life, window=self.window, **settings
-        )
+        kept = GROWING_WINDOW if self.window is None and self.is_growing else self.window
+        return FamilyCounts(encoder, self._structure, half_life=self.half_life, window=kept, **settings)
 
     def _check(self) -> None:
         if self.strength is not None:
@@ -209,6 +232,13 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         check_choice("prior", self.prior, ("m-estimate", "laplace"))
         check_choice("missing", self.missing, ("skip", "stepwise-em", "window-em"))
         check_choice("unseen", self.unseen, UNSEEN)
+        if self.is_growing and (self.missing != "skip" or self.network is not None):
+            what = "network" if self.missing == "skip" else f"missing={self.missing!r}"
+            raise BadValue(f"{what} needs a structure that stays; leave it out, or give the structure")
+        if self.search is not None and not isinstance(self.search, HillClimbing):
+            raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
+        if self.search is not None and not self.is_growing:
+            raise BadValue(f"search is for structure={LEARN!r}; search recent() to change a given structure")
         if self.missing != "skip" and self.half_life is not None:
             raise BadValue(
                 f"missing={self.missing!r} has its own way of forgetting, by step or window: leave half_life out"
@@ -263,30 +293,64 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     # -- structure ----------------------------------------------------------------------------------------------------
 
     @property
-    def is_growing(self) -> bool:
-        """True if the structure is searched again as events come."""
-        return False
+    def changes(self) -> list[StructureChange]:
+        """The log of a structure that grows, the newest entry last; empty for a given structure.
+
+        Examples
+        --------
+        >>> from stream_bayes import BayesNet
+        >>> model = BayesNet("learn")
+        >>> for rain, lawn in 100 * [("yes", "wet"), ("no", "dry"), ("no", "dry")]:
+        ...     model.learn_one({"rain": rain, "lawn": lawn})
+        >>> print(model.changes[0])
+        event 89: adopted: added 'lawn' -> 'rain'; +0.6211 nats an event in 25
+        """
+        return [] if self._growth is None else list(self._growth.changes)
+
+    @property
+    def generation(self) -> int:
+        """The number of structures that were adopted; 0 for a given structure."""
+        return 0 if self._growth is None else self._growth.generation
+
+    def edge_confidence(
+        self, replicates: int = 50, search: HillClimbing | None = None
+    ) -> Mapping[Edge, float]:
+        """Return the share of bootstrap replicates of the newest events in whose structure each edge is found.
+
+        It takes a search for each replicate; `seed` draws them.
+
+        Parameters
+        ----------
+        replicates
+            The number of replicates.
+        search
+            The search; None is the learner's own, or `HillClimbing()`.
+        """
+        chosen = search or self.search or HillClimbing()
+        return edge_confidence(self.recent(), chosen, replicates, np.random.default_rng(self.seed))
 
     @property
     def structure(self) -> Structure:
         """The parents of each variable. It can be set: families of both structures keep their counts; new families are
         counted from the window, or begin now if there is none, with the warning `CountsForgotten`.
         """
-        return self._structure
+        return self._store.structure
 
     @structure.setter
     def structure(self, structure: Any) -> None:
         wanted = _read_structure(structure, None)
-        if self.network is not None and wanted != self._structure:
+        if self.network is not None and wanted != self.structure:
             raise BadStructure(
                 "the tables given beforehand are those of the present structure; make a BayesNet of the new one "
                 "without them"
             )
-        before, kept = self._structure, self._store.window is not None or self._store.weight == 0.0
+        before, kept = self.structure, self._store.window is not None or self._store.weight == 0.0
         self._store.change_structure(wanted)
         self._structure = wanted
         self._names = self._known_names()
         self._live.reset()
+        if self._growth is not None:
+            self._growth.stop_trial()
         begun = [v for v in wanted if v not in before or wanted.parents(v) != before.parents(v)]
         if begun and not kept:
             warnings.warn(
@@ -322,7 +386,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
                 "no events are kept to search over; make the BayesNet with window=, so many of them"
             )
         events = store.window.freeze()
-        names = self._structure.variables
+        names = self.structure.variables
         return Sample(
             {name: events.codes[store.slot_of(name)] for name in names},
             {name: max(len(store.values_of(name)), 1) for name in names},
@@ -342,14 +406,18 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             The event's weight; 2.0 is the same as learning it twice.
         """
         store = self._store
-        store.add(store.encode(x, EVENT, w))
-        self._live.invalidate()
+        row = store.encode(x, EVENT, w)
+        if self._growth is not None:
+            self._growth.learn(row)
+        else:
+            store.add(row)
+            self._live.invalidate()
         if not self._has_warned and not x.keys() <= self._names:
             self._warn_of_ignored(x)
 
     def _warn_of_ignored(self, names: Iterable[Any]) -> None:
         """Warn once of features that are neither in the structure nor declared: they may be misspelt."""
-        known = list(self._structure)
+        known = list(self.structure)
         ignored = [name for name in names if name not in self._names]
         if not ignored:
             return
@@ -389,7 +457,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             A weight for all events, or one for each.
         """
         store = self._store
-        if isinstance(store, ExpectedCounts):
+        if self._growth is not None:
+            self._learn_rows(X, w)
+        elif isinstance(store, ExpectedCounts):
             store.add_batch(encode_batch(store, X, [EVENT] * row_count(X), w, learning=True))
         elif isinstance(X, CodedColumns) and not X.numeric_names:
             store.learn_columns(X.names, X.codes, X.vocabularies, _weights(w, len(X)))
@@ -399,6 +469,13 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self._live.invalidate()
         if not self._has_warned:
             self._warn_of_ignored(_names_in(X))
+
+    def _learn_rows(self, X: Native, w: Native) -> None:
+        """Learn rows one at a time, once none is refused."""
+        rows = row_count(X)
+        check_batch(self._store, X, [EVENT] * rows, w)
+        for row, weight in zip(_dicts_of(X), row_weights(w, rows).tolist(), strict=True):
+            self.learn_one(row, weight)
 
     def fit(self, X: Native, w: Native = None) -> Self:
         """Learn many events, as `learn_many` does, and return the network."""
@@ -541,8 +618,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
 
     def predict_proba(self, X: Native, variable: Any) -> list[dict[Any, float]]:
         """Return `predict_proba_one` of each row of a data frame, or of a list of dicts."""
-        rows = X.to_dicts() if isinstance(X, CodedColumns) else iter_dicts(X) if is_frame(X) else X
-        return [self.predict_proba_one(row, variable) for row in rows]
+        return [self.predict_proba_one(row, variable) for row in _dicts_of(X)]
 
     def do(self, values: X) -> DiscreteNetwork:
         """Return the network as it is now after an intervention, for `Inference`.
@@ -641,7 +717,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     @property
     def states(self) -> dict[Any, tuple[Any, ...]]:
         """The values of each variable that hold samples or were declared."""
-        return {v: self._store.held_states(v) for v in self._structure.variables}
+        return {v: self._store.held_states(v) for v in self.structure.variables}
 
     def cpt(self, variable: Any) -> ConditionalTable:
         """Return P(variable | its parents) as `{(parents' values): {value: probability}}`, with credible intervals.
@@ -678,9 +754,25 @@ class BayesNet(CountLearner, base.AnomalyDetector):
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
+    def _get_params(self) -> dict[str, Any]:
+        params = super()._get_params()
+        return params | {"structure": LEARN} if self.is_growing else params
+
+    def _derived(self) -> dict[str, Any]:
+        return {} if self._growth is None else self._growth.state()
+
+    def _load_derived(self, derived: Mapping[str, Any]) -> None:
+        if self._growth is None:
+            super()._load_derived(derived)
+        else:
+            self._growth.load(derived)
+
     def _load(self, store: Mapping[str, Any], derived: Mapping[str, Any]) -> None:
         super()._load(store, derived)
-        expect(self._store.structure == self._structure, "it counts the families of another structure")
+        is_whole = self._growth is not None or (
+            self._store.structure == self._structure and self._store.tried is None
+        )
+        expect(is_whole, "it counts the families of another structure")
         self._live.reset()
 
     def _merged(self) -> None:
@@ -696,8 +788,8 @@ def _read_structure(structure: Any, network: DiscreteNetwork | None) -> Structur
         return network.structure
     if not isinstance(structure, Mapping):
         raise BadValue(
-            f"structure must be a Structure or a dict {{variable: [parent, ...]}}, not {shown(structure)}; for edges "
-            "there is Structure.from_edges, for a graph Structure.from_networkx"
+            f"structure must be a Structure, a dict {{variable: [parent, ...]}} or {LEARN!r}, not {shown(structure)}; "
+            "for edges there is Structure.from_edges, for a graph Structure.from_networkx"
         )
     return Structure(structure)
 
@@ -709,6 +801,13 @@ def _names_in(rows: Native) -> list[Any]:
     if isinstance(rows, (list, tuple)):
         return list(dict.fromkeys(name for row in rows for name in row))
     return list(read_table(rows).columns)
+
+
+def _dicts_of(rows: Native) -> Iterable[Mapping[Any, Any]]:
+    """Return the rows of a frame, coded columns or a list as dicts."""
+    if isinstance(rows, CodedColumns):
+        return rows.to_dicts()
+    return iter_dicts(rows) if is_frame(rows) else rows
 
 
 def _weights(w: Native, rows: int) -> NDArray[np.float64] | None:

@@ -21,9 +21,15 @@ __all__ = ["encoder_of"]
 
 
 def encoder_of(
-    structure: Structure, schema: Schema | None, network: DiscreteNetwork | None, max_values: int | None
+    structure: Structure | None,
+    schema: Schema | None,
+    network: DiscreteNetwork | None,
+    max_values: int | None,
 ) -> tuple[RowEncoder, dict[str, Sequence[float]]]:
-    """Make the encoder of a network's events; return it with the cuts of numeric variables."""
+    """Make the encoder of a network's events; return it with the cuts of numeric variables.
+
+    Without a structure, all features are variables: those declared, or as they come.
+    """
     refuse = schema is not None and schema.unknown == "refuse"
     given: dict[Any, tuple[Value, ...]] = {} if network is None else dict(network.states)
     declared: dict[Any, Vocabulary | None] = {}
@@ -39,15 +45,23 @@ def encoder_of(
         elif spec.cuts is not None:
             _refuse_foreign(name, values, bin_names(spec.cuts))
             declared[name], cuts[name] = None, spec.cuts
-        elif name in structure or refuse:
+        elif structure is None or name in structure or refuse:
             raise SchemaError(
                 f"variable {shown(name)} is declared numeric, but a network takes values, or numbers in bins: declare "
                 "its cuts, Numeric(cuts=[...]), or leave it out"
             )
-    if schema is None:
+    if schema is None and structure is not None:
         declared = {name: Vocabulary(given.get(name, ()), max_values) for name in structure.variables}
     bins = Bins(max(len(known) + 1 for known in cuts.values())) if cuts else None
-    encoder = RowEncoder(Vocabulary((EVENT,), None, True), declared, refuse, "nominal", max_values, bins)
+    as_they_come = schema is None and structure is None
+    encoder = RowEncoder(
+        Vocabulary((EVENT,), None, True),
+        None if as_they_come else declared,
+        refuse,
+        "nominal",
+        max_values,
+        bins,
+    )
     if schema is None:
         encoder.numbers_named = _numbers_named(given.values())
     return encoder, cuts

@@ -105,7 +105,6 @@ class ServedNetwork:
     """
 
     name = "BayesNet"
-    generation = 0
     drifts = None
     is_unsupervised = True
 
@@ -127,9 +126,9 @@ class ServedNetwork:
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[NetworkAnswers, StreamBayesError | None]:
-        """Score, predict and learn events sequentially, up to one that is refused."""
+        """Score, predict and learn events sequentially, up to one that is refused, or that changes the structure."""
         answers = NetworkAnswers(self.predict)
-        model = self.model
+        model, generation = self.model, self.model.generation
         try:
             for x, y, w in zip(xs, ys, ws, strict=True):
                 if y is not None:
@@ -144,6 +143,8 @@ class ServedNetwork:
                 truths = [_value_of(x.get(name)) for name in self.predict]
                 model.learn_one(x, w)
                 answers.add(-log_likelihood, novel, shares, truths)
+                if model.generation != generation:
+                    break
         except StreamBayesError as error:
             return answers, error
         return answers, None
@@ -160,6 +161,11 @@ class ServedNetwork:
     @property
     def clock(self) -> int | None:
         return self.model.clock
+
+    @property
+    def generation(self) -> int:
+        """The number of structures that the network has adopted."""
+        return self.model.generation
 
     def content(self, x: Any) -> Payload:
         raise NotSupported("a BayesNet has no class, so that no label can be corrected")

@@ -123,6 +123,33 @@ def test_a_wrong_table_says_what_to_change(tmp_path: Path, model: str, message: 
         streams.pipeline(path)
 
 
+def test_a_structure_that_grows_is_followed_through_restarts(tmp_path: Path) -> None:
+    (tmp_path / "days.jsonl").write_text("".join(json.dumps(x) + "\n" for x in days(400)))
+    for name in ("whole", "parts"):
+        (tmp_path / f"{name}.toml").write_text(f"""
+            name = "visits"
+            source = {{ kind = "jsonl", path = "days.jsonl" }}
+            predictions = {{ kind = "jsonl", path = "{name}.jsonl" }}
+            snapshots = {{ directory = "{name}" }}
+            [model]
+            kind = "bayes-net"
+            structure = "learn"
+            predict = ["country"]
+            arguments = {{ window = 300, search = {{ max_parents = 2, tiers = [["user"], ["country", "hour"]] }} }}
+        """)
+    engine = streams.pipeline(tmp_path / "whole.toml")
+    engine.run()
+    for stop in (80, 20, 300):
+        streams.pipeline(tmp_path / "parts.toml").run(stop)
+    assert (tmp_path / "parts.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
+    answers = [json.loads(line) for line in (tmp_path / "whole.jsonl").read_text().splitlines()]
+    model = engine.step.model.model
+    adopted = next(change.event for change in model.changes if change.why is None)
+    assert [answers[place]["model"]["generation"] for place in (adopted - 1, adopted)] == [0, 1]
+    assert ("user", "country") in model.structure.edges
+    assert answers[-1]["prediction"] == days(400)[-1]["country"]
+
+
 def test_a_class_in_the_source_makes_a_classifier_of_the_same_file(tmp_path: Path) -> None:
     (tmp_path / "days.jsonl").write_text("".join(json.dumps(x) + "\n" for x in days(60)))
     (tmp_path / "network.json").write_text(json.dumps(STRUCTURE))
