@@ -18,17 +18,27 @@ from typing import Any
 
 from river import base
 
+from stream_bayes.core.encoding._rows import Row
+from stream_bayes.core.live_networks.family_counts import EVENT
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.frames import Native
 from stream_bayes.drift.candidates import POLICIES, Executor, share_names
-from stream_bayes.drift.detectors import FEWEST, MOST_LOSS, SIGNALS, since_change
+from stream_bayes.drift.detectors import (
+    FEWEST,
+    MOST_LOSS,
+    SIGNALS,
+    detector_of,
+    natural_signal,
+    since_change,
+)
 from stream_bayes.drift.families import FamilyWatch
 from stream_bayes.drift.log import DriftLog
-from stream_bayes.drift.succession import Succession, SuccessionSettings
+from stream_bayes.drift.recent_events import Learner, rederive
+from stream_bayes.drift.succession import MOST_SURPRISE, Succession, SuccessionSettings
 from stream_bayes.drift.trial import Trial
 from stream_bayes.drift.watch import DriftWatch
-from stream_bayes.errors import BadValue
+from stream_bayes.errors import BadLabel, BadValue, NotSupported
 from stream_bayes.learners.classifier.arguments import (
     ReadOnlyArguments,
     check_choice,
@@ -40,6 +50,7 @@ from stream_bayes.learners.classifier.explanation import Explanation
 from stream_bayes.learners.classifier.predictions import LEAST_PROBABILITY, most_probable
 from stream_bayes.learners.classifier.samples import samples_of
 from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["DriftAdaptive"]
@@ -53,7 +64,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     Parameters
     ----------
     learner
-        A learner of this package over named features. It is the template of every model and learns nothing itself.
+        A learner of this package over named features. It is the template of every model and learns nothing itself. A
+        `BayesNet` has no class: `learn_one(x)` and `score_learn_one(x)` learn, losses are the surprises of events, and
+        `model_` answers queries. With `BayesNet("learn")` every candidate grows its structure, and goes on with it.
     detector
         `"adwin"`, `"page-hinkley"`, `"kswin"`, or of errors `"ddm"`, `"eddm"`, `"hddm-a"`, `"hddm-w"`; or one of
         River's drift detectors, which is cloned.
@@ -114,7 +127,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     def __init__(
         self,
-        learner: BayesClassifier,
+        learner: Learner,
         detector: Any = "adwin",
         signal: str | None = None,
         policy: str = "both",
@@ -141,7 +154,8 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         self.renew = renew
         self._check()
         if window is None:
-            window = NETWORK_WINDOW if isinstance(learner, BayesNetClassifier) else WINDOW
+            is_network = isinstance(learner, (BayesNetClassifier, BayesNet))
+            window = NETWORK_WINDOW if is_network else WINDOW
         settings = SuccessionSettings(
             learner,
             policy,
@@ -154,25 +168,19 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             retired,
             renew,
         )
-        self._watch = DriftWatch(detector, signal)
+        self._watch = DriftWatch(detector, signal, isinstance(learner, BayesNet))
         self._succession = Succession(settings, self._watch)
         self._warned: int | None = None  # the first event after the change, from a detector that warns
-        self._shadow: BayesClassifier | None = None  # learns the events since the warning
+        self._shadow: Learner | None = None  # learns the events since the warning
 
     def _check(self) -> None:
         learner = self.learner
-        check_learner(learner)
-        if "bag" in learner.inputs:
-            raise BadValue(
-                f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
-            )
+        if isinstance(learner, BayesNet):
+            self._check_network(learner)
+        else:
+            self._check_classifier(learner)
         if self.signal is not None:
             check_choice("signal", self.signal, SIGNALS)
-        if self.signal == "family" and "nominal" not in learner.inputs:
-            raise BadValue(
-                f"signal='family' watches features that have values, or numbers in bins, and a "
-                f"{type(learner).__name__} has neither; use another signal"
-            )
         check_choice("policy", self.policy, POLICIES)
         for name in ("judge_after", "trials"):
             check_count(name, getattr(self, name))
@@ -185,6 +193,34 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             if type(value) is not int or value < 0:
                 raise BadValue(f"{name} must be a whole number of at least 0, not {shown(value)}")
         check_number("margin", self.margin)
+        self._check_search()
+
+    def _check_network(self, learner: BayesNet) -> None:
+        if learner.missing != "skip" or learner.slides:
+            raise BadValue(
+                "a BayesNet with expectation maximisation or slides=True cannot be replaced after a drift; it forgets "
+                "by itself"
+            )
+        if learner.network is not None:
+            raise BadValue("a BayesNet with a network given beforehand cannot be replaced after a drift")
+        if self.signal in ("error", "family") or natural_signal(detector_of(self.detector, None)) == "error":
+            raise BadValue(
+                "a BayesNet has no class, so its signal is the log-loss: choose another detector or signal"
+            )
+
+    def _check_classifier(self, learner: BayesClassifier) -> None:
+        check_learner(learner)
+        if "bag" in learner.inputs:
+            raise BadValue(
+                f"events of a {type(learner).__name__} are bags of words, and a window of these is not kept"
+            )
+        if self.signal == "family" and "nominal" not in learner.inputs:
+            raise BadValue(
+                f"signal='family' watches features that have values, or numbers in bins, and a "
+                f"{type(learner).__name__} has neither; use another signal"
+            )
+
+    def _check_search(self) -> None:
         if self.search is not None and not isinstance(self.search, HillClimbing):
             raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
         if self.search is not None and self.search.restarts:
@@ -201,9 +237,14 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
-    def learn_one(self, x: X, y: Any, w: float = 1.0) -> None:
-        """Learn a sample: all of it, or nothing if any part is refused."""
-        self.predict_learn_one(x, y, w)
+    def learn_one(self, x: X, y: Any = None, w: float = 1.0) -> None:
+        """Learn a sample: all of it, or nothing if any part is refused. A network without a class takes no label."""
+        if isinstance(self.learner, BayesNet):
+            if y is not None:
+                raise BadLabel(f"a BayesNet has no class, but the event has the label {shown(y)}")
+            self.score_learn_one(x, w)
+        else:
+            self.predict_learn_one(x, y, w)
 
     def learn_many(self, X: Native, y: Native = None, w: Native = None) -> None:
         """Learn many rows, as `learn_one` would in their order.
@@ -215,15 +256,47 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         X, y, w
             As in `BayesClassifier.learn_many`.
         """
-        for sample in samples_of(self.model_, X, y, w):
+        model = self.model_
+        if isinstance(model, BayesNet):
+            for x, weight in model.rows_to_learn(X, w):
+                self.learn_one(x, None, weight)
+            return
+        for sample in samples_of(model, X, y, w):
             self.learn_one(*sample)
+
+    def score_learn_one(self, x: X, w: float = 1.0) -> float:
+        """Return the surprise of an event to a network without a class, then learn it."""
+        succession = self._succession
+        model = self._network()
+        score = model.score_one(x)
+        row = model._store.encode(x, EVENT, w)
+        model._learn_row(row)
+        succession.clock += 1
+        if row.weight > 0.0:
+            loss = min(score, MOST_SURPRISE)
+            self._follow(row, (x, EVENT, w), loss, self._watch.signal_of(loss), True)
+        return score
+
+    def score_one(self, x: X) -> float:
+        """Return the surprise of an event to a network without a class, as `BayesNet.score_one` does."""
+        return self._network().score_one(x)
+
+    def _network(self) -> BayesNet:
+        model = self.model_
+        if not isinstance(model, BayesNet):
+            raise NotSupported(f"a {type(model).__name__} has no score of events; use predict_learn_one")
+        return model
 
     def predict_learn_one(self, x: X, y: Any, w: float = 1.0) -> dict[Any, float]:
         """Return the probabilities of a sample, then learn it."""
         succession, watch = self._succession, self._watch
+        model = succession.model
+        if isinstance(model, BayesNet):
+            raise NotSupported(
+                "a BayesNet has no class to predict; use score_learn_one, or model_ for queries"
+            )
         if y is None:
             return self._learn_unlabelled(x, w)
-        model = succession.model
         row = model._store.encode(x, y, w)
         answer: dict[Any, float] = model._reading.predict_learn(row)
         succession.clock += 1
@@ -235,6 +308,15 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
             signal = float(most_probable(answer) != y)
         else:
             signal = loss / MOST_LOSS if loss < MOST_LOSS else 1.0
+        self._follow(row, (x, y, w), loss, signal, bool(answer))
+        return answer
+
+    def _follow(
+        self, row: Row, sample: tuple[X, Any, float], loss: float, signal: float, has_answer: bool
+    ) -> None:
+        """Keep an event that was learned, watch for drift, and try candidates."""
+        succession, watch = self._succession, self._watch
+        x, y, w = sample
         succession.recent.push(row, succession.clock, signal)
         if succession.is_renewing:  # that delays no response to a drift
             assert succession.trial is not None
@@ -246,31 +328,30 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         ):
             succession.renew()
         if succession.trial is not None and not succession.is_renewing:
-            if answer and self._worsens_again(signal, succession.trial.begun):
+            if has_answer and self._worsens_again(signal, succession.trial.begun):
                 succession.give_up(succession.trial)
             else:
                 succession.try_candidates(x, y, w, loss, succession.trial)
         elif succession.task is not None:
-            if answer:
+            if has_answer:
                 self._worsens_again(signal, succession.task.begun)
             succession.continue_search(succession.task)
         elif watch.families is not None:
             self._watch_families(watch.families)
-        elif answer:
+        elif has_answer:
             if watch.detects(signal):
                 self._respond()
             elif watch.can_warn and watch.detector.warning_detected:
                 self._warn(x, y, w)
             elif self._warned is not None:
                 self._warned, self._shadow = None, None
-        return answer
 
     def _learn_unlabelled(self, x: X, w: float) -> dict[Any, float]:
         """Learn an event without a label, which gives no signal."""
-        answer = self.model_.predict_proba_one(x)
+        answer = _classifier(self.model_).predict_proba_one(x)
         self._succession.learn_unlabelled(x, w)
         if self._shadow is not None:
-            self._shadow.learn_one(x, None, w)
+            _classifier(self._shadow).learn_one(x, None, w)
         return answer
 
     # -- drift --------------------------------------------------------------------------------------------------------
@@ -291,11 +372,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if self._warned is None:
             self._warned = self.clock
             self._succession.record("warning", since=self.clock)
-            if self.policy == "both" and not isinstance(self.learner, BayesNetClassifier):
+            if self.policy == "both" and not isinstance(self.learner, (BayesNetClassifier, BayesNet)):
                 self._shadow = self.learner.clone()
                 share_names(self._shadow, self.model_)
         if self._shadow is not None:
-            self._shadow.learn_one(x, y, w)
+            _classifier(self._shadow).learn_one(x, y, w)
 
     def _respond(self) -> None:
         """Respond to a drift that the detector detected: if answers became worse, search or try a candidate."""
@@ -312,7 +393,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if shadow is None:
             succession.search(since)
         else:
-            shadow.rederive()
+            rederive(shadow)
             succession.candidates = [("both", shadow)]
             succession.is_renewing = False
             succession.catch_up(Trial(clock, since, clock - 1, self.judge_after))  # it lacks this event
@@ -320,9 +401,11 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     def _watch_families(self, families: FamilyWatch) -> None:
         """Search a candidate if families became worse."""
         succession, watch = self._succession, self._watch
-        drifted = watch.drifted_families(families, succession.model, succession.recent)
+        drifted = watch.drifted_families(families, _classifier(succession.model), succession.recent)
         if drifted:
-            since, names = watch.start_of_drift(families, drifted, succession.recent, succession.model)
+            since, names = watch.start_of_drift(
+                families, drifted, succession.recent, _classifier(succession.model)
+            )
             succession.search(since, names)
 
     def _worsens_again(self, signal: float, begun: int) -> bool:
@@ -334,7 +417,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         if watch.families is None:
             has_drifted = watch.detects(signal)
         else:
-            has_drifted = bool(watch.drifted_families(watch.families, succession.model, succession.recent))
+            has_drifted = bool(
+                watch.drifted_families(watch.families, _classifier(succession.model), succession.recent)
+            )
         if not has_drifted:
             return False
         signals = succession.recent.signals(after=max(succession.changed_again or 0, begun))
@@ -348,23 +433,23 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: X, **kwargs: Any) -> dict[Any, float]:
         """Return P(y | x) of each class; empty before any learning."""
-        return self.model_.predict_proba_one(x)
+        return _classifier(self.model_).predict_proba_one(x)
 
     def predict_one(self, x: X, **kwargs: Any) -> Any:
         """Return the most probable class; of equal ones the first by name; None before any learning."""
-        return self.model_.predict_one(x)
+        return _classifier(self.model_).predict_one(x)
 
     def predict_proba_many(self, X: Native) -> Any:
         """Return the probabilities of many rows, as `BayesClassifier.predict_proba_many` does."""
-        return self.model_.predict_proba_many(X)
+        return _classifier(self.model_).predict_proba_many(X)
 
     def predict_many(self, X: Native) -> Any:
         """Return the most probable class of many rows: a series for a data frame, a list for anything else."""
-        return self.model_.predict_many(X)
+        return _classifier(self.model_).predict_many(X)
 
     def explain_one(self, x: X) -> Explanation:
         """Return the evidence of each feature for each class, as `BayesClassifier.explain_one` does."""
-        return self.model_.explain_one(x)
+        return _classifier(self.model_).explain_one(x)
 
     @property
     def _multiclass(self) -> bool:
@@ -380,7 +465,7 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
         )
 
     @property
-    def model_(self) -> BayesClassifier:
+    def model_(self) -> Learner:
         """The present model."""
         return self._succession.model
 
@@ -439,3 +524,9 @@ class DriftAdaptive(ReadOnlyArguments, base.MiniBatchClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"learner": NaiveBayes()}
+
+
+def _classifier(model: Learner) -> BayesClassifier:
+    if isinstance(model, BayesNet):
+        raise NotSupported("a BayesNet has no class to predict; model_ answers queries")
+    return model

@@ -22,9 +22,9 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.values import Value
-from stream_bayes.drift.recent_events import Events, learn_events
+from stream_bayes.drift.recent_events import Events, Learner, learn_events, rederive
 from stream_bayes.errors import BudgetExceeded
-from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = [
@@ -62,7 +62,7 @@ class Basis(NamedTuple):
     """
 
     name: str
-    kind: type[BayesClassifier]
+    kind: type[Learner]
     state: dict[str, Any]
     is_searched: bool
     is_whole: bool
@@ -72,7 +72,7 @@ class SearchOutcome(NamedTuple):
     """The outcome of a search: a model that has learned, or the reason why there is none."""
 
     name: str
-    model: BayesClassifier | None
+    model: Learner | None
     why: str | None
     events: int
 
@@ -93,7 +93,7 @@ class Executor(Protocol):
         ...
 
 
-def share_names(model: BayesClassifier, present: BayesClassifier) -> None:
+def share_names(model: Learner, present: Learner) -> None:
     """Give a model the names of the present one, under the same codes."""
     know_names(model._store.encoder, present._store.encoder)
     model._store.make_room()
@@ -101,8 +101,8 @@ def share_names(model: BayesClassifier, present: BayesClassifier) -> None:
 
 def basis_of(
     policy: str,
-    learner: BayesClassifier,
-    present: BayesClassifier,
+    learner: Learner,
+    present: Learner,
     only: tuple[Value, ...] = (),
     keeps_structure: bool = False,
 ) -> Basis | None:
@@ -121,7 +121,8 @@ def basis_of(
     keeps_structure
         True to keep the present structure, as `"refit"` always does.
     """
-    is_network = isinstance(present, BayesNetClassifier)
+    is_network = isinstance(present, (BayesNetClassifier, BayesNet))
+    grows = isinstance(present, BayesNet) and present.is_growing  # it searches its structure as it learns
     if policy == "search" and not is_network:
         return None
     keeps_structure = keeps_structure or policy == "refit"
@@ -129,9 +130,13 @@ def basis_of(
     if only and isinstance(made, BayesNetClassifier) and isinstance(present, BayesNetClassifier):
         made.structure = present.structure
     share_names(made, present)
-    if keeps_structure:
+    if keeps_structure and isinstance(made, BayesNet):
+        assert isinstance(present, BayesNet)
+        made.structure = present.structure
+    elif keeps_structure:
         _keep_structure(made, present)
-    return Basis(policy, type(made), made.state(), is_network and not keeps_structure, policy == "search")
+    is_searched = is_network and not keeps_structure and not grows
+    return Basis(policy, type(made), made.state(), is_searched, policy == "search")
 
 
 def _keep_structure(made: Any, present: Any) -> None:
@@ -185,7 +190,7 @@ class SearchTask:
             first = int(np.searchsorted(events["window_clocks"], self.since))
             events = {name: np.ascontiguousarray(array[..., first:]) for name, array in events.items()}
         number = len(events["window_labels"])
-        if basis.is_searched and isinstance(model, BayesNetClassifier):
+        if basis.is_searched and isinstance(model, (BayesNetClassifier, BayesNet)):
             structure = _searched(model, events, self.search, self.only, should_stop)
             if structure is None:
                 why = f"the search spent its budget of {self.search.max_families} families"
@@ -198,22 +203,24 @@ class SearchTask:
         else:
             learn_events(model, events)
         if basis.name != "refit":
-            model.rederive()
+            rederive(model)
         return SearchOutcome(basis.name, model, None, number)
 
 
 def _searched(
-    model: BayesNetClassifier,
+    model: BayesNetClassifier | BayesNet,
     events: Events,
     search: HillClimbing,
     only: tuple[Value, ...],
     should_stop: Callable[[], bool],
 ) -> Structure | None:
     """Return the structure that a search finds for some events; None if it was not finished."""
-    trained = model.clone({"structure": None})
-    share_names(trained, model)
-    if len(events["window_numbers"]):
-        learn_events(trained, events)  # numbers need cuts
+    trained: Learner = model
+    if isinstance(model, BayesNetClassifier):
+        trained = model.clone({"structure": None})
+        share_names(trained, model)
+        if len(events["window_numbers"]):
+            learn_events(trained, events)  # numbers need cuts
     encoder: Any = trained._store.encoder
     columns, sizes = {}, {}
     codes, numbers = iter(events["window_codes"]), iter(events["window_numbers"])
@@ -227,8 +234,12 @@ def _searched(
         else:
             columns[feature.name] = next(codes)
             sizes[feature.name] = max(len(feature.vocabulary), 1)
-    columns[model._target] = events["window_labels"]
-    sizes[model._target] = max(len(encoder.labels), 1)
+    if isinstance(model, BayesNetClassifier):
+        columns[model._target] = events["window_labels"]
+        sizes[model._target] = max(len(encoder.labels), 1)
+    else:  # features may be declared that are not in the structure
+        columns = {name: columns[name] for name in model.structure}
+        sizes = {name: sizes[name] for name in model.structure}
     start = model.structure
     if start is None or not only or set(start.variables) != set(columns):
         start = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,12 @@ from stream_bayes.core.encoding._rows import Row
 from stream_bayes.drift.families import Coded
 from stream_bayes.errors import BadState, NotLearned
 from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.learners.networks.bayes_net import BayesNet
 
-__all__ = ["Events", "RecentEvents", "learn_events"]
+__all__ = ["Events", "Learner", "RecentEvents", "learn_events", "rederive"]
 
 MOST_FORGOTTEN = 500  # events, some microseconds each
+Learner: TypeAlias = BayesClassifier | BayesNet
 Events = Mapping[str, NDArray[Any]]  # the arrays of a window, read only
 
 
@@ -33,10 +35,10 @@ class RecentEvents:
         The number of events that are kept.
     """
 
-    def __init__(self, model: BayesClassifier, size: int) -> None:
+    def __init__(self, model: Learner, size: int) -> None:
         self._begin(model, size)
 
-    def _begin(self, model: BayesClassifier, size: int) -> None:
+    def _begin(self, model: Learner, size: int) -> None:
         self._model = model
         self._encoder: Any = model._store.encoder
         self._window = Window(self._encoder, size)
@@ -98,7 +100,7 @@ class RecentEvents:
         first = int(np.searchsorted(arrays["window_clocks"], clock))
         return {name: np.ascontiguousarray(array[..., first:]) for name, array in arrays.items()}
 
-    def catch_up(self, models: Sequence[BayesClassifier], after: int, most: int) -> int:
+    def catch_up(self, models: Sequence[Learner], after: int, most: int) -> int:
         """Let models learn the first events after a clock, at most `most`; return the clock of the last.
 
         The models have all names of the events.
@@ -111,7 +113,7 @@ class RecentEvents:
             after = window.clock_of(index)
         return after
 
-    def model_before(self, since: int) -> BayesClassifier:
+    def model_before(self, since: int) -> Learner:
         """Return the model without the recent events that it learned from a clock on.
 
         The model itself is returned if these cannot be unlearned, if they are so many that the stream would have to
@@ -128,10 +130,10 @@ class RecentEvents:
                 twin._store.forget(_as_of(window, index, row, twin))
         except NotLearned:  # of a KDB, say, that no longer keeps the events behind its tables
             return self._model
-        twin.rederive()
+        rederive(twin)
         return twin
 
-    def move(self, model: BayesClassifier, since: int) -> None:
+    def move(self, model: Learner, since: int) -> None:
         """Continue with another model, which has the same codes, and drop the events older than a clock."""
         self._model = model
         self._encoder = self._window.encoder = model._store.encoder
@@ -166,7 +168,7 @@ class RecentEvents:
         self._make_room()
 
 
-def learn_events(model: BayesClassifier, events: Events) -> None:
+def learn_events(model: Learner, events: Events) -> None:
     """Let a model that has the names of some events learn them in their order."""
     clocks = events["window_clocks"]
     if len(clocks):
@@ -175,17 +177,24 @@ def learn_events(model: BayesClassifier, events: Events) -> None:
         learn_rows(model, (row for row, _ in window.rows()))
 
 
-def learn_rows(model: BayesClassifier, rows: Iterable[Row]) -> None:
+def learn_rows(model: Learner, rows: Iterable[Row]) -> None:
     """Learn rows in the codes of the model's store."""
-    store, reading = model._store, model._reading
+    store = model._store
+    learn = model._learn_row if isinstance(model, BayesNet) else model._reading.learn
     bounded = store.memory_budget is not None
     for row in rows:
         if bounded or not row.whole:
             store.make_room_for(1, row.whole)
-        reading.learn(row)
+        learn(row)
 
 
-def _as_of(window: Window, index: int, row: Row, model: BayesClassifier) -> Row:
+def rederive(model: Learner) -> None:
+    """Derive what a classifier derives from its counts; a network without a class derives nothing."""
+    if isinstance(model, BayesClassifier):
+        model.rederive()
+
+
+def _as_of(window: Window, index: int, row: Row, model: Learner) -> Row:
     """Return an event with its numbers in a model's own bins."""
     window.row(index, row)
     bins: Any = model._store.encoder.bins

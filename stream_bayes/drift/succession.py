@@ -33,12 +33,13 @@ from stream_bayes.drift.candidates import (
     share_names,
 )
 from stream_bayes.drift.log import change_between
-from stream_bayes.drift.recent_events import RecentEvents
+from stream_bayes.drift.recent_events import Learner, RecentEvents, rederive
 from stream_bayes.drift.trial import DOUBT, Trial
 from stream_bayes.drift.watch import DriftWatch
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.learners.classifier.base import BayesClassifier, X
 from stream_bayes.learners.classifier.predictions import log_loss
+from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.learners.networks.bayes_net_classifier import BayesNetClassifier
 
 __all__ = ["Succession", "SuccessionSettings"]
@@ -50,13 +51,15 @@ FRESH_DOUBT = 3.0  # standard errors by which it must be better
 NEVER = 2**61
 CATCH_UP = 64  # events that a candidate learns at once, of those that came during its search
 
-Candidate = tuple[str, BayesClassifier]
+MOST_SURPRISE = 100.0  # nats of one event, of a network without a class
+
+Candidate = tuple[str, Learner]
 
 
 class SuccessionSettings(NamedTuple):
     """Settings of a succession: arguments of `DriftAdaptive`, which documents them."""
 
-    learner: BayesClassifier
+    learner: Learner
     policy: str
     search: HillClimbing
     search_delay: int
@@ -82,7 +85,7 @@ class Succession:
     def __init__(self, settings: SuccessionSettings, watch: DriftWatch) -> None:
         self.settings = settings
         self.watch = watch
-        self.model: BayesClassifier = settings.learner.clone()
+        self.model: Learner = settings.learner.clone()
         self.recent = RecentEvents(self.model, settings.window)
         self.clock = 0  # events learned
         self.generation = 0  # models adopted
@@ -94,7 +97,12 @@ class Succession:
         self.since = 1  # the first event of the present world
         self.is_renewing = False  # True while a grown or a fresh candidate is on trial
         self.grows = (
-            isinstance(self.model, BayesNetClassifier) and settings.policy != "refit" and settings.renew
+            (
+                isinstance(self.model, BayesNetClassifier)
+                or (isinstance(self.model, BayesNet) and not self.model.is_growing)
+            )
+            and settings.policy != "refit"
+            and settings.renew
         )
         self.next_search = (
             FIRST_SEARCH if self.grows else NEVER
@@ -212,7 +220,7 @@ class Succession:
             return
         if self.settings.policy == "search" and not models:
             twin = self.model._twin()
-            twin.rederive()
+            rederive(twin)
             if twin._derived() == self.model._derived():
                 self.record("refused", since=trial.since, candidate="search", why="nothing else is found")
             else:
@@ -233,7 +241,7 @@ class Succession:
         kept, losses = [], []
         for candidate in self.candidates:
             try:
-                losses.append(log_loss(candidate[1].predict_learn_one(x, y, w), y))
+                losses.append(_loss(candidate[1], x, y, w))
                 kept.append(candidate)
             except StreamBayesError as error:
                 place = len(kept)
@@ -267,10 +275,12 @@ class Succession:
 
     def learn_unlabelled(self, x: X, w: float) -> None:
         """Let the present model, and the candidates on trial, learn an event without a label."""
+        assert isinstance(self.model, BayesClassifier)
         self.model.learn_one(x, None, w)
         self.clock += 1
         if self.trial is not None and self.trial.gains:
             for _, candidate in self.candidates:
+                assert isinstance(candidate, BayesClassifier)
                 candidate.learn_one(x, None, w)
 
     def give_up(self, trial: Trial) -> None:
@@ -316,7 +326,7 @@ class Succession:
         was_retired, most = name.startswith("retired"), self.settings.retired
         leaving = self.recent.model_before(trial.since) if most and name != GROWN else before
         if not was_retired and name != "refit":
-            model.rederive()
+            rederive(model)
         if was_retired:
             self.recent = RecentEvents(model, self.settings.window)  # its codes differ
             self.changed_again = None  # it has shown that it fits the present world
@@ -342,9 +352,17 @@ class Succession:
         self._finish()
 
 
-def _same_structure(one: BayesClassifier, other: BayesClassifier) -> bool:
+def _loss(model: Learner, x: X, y: Any, w: float) -> float:
+    """Return what a model loses on an event before it learns it: of a network without a class, its surprise."""
+    if isinstance(model, BayesNet):
+        return min(model.score_learn_one(x, w), MOST_SURPRISE)
+    return log_loss(model.predict_learn_one(x, y, w), y)
+
+
+def _same_structure(one: Learner, other: Learner) -> bool:
     """Return True if two networks have equivalent structures."""
-    assert isinstance(one, BayesNetClassifier) and isinstance(other, BayesNetClassifier)
+    kinds = (BayesNetClassifier, BayesNet)
+    assert isinstance(one, kinds) and isinstance(other, kinds)
     mine, theirs = one.structure, other.structure
     if mine is None or theirs is None or mine.variables != theirs.variables:
         return mine == theirs

@@ -26,6 +26,8 @@ from stream_bayes.learners.classifier.edges import edge_name
 
 __all__ = ["DriftWatch"]
 
+MIDDLE_SURPRISE = 20.0  # nats: the surprise of an event that gives the signal 1/2
+
 
 class DriftWatch:
     """A detector that is fed a signal of each event, and a log of the drifts it detects.
@@ -36,9 +38,12 @@ class DriftWatch:
         The name of a detector, or a detector to clone.
     signal
         The signal, one of `SIGNALS`; None: the detector's natural one.
+    is_joint
+        True if the model is a network without a class, whose signal is the surprise s of each event as s / (s + 20).
     """
 
-    def __init__(self, given: Any, signal: str | None) -> None:
+    def __init__(self, given: Any, signal: str | None, is_joint: bool = False) -> None:
+        self.is_joint = is_joint
         self.given = given
         self.detector = detector_of(given, signal)
         self.signal = signal or natural_signal(self.detector)
@@ -70,10 +75,19 @@ class DriftWatch:
         before, after = mean_of(signals[:change]), mean_of(signals[change:])
         if newest == 0 or after <= before:
             return False
-        scale = 1.0 if self.signal == "error" else MOST_LOSS
-        score = {"before": scale * before, "after": scale * after}
+        score = {"before": self._nats_of(before), "after": self._nats_of(after)}
         self.record("drift", event, since=event - newest + 1, score=score)
         return True
+
+    def signal_of(self, score: float) -> float:
+        """Return the signal of an event's surprise, which has no bound, between 0 and 1."""
+        return score / (score + MIDDLE_SURPRISE)
+
+    def _nats_of(self, signal: float) -> float:
+        """Return the loss in nats that a mean signal stands for; of wrong answers their share."""
+        if self.is_joint:
+            return MIDDLE_SURPRISE * signal / (1.0 - signal)
+        return signal if self.signal == "error" else MOST_LOSS * signal
 
     def start_of_drift(
         self, families: FamilyWatch, drifted: list[int], recent: RecentEvents, model: BayesClassifier

@@ -17,6 +17,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier, X, check_lear
 from stream_bayes.learners.classifier.intervals import Cumulants
 from stream_bayes.learners.classifier.traits import Promise, Traits
 from stream_bayes.learners.naive_bayes import NaiveBayes
+from stream_bayes.learners.networks.bayes_net import BayesNet
 
 __all__ = ["SlidingWindow"]
 
@@ -30,7 +31,8 @@ class SlidingWindow(BayesClassifier):
     ----------
     learner
         A learner of this package over named features, which has not learned anything. Learn through the window only;
-        derived structures can be read from the learner.
+        derived structures can be read from the learner. Of a `BayesNet`, which has no class, the result is a `BayesNet`
+        with `window=size` and `slides=True`.
     size
         The number of newest events that are held. One of weight 0 does not count.
 
@@ -59,6 +61,13 @@ class SlidingWindow(BayesClassifier):
     """
 
     promises: ClassVar[frozenset[Promise]] = frozenset({Promise.ORDERED})
+
+    def __new__(cls, learner: Any = None, size: Any = None) -> Any:
+        if isinstance(learner, BayesNet):
+            if learner.clock:
+                raise BadValue("the BayesNet has learned before; give a new one")
+            return learner.clone({"window": size, "slides": True})
+        return super().__new__(cls)
 
     def __init__(self, learner: BayesClassifier, size: int) -> None:
         self.learner = learner

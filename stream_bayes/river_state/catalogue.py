@@ -14,9 +14,9 @@ from river import base
 from stream_bayes.by_name import Imported, check_arguments, check_known, construction_errors
 from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.drift.detectors import DETECTORS
+from stream_bayes.drift.recent_events import Learner
 from stream_bayes.errors import BadValue, StreamBayesError
 from stream_bayes.learners.catalogue import make_search
-from stream_bayes.learners.classifier.base import BayesClassifier
 
 __all__ = [
     "TRANSFORMERS",
@@ -102,7 +102,7 @@ def make_detector(name: str, arguments: Mapping[str, Any] | None = None) -> Any:
 
 
 def make_adaptive(
-    learner: BayesClassifier,
+    learner: Learner,
     detector: str = "adwin",
     of_detector: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,

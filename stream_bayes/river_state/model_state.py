@@ -27,6 +27,7 @@ from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.state import Content, saved_parameter
 from stream_bayes.learners.deciding_classifier import DecidingClassifier
 from stream_bayes.learners.decision_rules import Costs, Thresholds
+from stream_bayes.learners.networks.bayes_net import BayesNet
 from stream_bayes.river_state import adaptive_learners, composition, drift_learners, statistics  # noqa: F401  # they register
 from stream_bayes.river_state.location import Location
 from stream_bayes.river_state.parameters import compare_parameters, encode_parameter
@@ -334,6 +335,7 @@ class _Function(ObjectCodec):
 
 
 register_base(BayesClassifier, _Learner())
+register_base(BayesNet, _Learner())
 register_codec(compose.Pipeline, _Pipeline("steps"))
 register_codec(compose.TransformerUnion, _Steps("transformers"))
 register_codec(compose.TransformerProduct, _Steps("transformers"))

@@ -28,8 +28,8 @@ def test_a_refit_has_the_tree_that_was_there_where_the_new_world_has_another() -
     model = DriftAdaptive(TAN(every=10_000), policy="refit")
     for x, y in twins(1000, "a", "b", flip=False):
         model.learn_one(x, y)
-    model.model_.rederive()
     before: Any = model.model_
+    before.rederive()
     tree, anew = before.parents_, TAN()
     changed = twins(1000, "c", "d", flip=True)
     for x, y in changed:

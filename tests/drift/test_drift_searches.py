@@ -172,7 +172,7 @@ def test_a_model_that_is_kept_has_forgotten_what_came_after_its_world(learner: A
     for x, y in stream[: model.log.entries[0]["since"] - 1]:
         alone.learn_one(x, y)
     alone.rederive()
-    [(_, kept)] = model._succession.retired
+    kept: Any = model._succession.retired[0][1]
     for x, _ in stream[-100:]:
         assert kept.joint_log_likelihood(x) == pytest.approx(alone.joint_log_likelihood(x), rel=1e-12)
 

@@ -384,6 +384,12 @@ class FamilyCounts(CountStore):
         """Encode and count an event: all of it, or nothing if anything is refused."""
         super().learn(x, EVENT, weight)
 
+    def add(self, row: Any) -> None:
+        super().add(row)
+        ring = self.tables.window
+        if self.slides and ring.held == ring.size:
+            self.tables.forget_oldest()
+
     def forget(self, row: Any, at: int | None = None) -> None:
         try:
             super().forget(row, at)

@@ -99,5 +99,5 @@ def edge_confidence(
         directed = [(edge, 1.0) for edge in found.compelled]
         either = [(edge, 0.5) for a, b in found.reversible for edge in ((a, b), (b, a))]
         for edge, share in (*directed, *either):
-            shares[edge] = shares.get(edge, 0.0) + share / replicates
-    return dict(sorted(shares.items(), key=lambda item: -item[1]))
+            shares[edge] = shares.get(edge, 0.0) + share
+    return {edge: shares[edge] / replicates for edge in sorted(shares, key=lambda edge: -shares[edge])}

@@ -154,6 +154,8 @@ def probabilities(
     """
     network = live.network()
     if variable not in network.structure:
+        if not encoder.declared:
+            return {}  # it may come yet
         raise UnknownFeature(
             f"the network has no variable {shown(variable)}; its variables: {shown(list(network.structure))}"
         )

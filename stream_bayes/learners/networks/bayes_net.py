@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from river import base
 
 from stream_bayes.by_name import closest
 from stream_bayes.core.encoding._features import read_weight
+from stream_bayes.core.encoding._rows import Row
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
 from stream_bayes.core.live_networks.batches import learn_rows
 from stream_bayes.core.live_networks.counted_network import CountedNetwork
@@ -114,6 +115,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
     search
         For a structure that grows: the search, with tiers, required and forbidden edges, limits and restarts. None is
         `HillClimbing()`.
+    slides
+        True to hold the newest `window` events alone: each event that leaves the window is unlearned. That is what
+        `SlidingWindow(BayesNet(...), size)` makes.
 
     Notes
     -----
@@ -160,6 +164,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         seed: int = 0,
         unseen: str = "novel",
         search: HillClimbing | None = None,
+        slides: bool = False,
     ) -> None:
         self.strength = strength
         self.prior = prior
@@ -176,6 +181,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self.seed = seed
         self.unseen = unseen
         self.search = search
+        self.slides = slides
         self.is_growing = isinstance(structure, str) and structure == LEARN
         self._structure = (
             Structure({name: [] for name in ({} if schema is None else schema.features)})
@@ -224,7 +230,17 @@ class BayesNet(CountLearner, base.AnomalyDetector):
                 **settings,
             )
         kept = GROWING_WINDOW if self.window is None and self.is_growing else self.window
-        return FamilyCounts(encoder, self._structure, half_life=self.half_life, window=kept, **settings)
+        store = FamilyCounts(
+            encoder,
+            self._structure,
+            half_life=self.half_life,
+            window=None if self.slides else kept,
+            **settings,
+        )
+        if self.slides:
+            assert kept is not None
+            store.slide(kept)
+        return store
 
     def _check(self) -> None:
         if self.strength is not None:
@@ -235,6 +251,12 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         if self.is_growing and (self.missing != "skip" or self.network is not None):
             what = "network" if self.missing == "skip" else f"missing={self.missing!r}"
             raise BadValue(f"{what} needs a structure that stays; leave it out, or give the structure")
+        if not isinstance(self.slides, bool):
+            raise BadValue(f"slides must be True or False, not {shown(self.slides)}")
+        if self.slides and (self.missing != "skip" or (self.window is None and not self.is_growing)):
+            raise BadValue(
+                "slides=True unlearns what leaves the window: give window=, and leave missing='skip'"
+            )
         if self.search is not None and not isinstance(self.search, HillClimbing):
             raise BadValue(f"search must be HillClimbing(...), or None, not {shown(self.search)}")
         if self.search is not None and not self.is_growing:
@@ -303,7 +325,7 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         >>> for rain, lawn in 100 * [("yes", "wet"), ("no", "dry"), ("no", "dry")]:
         ...     model.learn_one({"rain": rain, "lawn": lawn})
         >>> print(model.changes[0])
-        event 89: adopted: added 'lawn' -> 'rain'; +0.6211 nats an event in 25
+        event 89: adopted: added 'lawn' -> 'rain'; +0.6214 nats an event in 25
         """
         return [] if self._growth is None else list(self._growth.changes)
 
@@ -406,14 +428,17 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             The event's weight; 2.0 is the same as learning it twice.
         """
         store = self._store
-        row = store.encode(x, EVENT, w)
+        self._learn_row(store.encode(x, EVENT, w))
+        if not self._has_warned and not x.keys() <= self._names:
+            self._warn_of_ignored(x)
+
+    def _learn_row(self, row: Row) -> None:
+        """Learn an encoded event, for whose codes there is room."""
         if self._growth is not None:
             self._growth.learn(row)
         else:
-            store.add(row)
+            self._store.add(row)
             self._live.invalidate()
-        if not self._has_warned and not x.keys() <= self._names:
-            self._warn_of_ignored(x)
 
     def _warn_of_ignored(self, names: Iterable[Any]) -> None:
         """Warn once of features that are neither in the structure nor declared: they may be misspelt."""
@@ -457,8 +482,9 @@ class BayesNet(CountLearner, base.AnomalyDetector):
             A weight for all events, or one for each.
         """
         store = self._store
-        if self._growth is not None:
-            self._learn_rows(X, w)
+        if self._growth is not None or self.slides:
+            for row, weight in self.rows_to_learn(X, w):
+                self.learn_one(row, weight)
         elif isinstance(store, ExpectedCounts):
             store.add_batch(encode_batch(store, X, [EVENT] * row_count(X), w, learning=True))
         elif isinstance(X, CodedColumns) and not X.numeric_names:
@@ -470,12 +496,11 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         if not self._has_warned:
             self._warn_of_ignored(_names_in(X))
 
-    def _learn_rows(self, X: Native, w: Native) -> None:
-        """Learn rows one at a time, once none is refused."""
+    def rows_to_learn(self, X: Native, w: Native = None) -> Iterator[tuple[Mapping[Any, Any], float]]:
+        """Return the rows of a batch, each with its weight; raise if one would be refused."""
         rows = row_count(X)
         check_batch(self._store, X, [EVENT] * rows, w)
-        for row, weight in zip(_dicts_of(X), row_weights(w, rows).tolist(), strict=True):
-            self.learn_one(row, weight)
+        return zip(_dicts_of(X), row_weights(w, rows).tolist(), strict=True)
 
     def fit(self, X: Native, w: Native = None) -> Self:
         """Learn many events, as `learn_many` does, and return the network."""

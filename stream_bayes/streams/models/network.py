@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream_bayes.core.measures.losses import Losses
 from stream_bayes.core.values.payloads import Payload
 from stream_bayes.core.values.values import canonical, is_missing, shown
+from stream_bayes.drift.adaptive import DriftAdaptive
+from stream_bayes.drift.log import DriftLog
 from stream_bayes.errors import BadLabel, BadState, BadValue, NotSupported, StreamBayesError
 from stream_bayes.learners.classifier.predictions import most_probable
 from stream_bayes.learners.classifier.state import saved_parameter
 from stream_bayes.learners.networks.bayes_net import BayesNet
+from stream_bayes.river_state.model_state import configuration_digest, model_content, restore_model
 from stream_bayes.streams.models.answers import Answer, Decide
+from stream_bayes.streams.models.background import Background
 from stream_bayes.streams.models.name_limit import NameLimit
 
 __all__ = ["NetworkAnswers", "ServedNetwork"]
@@ -84,12 +89,12 @@ class NetworkAnswers:
 
 
 class ServedNetwork:
-    """A `BayesNet`. Each event is scored and learned; its variables may be missing.
+    """A `BayesNet`, or one that a `DriftAdaptive` replaces. Each event is scored and learned; variables may be missing.
 
     Parameters
     ----------
     model
-        The network. Loading a state replaces it; `model` is the present one.
+        The network, or the `DriftAdaptive`. Loading a state replaces it; `model` is the present one.
     predict
         The variables to predict from the others.
     max_names
@@ -104,21 +109,39 @@ class ServedNetwork:
     ([0.0, 0.0, 0.0], {'wet': 1.0}, ('rain', 'lawn'))
     """
 
-    name = "BayesNet"
-    drifts = None
     is_unsupervised = True
 
-    def __init__(self, model: BayesNet, predict: Sequence[Any] = (), max_names: int | None = None) -> None:
-        self.model = model
+    def __init__(
+        self, model: BayesNet | DriftAdaptive, predict: Sequence[Any] = (), max_names: int | None = None
+    ) -> None:
+        self.name = type(model).__name__
         self.predict = tuple(predict)
         self._hidden = frozenset(self.predict)
         self._max_names = max_names
-        self._settings: dict[str, Any] = {
-            "learner": self.name,
-            "parameters": {name: saved_parameter(value) for name, value in model._get_params().items()},
-            "predict": list(self.predict),
-        }
-        self._limit = None if max_names is None else NameLimit(model, max_names)
+        self._settings: dict[str, Any] = {"learner": self.name, "predict": list(self.predict)}
+        if isinstance(model, BayesNet):
+            self._settings["parameters"] = _parameters_of(model)
+        else:
+            self._settings["steps"] = configuration_digest(model)
+        self._serve(model)
+
+    def _serve(self, model: BayesNet | DriftAdaptive) -> None:
+        self.model = model
+        if isinstance(model, DriftAdaptive):
+            model.log.timer = time.perf_counter
+            model.search_on(Background())
+
+    @property
+    def network(self) -> BayesNet:
+        """The network that answers at present."""
+        network = self.model if isinstance(self.model, BayesNet) else self.model.model_
+        assert isinstance(network, BayesNet)
+        return network
+
+    @property
+    def drifts(self) -> DriftLog | None:
+        """The drift log; None without a `DriftAdaptive`."""
+        return None if isinstance(self.model, BayesNet) else self.model.log
 
     def decide(self, answer: Answer, /) -> Any:
         return most_probable(answer)
@@ -126,9 +149,10 @@ class ServedNetwork:
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[NetworkAnswers, StreamBayesError | None]:
-        """Score, predict and learn events sequentially, up to one that is refused, or that changes the structure."""
+        """Score, predict and learn events sequentially, up to one that is refused, or that changes the model."""
         answers = NetworkAnswers(self.predict)
-        model, generation = self.model, self.model.generation
+        version = self._version
+        limit = None if self._max_names is None else NameLimit(self.network, self._max_names)
         try:
             for x, y, w in zip(xs, ys, ws, strict=True):
                 if y is not None:
@@ -136,14 +160,15 @@ class ServedNetwork:
                         f"a BayesNet has no class, but the event has the label {shown(y)}; leave target out, or use a "
                         "BayesNetClassifier"
                     )
-                if self._limit is not None:
-                    self._limit.check(x)
-                log_likelihood, novel = model._judge(x)
-                shares = [model.predict_proba_one(x, name, self._hidden) for name in self.predict]
+                if limit is not None:
+                    limit.check(x)
+                network = self.network
+                log_likelihood, novel = network._judge(x)
+                shares = [network.predict_proba_one(x, name, self._hidden) for name in self.predict]
                 truths = [_value_of(x.get(name)) for name in self.predict]
-                model.learn_one(x, w)
+                self.learn(x, None, w)
                 answers.add(-log_likelihood, novel, shares, truths)
-                if model.generation != generation:
+                if self._version != version:
                     break
         except StreamBayesError as error:
             return answers, error
@@ -153,7 +178,15 @@ class ServedNetwork:
         raise NotSupported("a BayesNet has no class, so it answers no single event by the label")
 
     def learn(self, x: Any, y: Any, w: float, /) -> None:
-        self.model.learn_one(x, w)
+        if isinstance(self.model, BayesNet):
+            self.model.learn_one(x, w)
+        else:
+            self.model.learn_one(x, None, w)
+
+    @property
+    def _version(self) -> tuple[int, int]:
+        """The generation, and the number of entries of the drift log: a batch ends where they change."""
+        return self.generation, 0 if self.drifts is None else self.drifts.added
 
     def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
         raise NotSupported("a BayesNet has no class, so that no label can follow an event later")
@@ -164,8 +197,10 @@ class ServedNetwork:
 
     @property
     def generation(self) -> int:
-        """The number of structures that the network has adopted."""
-        return self.model.generation
+        """The number of models, or structures, that were adopted."""
+        if isinstance(self.model, BayesNet):
+            return self.model.generation
+        return self.model.generation + self.network.generation
 
     def content(self, x: Any) -> Payload:
         raise NotSupported("a BayesNet has no class, so that no label can be corrected")
@@ -180,12 +215,16 @@ class ServedNetwork:
         return self._settings
 
     def freeze(self) -> Callable[[], dict[str, Any]]:
-        return self.model.content().state
+        if isinstance(self.model, BayesNet):
+            return self.model.content().state
+        return model_content(self.model).state
 
     def load(self, state: Mapping[str, Any]) -> None:
+        if isinstance(self.model, DriftAdaptive):
+            self._serve(restore_model(self.model, state))
+            return
         loaded = type(self.model).from_state(state)
-        saved = {name: saved_parameter(value) for name, value in loaded._get_params().items()}
-        own = self._settings["parameters"]
+        saved, own = _parameters_of(loaded), self._settings["parameters"]
         others = [
             f"{name}={getattr(loaded, name)!r}, not {getattr(self.model, name)!r}"
             for name in own
@@ -193,8 +232,11 @@ class ServedNetwork:
         ]
         if others:
             raise BadState(f"the state is of a {self.name} with other arguments: {', '.join(others)}")
-        self.model = loaded
-        self._limit = None if self._max_names is None else NameLimit(loaded, self._max_names)
+        self._serve(loaded)
+
+
+def _parameters_of(model: BayesNet) -> dict[str, Any]:
+    return {name: saved_parameter(value) for name, value in model._get_params().items()}
 
 
 def _value_of(given: Any) -> Any:

@@ -17,6 +17,7 @@ from stream_bayes.core.networks.structure import Structure
 from stream_bayes.core.values.values import shown
 from stream_bayes.data.features import Numeric
 from stream_bayes.data.schema import Schema
+from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import BadConfig, BadState, SchemaError, StreamBayesError
 from stream_bayes.formats.bif import read_bif
 from stream_bayes.learners.adaptive.adaptive_bayes import AdaptiveBayes
@@ -214,9 +215,11 @@ def make_model(config: PipelineConfig, schema: Schema | None, directory: Path) -
     return compose.Pipeline(*steps, learner) if steps else learner
 
 
-def _network(config: PipelineConfig, arguments: dict[str, Any], schema: Schema | None) -> BayesNet:
+def _network(
+    config: PipelineConfig, arguments: dict[str, Any], schema: Schema | None
+) -> BayesNet | DriftAdaptive:
     """Build a network without a class."""
-    for name in ("transformers", "drift", "labels"):
+    for name in ("transformers", "labels"):
         if getattr(config, name):
             raise BadConfig(
                 f"{name}: a {NETWORK} without a class takes none; name its class with source.target"
@@ -236,6 +239,9 @@ def _network(config: PipelineConfig, arguments: dict[str, Any], schema: Schema |
             f"model.predict: expected variables of the structure, {shown(list(network.structure))}, got "
             f"{shown(unknown)}"
         )
+    if config.drift is not None:
+        drift = config.drift
+        return make_adaptive(network, drift.detector, drift.detector_arguments, drift.arguments)
     return network
 
 
