@@ -202,6 +202,9 @@ class ServedNetwork:
             return self.model.generation
         return self.model.generation + self.network.generation
 
+    def hold(self, x: Any) -> Any:
+        raise NotSupported("a BayesNet has no class, so that its events wait for no labels")
+
     def content(self, x: Any) -> Payload:
         raise NotSupported("a BayesNet has no class, so that no label can be corrected")
 

@@ -179,7 +179,7 @@ def _guessed(
     return schema, form
 
 
-def make_model(config: PipelineConfig, schema: Schema | None, directory: Path) -> Any:
+def make_model(config: PipelineConfig, schema: Schema | None, directory: Path = Path()) -> Any:
     """Build the model behind its transformers, whose features are not in the stream's schema."""
     own = config.model
     steps = [make_transformer(part.kind, part.arguments) for part in config.transformers]
