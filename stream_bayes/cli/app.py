@@ -20,7 +20,7 @@ from stream_bayes.cli.serve import serve
 from stream_bayes.cli.snapshots import snapshots
 from stream_bayes.cli.spam import spam
 from stream_bayes.cli.spam_counts import add_count_commands
-from stream_bayes.cli.spam_serve import serve as serve_mail
+from stream_bayes.cli.spam_serve import serve_spam
 from stream_bayes.cli.train import train
 
 __all__ = ["app", "main"]
@@ -44,7 +44,7 @@ app.command()(models)
 app.add_typer(snapshots)
 app.add_typer(drifts)
 add_count_commands(spam)
-spam.command()(serve_mail)
+spam.command("serve")(serve_spam)
 app.add_typer(spam)
 
 

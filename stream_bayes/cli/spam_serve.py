@@ -14,12 +14,12 @@ from stream_bayes.streams.mail.judged_mails import DAYS, MAX_BYTES
 from stream_bayes.streams.mail.server import SpamServer, inherited_sockets
 from stream_bayes.streams.service.signals import stopping_on_signals
 
-__all__ = ["serve"]
+__all__ = ["serve_spam"]
 
 ADDRESS = "PORT on this machine, HOST:PORT, or the path of a Unix socket."
 
 
-def serve(
+def serve_spam(
     home: Home = None,
     key_env: Key = None,
     spamd: Annotated[

@@ -8,7 +8,8 @@ from stream_bayes.core.values.values import shown
 from stream_bayes.errors import BadLabel
 from stream_bayes.serve.plain_values import by_text, label_name
 from stream_bayes.serve.problems import Refused
-from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.identity import id_of_mail
 
 __all__ = ["MailLearner"]
 

@@ -71,7 +71,7 @@ class Followed:
     def version(self) -> Any:
         """Return a value that changes with the model."""
         if self.home is not None:
-            return self.home.version()
+            return self.home.version(), self.home.journal.size()
         if self._store is not None:
             newest = self._store.newest()
             return None if newest is None else (newest.written, newest.size)
@@ -87,7 +87,7 @@ class Followed:
             If it cannot be read.
         """
         if self.home is not None:
-            return read_snapshot(self.home.state)
+            return self.home.snapshot()
         if self._store is None:
             return read_snapshot(self.path, self.key)
         found = self._store.latest()

@@ -19,7 +19,8 @@ from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail import SpamFilter
 from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.replica import Followed, serve_replica
-from stream_bayes.streams.mail.home import SpamHome, id_of_mail
+from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.identity import id_of_mail
 from tests.serve.weather import TOKEN, Client
 
 LAWN = {"rain": [], "sprinkler": ["rain"], "lawn": ["rain", "sprinkler"], "month": []}

@@ -87,6 +87,10 @@ class SpamHome:
         """
         return OpenFilter(self).model
 
+    def snapshot(self) -> Snapshot:
+        """Return a snapshot of the filter with all changes. Raises as `load` does."""
+        return OpenFilter(self).snapshot()[0]
+
     def load_snapshot(self) -> tuple[SpamFilter, int]:
         """Return the filter of the snapshot, and the number of the change that comes next."""
         if not self.exists():
