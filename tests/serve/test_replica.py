@@ -19,7 +19,8 @@ from stream_bayes.errors import BadState, NoSnapshot
 from stream_bayes.mail import SpamFilter
 from stream_bayes.serve.guard import Limits
 from stream_bayes.serve.replica import Followed, serve_replica
-from stream_bayes.streams.mail.home import SpamHome
+from stream_bayes.streams.mail.change_journal import Change
+from stream_bayes.streams.mail.home import OpenFilter, SpamHome
 from stream_bayes.streams.mail.identity import id_of_mail
 from tests.serve.weather import TOKEN, Client
 
@@ -167,3 +168,14 @@ def test_what_is_no_model_is_refused_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("no zip")
     with pytest.raises(BadState):
         Followed(tmp_path / "text.zip").read()
+
+
+def test_a_filter_is_followed_through_the_journal_of_its_changes(tmp_path: Path) -> None:
+    home = SpamHome(tmp_path / "home")
+    with home.changing(SpamFilter) as model:
+        model.learn_one("lunch notes", "ham")
+    followed = Followed(tmp_path / "home")
+    before = followed.version()
+    OpenFilter(home).change([Change("learn", "1", "spam", {"cheap": 1})])
+    assert followed.version() != before
+    assert SpamFilter.from_state(followed.read().sections["model"]).label_of("1") == "spam"
