@@ -14,6 +14,7 @@ from stream_bayes.cli.inspect import inspect
 from stream_bayes.cli.models import models
 from stream_bayes.cli.predict import predict
 from stream_bayes.cli.produce import produce
+from stream_bayes.cli.promote import promote
 from stream_bayes.cli.replay import replay
 from stream_bayes.cli.run import run
 from stream_bayes.cli.serve import serve
@@ -38,6 +39,7 @@ app.command()(predict)
 app.command()(replay)
 app.command()(run)
 app.command()(produce)
+app.command()(promote)
 app.command()(serve)
 app.command()(explain)
 app.command()(models)

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stream_bayes.cli.data_file import misfits_of, warn_of_misfits
 from stream_bayes.cli.output import note, print_json, print_table
+from stream_bayes.streams.engine.challengers import Challenger
 from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.engine.progress import Progress as Reached
 
@@ -83,7 +84,34 @@ def summary(engine: Engine) -> dict[str, Any]:
         "records_a_second": reached.processed_in_run / reached.seconds if reached.seconds else 0.0,
         "cumulative": step.losses.cumulative.as_dict(),
         "last_1000": step.losses.windowed.as_dict(),
+        "challengers": {name: _challenger(each) for name, each in engine.challengers.by_name.items()},
     }
+
+
+def _challenger(each: Challenger) -> dict[str, Any]:
+    return {
+        "model": each.step.model.name,
+        "since": each.since,
+        "learned": each.step.learned,
+        "dead_letters": sum(each.step.dead.values()),
+        "failure": each.failure,
+        "cumulative": each.step.losses.cumulative.as_dict(),
+        "last_1000": each.step.losses.windowed.as_dict(),
+    }
+
+
+def _standings(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a row for the pipeline's model and each challenger: their losses over the last 1,000 samples."""
+    for name, each in ((f"{result['name']} (answers)", result), *result["challengers"].items()):
+        recent = each["last_1000"]
+        yield {
+            "": name,
+            "model": each["model"],
+            "since record": each.get("since", 0),
+            "learned": each["learned"],
+            **{f"{loss.replace('_', ' ')}, last 1,000": recent[loss] for loss in ("accuracy", "log_loss")},
+            "failure": each.get("failure") or "",
+        }
 
 
 def lacks_labels(engine: Engine) -> bool:
@@ -112,6 +140,8 @@ def print_summary(engine: Engine, json: bool) -> None:
         print_table(title, measures, right=("whole stream", "last 1,000"))
     else:
         typer.echo(title)
+    if result["challengers"]:
+        print_table("challengers, on the same records", list(_standings(result)))
     if lacks_labels(engine):
         typer.echo(
             "warning: no record had a label; check that `target` names the field with the labels", err=True

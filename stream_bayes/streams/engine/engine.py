@@ -21,6 +21,7 @@ from stream_bayes.streams.contracts.recovery import Recovery, ResumePoint
 from stream_bayes.streams.contracts.sink import DriftEntry, Sink
 from stream_bayes.streams.contracts.slices import slices_of
 from stream_bayes.streams.contracts.source import EndlessSource, HasEndOffsets, HasRawRecords, Record, Source
+from stream_bayes.streams.engine.challengers import Challengers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.engine.settings import changes_text, differences
@@ -61,6 +62,8 @@ class Engine:
         When a snapshot is due.
     settings
         All that later state depends on, as JSON: a snapshot with other settings is refused. By default the model's.
+    challengers
+        Models that process the same records, and whose answers are not written.
     batch
         Maximum number of events between two commits.
     clock, sleep
@@ -88,6 +91,7 @@ class Engine:
         store: SnapshotStore | None = None,
         schedule: Schedule | None = None,
         settings: Mapping[str, Any] | None = None,
+        challengers: Challengers | None = None,
         batch: int = BATCH,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -103,6 +107,7 @@ class Engine:
         self.store = store
         self.schedule = Schedule(every_seconds=60.0) if schedule is None else schedule
         self.settings = dict({"model": step.model.settings()} if settings is None else settings)
+        self.challengers = Challengers() if challengers is None else challengers
         self.batch = batch
         self.times = TimeCheck()
         self.positions: dict[Partition, Position] = {}
@@ -245,6 +250,7 @@ class Engine:
             sink.begin()
         try:
             self.step.process(records)
+            self.challengers.process(records)
             self._write()
             for sink in self._sinks:
                 sink.commit(slices)
@@ -357,6 +363,7 @@ class Engine:
                 "Start with those; or from scratch, with --rebuild or in another directory",
                 tuple(changed),
             )
+        self.challengers.load(sections, snapshot.clock)
         self.step.load(sections)
         self.positions = dict(snapshot.positions)
         if self.recovery is None:  # else it may have to skip positions that the source lost
@@ -370,6 +377,7 @@ class Engine:
         for records in batches:
             slices = slices_of(records, self.positions, self.source.may_skip)
             self.step.process(records)
+            self.challengers.process(records)
             self._rewrite_drifts(self.step.drifts, slices)
             self.step.clear_results()
             self.replayed += len(records)
@@ -384,6 +392,7 @@ class Engine:
         for records in batches:
             slices_of(records, self.positions, self.source.may_skip)
             self.step.process(records)
+            self.challengers.process(records)
             drifts += self.step.drifts
             self.step.clear_results()
             self.replayed += len(records)
@@ -469,9 +478,9 @@ class Engine:
                 part.name: part.length for part in self._parts_with_length() if part.length is not None
             },
         }
-        sections = self.step.freeze()
+        sections, challengers = self.step.freeze(), self.challengers.freeze()
         own: dict[str, Any] = {SETTINGS: self.settings}
         if self.recovery is not None:
             own[LOG] = dict(self.recovery.identity)
         self.schedule.mark_taken(self.step.processed, self._clock())
-        self._writer.write(lambda: Snapshot(sections=sections() | own, **frozen))
+        self._writer.write(lambda: Snapshot(sections=sections() | challengers() | own, **frozen))

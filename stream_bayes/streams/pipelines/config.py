@@ -52,10 +52,16 @@ from stream_bayes.streams.pipelines.config_base import (
 )
 from stream_bayes.streams.pipelines.config_errors import lines_of
 from stream_bayes.streams.pipelines.config_kafka import TOPIC, KafkaConfig, KafkaSinkConfig, KafkaSourceConfig
-from stream_bayes.streams.pipelines.config_model import DriftConfig, ModelConfig, TransformerConfig
+from stream_bayes.streams.pipelines.config_model import (
+    ChallengerConfig,
+    DriftConfig,
+    ModelConfig,
+    TransformerConfig,
+)
 
 __all__ = [
     "CSVConfig",
+    "ChallengerConfig",
     "DriftConfig",
     "HistoryConfig",
     "JSONLinesConfig",
@@ -274,6 +280,7 @@ class PipelineConfig(Table):
     kafka: KafkaConfig | None = None
     snapshots: SnapshotsConfig | None = None
     ops: OpsConfig | None = None
+    challengers: list[ChallengerConfig] = Field(default_factory=list)
     serve: ServeConfig | None = None
     batch: int = Field(1000, ge=1)
     max_dead_share: float = Field(0.5, gt=0, le=1)
@@ -312,6 +319,42 @@ class PipelineConfig(Table):
                 "labels.target: is missing; it names the field of a label's record that holds it"
             )
         return self
+
+    @model_validator(mode="after")
+    def _challengers_fit(self) -> Self:
+        names = [each.name for each in self.challengers]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"challengers: two are named {name!r}; give each a name of its own")
+        for each in self.challengers:
+            if (each.kind == FILTER) != (self.model.kind == FILTER):
+                raise ValueError(
+                    f"challengers: {each.name!r} is {each.kind!r} and the model {self.model.kind!r}: messages are for "
+                    f"{FILTER!r} alone"
+                )
+            if each.kind == FILTER and (each.drift is not None or each.transformers):
+                raise ValueError(f"challengers: {FILTER} takes no drift and no transformers")
+        return self
+
+    def challenging(self, name: str) -> PipelineConfig:
+        """Return this pipeline with a challenger's model as its own, and without challengers.
+
+        Raises
+        ------
+        BadConfig
+            If there is no challenger of this name.
+        """
+        found = next((each for each in self.challengers if each.name == name), None)
+        if found is None:
+            names = ", ".join(each.name for each in self.challengers) or "none"
+            raise BadConfig(f"there is no challenger {name!r} in the pipeline file; there are {names}")
+        own = {
+            "model": found.model(),
+            "transformers": found.transformers,
+            "drift": found.drift,
+            "challengers": [],
+        }
+        return self.model_copy(update=own)
 
     @property
     def reads_mails(self) -> bool:
@@ -408,6 +451,7 @@ def checked(table: Mapping[str, Any]) -> PipelineConfig:
 
 SECRETS = {
     ("model", "key"),
+    ("challengers", "key"),
     ("snapshots", "key"),
     ("serve", "token"),
     ("serve", "read_token"),

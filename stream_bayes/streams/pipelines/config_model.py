@@ -13,7 +13,7 @@ from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.river_state.catalogue import check_adapting, make_detector, make_transformer
 from stream_bayes.streams.pipelines.config_base import Secret, Table
 
-__all__ = ["DriftConfig", "ModelConfig", "TransformerConfig"]
+__all__ = ["ChallengerConfig", "DriftConfig", "ModelConfig", "TransformerConfig"]
 
 
 class ModelConfig(Table):
@@ -70,3 +70,21 @@ class DriftConfig(Table):
         make_detector(self.detector, self.detector_arguments)
         check_adapting(self.arguments)
         return self
+
+
+class ChallengerConfig(ModelConfig):
+    """A model that runs beside the pipeline's own on the same records; it writes nothing, and may be promoted."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,59}$")
+    transformers: list[TransformerConfig] = Field(default_factory=list)
+    drift: DriftConfig | None = None
+
+    @model_validator(mode="after")
+    def _writes_nothing(self) -> Self:
+        if self.drift is not None and self.drift.log is not None:
+            raise ValueError("drift.log: a challenger writes no drift log; leave it out")
+        return self
+
+    def model(self) -> ModelConfig:
+        """Return the table of the model, without the challenger's own keys."""
+        return ModelConfig.model_construct(**{name: getattr(self, name) for name in ModelConfig.model_fields})

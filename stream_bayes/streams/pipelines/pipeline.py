@@ -29,6 +29,7 @@ from stream_bayes.mail.text.transformer import EmailTokens
 from stream_bayes.river_state.catalogue import make_adaptive, make_transformer
 from stream_bayes.streams.contracts.sink import DeadLetter, Output, ScoredOutput
 from stream_bayes.streams.contracts.source import Source
+from stream_bayes.streams.engine.challengers import Challenger, Challengers
 from stream_bayes.streams.engine.engine import SETTINGS, Engine
 from stream_bayes.streams.engine.saving import Schedule
 from stream_bayes.streams.engine.step import Step
@@ -133,6 +134,9 @@ def build(
         source = kafka and kafka.source
     if source is None:
         source = _with_labels(config, directory, make_source(config, directory, schema, form))
+    challengers = {
+        each.name: _challenger(config, each.name, directory, schema, settings) for each in config.challengers
+    }
     return Engine(
         step,
         source,
@@ -150,6 +154,7 @@ def build(
         store=store,
         schedule=_schedule(config.snapshots),
         settings=settings,
+        challengers=Challengers(challengers),
         batch=config.batch,
     )
 
@@ -269,6 +274,16 @@ def _structure(own: ModelConfig, directory: Path, *, has_class: bool) -> dict[st
         raise BadConfig(
             f"model.structure: {path} holds no object {{variable: [parent, ...]}}: {error}"
         ) from error
+
+
+def _challenger(
+    config: PipelineConfig, name: str, directory: Path, schema: Schema | None, settings: Mapping[str, Any]
+) -> Challenger:
+    """Return a challenger, with the settings that the pipeline would have with its model."""
+    own = config.challenging(name)
+    model = served(make_model(own, schema, directory), own.model.max_names, own.model.predict)
+    as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
+    return Challenger(Step(model, name, pending=_pending(config.labels)), own.settings() | as_they_are)
 
 
 def _read_mails(source: KafkaSource, model: SpamFilter) -> None:

@@ -129,6 +129,7 @@ class Metrics:
             ),
             *([] if pending is None else _labels(pending, own)),
             *_drift(step, own),
+            *_challengers(engine, own),
             *self._measures,
         ]
 
@@ -267,6 +268,25 @@ def _measures(step: Step, own: Labels) -> list[Metric]:
     return [
         _gauge("accuracy", "Share of correct predictions, fading.", (own, fading.accuracy)),
         _gauge("log_loss", "Logarithmic loss of the predictions, fading.", (own, fading.log_loss)),
+    ]
+
+
+def _challengers(engine: Engine, own: Labels) -> list[Metric]:
+    """Return the losses of each challenger, fading as those of the pipeline's model do."""
+    running = {name: each.step for name, each in engine.challengers.by_name.items() if each.failure is None}
+    where = {name: own | {"challenger": name} for name in running}
+    losses = {name: step.losses.fading for name, step in running.items()}
+    return [
+        _gauge(
+            "challenger_accuracy",
+            "Share of correct predictions of a challenger, fading.",
+            *((where[name], each.accuracy) for name, each in losses.items()),
+        ),
+        _gauge(
+            "challenger_log_loss",
+            "Logarithmic loss of a challenger's predictions, fading.",
+            *((where[name], each.log_loss) for name, each in losses.items()),
+        ),
     ]
 
 
