@@ -31,7 +31,7 @@ from stream_bayes.learners.classifier.arguments import (
     check_number,
     declared_classes,
 )
-from stream_bayes.learners.classifier.batches import encode_batch, row_count
+from stream_bayes.learners.classifier.batches import encode_batch, encode_blocks, row_count
 from stream_bayes.learners.classifier.edges import edges_of
 from stream_bayes.learners.classifier.explanation import (
     Explanation,
@@ -194,7 +194,8 @@ class BayesClassifier(CountLearner, base.MiniBatchClassifier):
         w
             A weight for all rows, or one per row.
         """
-        self._reading.learn_batch(encode_batch(self._store, X, y, w, learning=True))
+        for batch in encode_blocks(self._store, X, y, w):
+            self._reading.learn_batch(batch)
 
     # -- predicting ---------------------------------------------------------------------------------------------------
 

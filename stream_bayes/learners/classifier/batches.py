@@ -25,11 +25,13 @@ from stream_bayes.data.frame_columns import factorise, numbers, python_values, v
 from stream_bayes.data.frames import Native, is_frame, labels_of, read_table
 from stream_bayes.errors import BadLabel, BadValue, KindChanged, SchemaError, UnknownFeature
 
-__all__ = ["check_batch", "encode_batch", "row_count", "row_weights"]
+__all__ = ["check_batch", "encode_batch", "encode_blocks", "row_count", "row_weights"]
 
 Codes = NDArray[np.int32]
 NominalColumn = tuple[Any, Codes, Sequence[Value]]
 NumericColumn = tuple[Any, NDArray[np.float64]]
+
+BLOCK_ROWS = 8192  # learned at once
 
 
 def row_count(xs: Native) -> int:
@@ -56,6 +58,28 @@ def encode_batch(
         if learning:
             store.make_room_for(batch.rows, _is_whole(batch))
         return batch
+
+
+def encode_blocks(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> Iterator[Batch]:
+    """Yield the rows of any kind to be learned, in blocks that fit a processor's cache; together they are one batch.
+
+    If a row is refused, that is before the first block, and nothing has changed.
+    """
+    rows = 0 if isinstance(xs, (list, tuple)) else row_count(xs)
+    if rows <= BLOCK_ROWS or not isinstance(store.encoder, RowEncoder):
+        yield encode_batch(store, xs, ys, ws, learning=True)
+        return
+    with _all_or_nothing(store):
+        weights = row_weights(ws, rows)
+        naming = weights > 0
+        labels = _labels(store, xs, ys, naming)
+        translated = _translated_columns(store.encoder, *_columns(store.encoder, xs), naming, True)
+        store.make_room_for(rows, bool((weights == np.floor(weights)).all()))
+    for start in range(0, rows, BLOCK_ROWS):
+        block = slice(start, min(start + BLOCK_ROWS, rows))
+        batch = _row_batch(block.stop - start, *translated, block)
+        batch.label, batch.weight = labels[block], weights[block]
+        yield batch
 
 
 def check_batch(store: CountStore, xs: Native, ys: Native = None, ws: Native = None) -> None:
@@ -156,10 +180,11 @@ def _translated(
     known = [vocabulary.find(value) for value in values]
     new = [code for code, found in enumerate(known) if found < 0]
     if new and naming.any():
-        occurring, first = np.unique(codes[naming], return_index=True)
-        for code in occurring[np.argsort(first)].tolist():
-            if code >= 0 and known[code] < 0:
-                known[code] = name(values[code])
+        named = codes if naming.all() else codes[naming]
+        first = np.full(len(values) + 1, -1)  # the row of each code; the last is what -1, missing, picks
+        first[named[::-1]] = np.arange(len(named) - 1, -1, -1)  # of equal indices the last one stays
+        for code in sorted((code for code in new if first[code] >= 0), key=first.__getitem__):
+            known[code] = name(values[code])
     if new and vocabulary.other >= 0:
         known = [vocabulary.lookup(value) for value in values]
     translation = np.array([*known, -1], np.int32)  # the last is what -1, missing, picks
@@ -232,6 +257,17 @@ def _rows(
     learning: bool,
 ) -> Batch:
     rows = len(naming)
+    return _row_batch(rows, *_translated_columns(encoder, nominal, numeric, naming, learning), slice(rows))
+
+
+def _translated_columns(
+    encoder: RowEncoder,
+    nominal: list[NominalColumn],
+    numeric: list[NumericColumn],
+    naming: NDArray[np.bool_],
+    learning: bool,
+) -> tuple[list[int], list[Codes], list[int], list[NDArray[np.float64]]]:
+    """Return the slots of the nominal features and their codes in the store, and those of the numeric with numbers."""
     slots, codes = [], []
     for name, column, values in nominal:
         named = name not in encoder.features and bool((column[naming] >= 0).any())
@@ -249,16 +285,26 @@ def _rows(
         (_feature(encoder, name, True, not np.isnan(column[naming]).all()), column)
         for name, column in numeric
     ]
-    measured = [(feature.slot, column) for feature, column in measured if feature is not None]
+    known = [(feature.slot, column) for feature, column in measured if feature is not None]
+    return slots, codes, [slot for slot, _ in known], [column for _, column in known]
+
+
+def _row_batch(
+    rows: int,
+    slots: list[int],
+    codes: list[Codes],
+    numeric_slots: list[int],
+    numeric: list[NDArray[np.float64]],
+    block: slice,
+) -> Batch:
+    """Return a block of translated columns as a batch."""
     batch = Batch()
     batch.rows = rows
-    batch.entry_end, batch.feature, batch.code = _arranged(rows, slots, codes, np.int32, lambda m: m >= 0)
+    batch.entry_end, batch.feature, batch.code = _arranged(
+        rows, slots, [column[block] for column in codes], np.int32, lambda m: m >= 0
+    )
     batch.number_end, batch.numeric_feature, batch.number = _arranged(
-        rows,
-        [slot for slot, _ in measured],
-        [column for _, column in measured],
-        np.float64,
-        lambda m: ~np.isnan(m),
+        rows, numeric_slots, [column[block] for column in numeric], np.float64, lambda m: ~np.isnan(m)
     )
     batch.entries, batch.numbers = len(batch.feature), len(batch.number)
     batch.amount = np.ones(batch.entries)

@@ -12,6 +12,7 @@ from stream_bayes import (
     Schema,
 )
 from stream_bayes.errors import BadLabel, BadValue, BadWeight, KindChanged, SchemaError, UnknownFeature
+from stream_bayes.learners.classifier import batches
 from tests.learners.classifier.batch_inputs import (
     FORMS,
 )
@@ -99,3 +100,14 @@ def test_a_nominal_column_is_no_bag_of_words():
         MultinomialNB().learn_many(coded, ["x"])
     with pytest.raises(BadValue, match="'sky'"):
         MultinomialNB().learn_many(pd.DataFrame({"sky": ["grey"]}), ["x"])
+
+
+def test_a_bad_row_in_a_later_block_leaves_nothing_of_any(monkeypatch):
+    monkeypatch.setattr(batches, "BLOCK_ROWS", 2)
+    model = NaiveBayes(schema=Schema({"sky": Nominal(["grey", "blue"], closed=True)}, classes=["x", "y"]))
+    model.learn_one({"sky": "grey"}, "x")
+    before = model.state()["checksum"]
+    sky = ["grey", "blue", "blue", "grey", "blue", "red", "grey"]
+    with pytest.raises(BadValue, match=r"row 5.*red"):
+        model.learn_many(pd.DataFrame({"sky": sky}), list("xyxyxyx"))
+    assert model.state()["checksum"] == before

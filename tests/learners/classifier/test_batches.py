@@ -18,6 +18,7 @@ from stream_bayes import (
     Numeric,
     Schema,
 )
+from stream_bayes.learners.classifier import batches
 from tests.learners.classifier.batch_inputs import (
     FORMS,
     IN_EACH_FORM,
@@ -39,9 +40,10 @@ from tests.learners.classifier.batch_inputs import (
 @IN_EACH_FORM
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("weighted", ["unweighted", "one weight", "a weight a row"])
-def test_learning_many_is_learning_one_at_a_time(model, form, weighted):
+def test_learning_many_is_learning_one_at_a_time(model, form, weighted, monkeypatch):
     many, one = MODELS[model](), MODELS[model]()
     for seed in range(3):
+        monkeypatch.setattr(batches, "BLOCK_ROWS", (100, 16, 40)[seed])
         rows, labels = named_rows(seed, 40)
         w: Any = {"unweighted": None, "one weight": 2, "a weight a row": [0.5 + i % 3 for i in range(40)]}[
             weighted
