@@ -63,7 +63,7 @@ def test_every_version_is_in_one_place_and_kafka_is_the_one_that_is_tested() -> 
     )
     assert VERSIONS["KAFKA"] == tested
     images = {service["image"] for service in SERVICES.values() if "image" in service}
-    assert images == {"apache/kafka:${KAFKA}", "prom/prometheus:${PROMETHEUS}"}
+    assert images == {"apache/kafka:${KAFKA}", "prom/prometheus:${PROMETHEUS}", "grafana/grafana:${GRAFANA}"}
 
 
 def test_the_compose_file_follows_its_schema(tmp_path: Path) -> None:
