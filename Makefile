@@ -95,6 +95,13 @@ bench: setup  ## measure speed and accuracy, on the compiled build
 	$(call say,benchmarks)
 	@$(BIN)/python -m benchmarks
 
+EVENTS ?= 5000# of each stream
+
+.PHONY: bench-streams
+bench-streams: setup  ## compare AdaptiveBayes with River's classifiers on public streams; hours
+	$(call say,benchmarks: public streams)
+	@$(BIN)/python -m benchmarks.streams --events $(EVENTS)
+
 .PHONY: soak
 soak: setup  ## run the tests that take minutes each
 	$(call say,soak tests)

@@ -1,0 +1,157 @@
+"""The benchmark of public streams measures what it says, prints losses like wins, and repeats nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from river import dummy
+
+import stream_bayes
+from benchmarks.streams import __main__ as command
+from benchmarks.streams.models import MODELS
+from benchmarks.streams.ranks import critical_difference, mean_ranks, picture
+from benchmarks.streams.report import compared, report
+from benchmarks.streams.scoring import block_interval, calibration_error, kappa_temporal, score
+from benchmarks.streams.sources import STREAMS, Stream
+
+
+class Sure:
+    """A model that gives "a" a fixed probability."""
+
+    memory_bytes = 2_000_000
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+
+    def predict_proba_one(self, x: dict[str, Any]) -> dict[str, float]:
+        return {"a": self.probability, "b": 1 - self.probability}
+
+    def learn_one(self, x: dict[str, Any], y: str) -> None:
+        pass
+
+
+def made(events: int = 400) -> Iterator[tuple[dict[str, Any], str]]:
+    for number in range(events):
+        yield {"n": float(number % 7)}, "ab"[number % 4 == 3]
+
+
+def test_the_measures_are_those_of_their_definitions() -> None:
+    measured = score(Sure(0.75), made())
+    assert (measured.events, measured.accuracy, measured.megabytes) == (400, 0.75, 2.0)
+    assert measured.ece is None  # too short a stream
+    doubt = 1e-3
+    expected = -0.75 * np.log((1 - doubt) * 0.75 + doubt / 2) - 0.25 * np.log((1 - doubt) * 0.25 + doubt / 2)
+    assert measured.log_loss == pytest.approx(expected, abs=0.005)
+    no_change = score(dummy.NoChangeClassifier(), made())
+    assert no_change.accuracy == pytest.approx(0.5, abs=0.01)
+    assert no_change.kappa_temporal == pytest.approx(0.0, abs=0.02)
+    assert kappa_temporal(0.4, 0.5) == -0.2
+
+
+def test_calibration_is_the_distance_from_what_is_right() -> None:
+    hits = np.array([1.0, 1, 1, 0] * 500)
+    assert calibration_error(hits, np.full(2000, 0.75)) == pytest.approx(0.0)
+    assert calibration_error(hits, np.full(2000, 0.95)) == pytest.approx(0.2)
+    assert score(Sure(0.95), made(3000)).ece == pytest.approx(0.2)
+
+
+def test_errors_in_runs_widen_the_interval() -> None:
+    mixed = np.array([1.0, 0.0] * 5000)
+    in_runs = np.repeat(np.array([1.0, 0.0] * 10), 500)
+    low, high = block_interval(in_runs)
+    assert high - low > 0.15
+    narrow = block_interval(mixed)
+    assert narrow[1] - narrow[0] < 0.01
+
+
+def test_ranks_and_their_critical_difference_are_the_published() -> None:
+    assert mean_ranks({"a": [1.0, 1.0], "b": [0.5, 1.0]}) == {"a": 1.25, "b": 1.75}
+    # Demsar (2006), table 5: q of 2, 4 and 10 models at 5 %.
+    for models, quantile in ((2, 1.960), (4, 2.569), (10, 3.164)):
+        expected = quantile * np.sqrt(models * (models + 1) / (6 * 14))
+        assert critical_difference(models, 14) == pytest.approx(expected, abs=0.002)
+    drawn = picture({"ours & theirs": 1.2, "b": 1.8}, 0.9, 14)
+    assert "ours &amp; theirs 1.20" in drawn and drawn.startswith("<svg")
+
+
+def row(model: str, stream: str, accuracy: float) -> dict[str, Any]:
+    measured = dict.fromkeys(("low", "high", "kappa_temporal", "log_loss", "microseconds", "megabytes"), 0.5)
+    return measured | {
+        "model": model,
+        "stream": stream,
+        "accuracy": accuracy,
+        "events": 9,
+        "ece": None,
+        "command": "c",
+    }
+
+
+def test_losses_and_what_was_tuned_are_reported_like_wins() -> None:
+    one, other, third = list(STREAMS)[:3]
+    rows = [row("AdaptiveBayes", one, 0.9), row("peer", one, 0.8), row("AdaptiveBayes", other, 0.7)]
+    rows += [row("peer", other, 0.75), row("AdaptiveBayes", third, 0.9)]
+    rows.append({"model": "peer", "stream": third, "error": "ValueError: no"})
+    text = report(rows)
+    assert "AdaptiveBayes is the most accurate." in text
+    assert "AdaptiveBayes loses to peer." in text
+    assert f"peer did not finish {third}: ValueError: no" in text
+    assert all(name in text.partition("Nobody tuned")[0] for name, each in STREAMS.items() if each.tuned)
+    assert compared(rows) == ({"AdaptiveBayes": [0.9, 0.7], "peer": [0.8, 0.75]}, [one, other])
+
+
+@pytest.mark.skipif(not stream_bayes.compiled, reason="the benchmark refuses the uncompiled build")
+def test_a_run_adds_what_is_missing_and_names_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(STREAMS):
+        monkeypatch.delitem(STREAMS, name)
+    monkeypatch.setitem(STREAMS, "short", Stream(lambda _: made(60), "here"))
+    monkeypatch.setitem(STREAMS, "other", Stream(lambda _: made(50), "here"))
+    results = tmp_path / "results.jsonl"
+    given = ["--events", "40", "--results", str(results), "--model", "^(AODE|NaiveBayes)$"]
+    command.main(given)
+    rows = command.read(results)
+    assert [(each["model"], each["stream"], each["events"]) for each in rows] == [
+        *(("AODE", "short", 40), ("AODE", "other", 40)),
+        *(("NaiveBayes", "short", 40), ("NaiveBayes", "other", 40)),
+    ]
+    assert (
+        rows[0]["command"] == "python -m benchmarks.streams --events 40 --model '^AODE$' --stream '^short$'"
+    )
+    before = results.read_bytes()
+    command.main(given)
+    assert results.read_bytes() == before
+    assert "Mean ranks" in results.with_suffix(".md").read_text()
+    assert results.with_suffix(".svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("name", [name for name, each in STREAMS.items() if "scikit" not in each.origin])
+def test_a_stream_is_the_same_each_time(name: str, tmp_path: Path) -> None:
+    once, again = (
+        [sample for sample, _ in zip(STREAMS[name].samples(tmp_path), range(30), strict=False)] for _ in "12"
+    )
+    assert once == again
+    assert len(once) == 30
+    assert {type(y) for _, y in once} == {str}
+
+
+def test_each_model_learns_numbers_and_names() -> None:
+    for name, make in MODELS.items():
+        if name == "River ARF(100)":
+            continue  # as ARF(10)
+        model = make()
+        for number in range(12):
+            model.learn_one({"n": float(number), "sky": "grey" if number % 3 else "blue"}, "ab"[number % 2])
+        assert set(model.predict_proba_one({"n": 3.0, "sky": "grey"})) <= {"a", "b"}, name
+
+
+def test_json_lines_of_results_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    assert command.read(path) == []
+    path.write_text(json.dumps({"model": "a"}) + "\n")
+    assert command.read(path) == [{"model": "a"}]
