@@ -296,19 +296,19 @@ class _Climb:
     def _best_move(self, step: int) -> tuple[str, int, int, float] | None:
         """Return the change with the largest gain; the first of equal ones."""
         has, gains = self.has, self.gains
-        reach = _reach(has)
+        reach, children = _reach(has), _lists(has)
+        reachable = _as_matrix(reach)
         room = has.sum(axis=0) < self.most
         tabu = np.zeros_like(has)
         for (a, b), until in self.tabu_until.items():
             tabu[a, b] = tabu[b, a] = until > step
-        adds = np.where(self.allowed & ~has & ~reach.T & room, gains, -np.inf)
+        adds = np.where(self.allowed & ~has & ~reachable.T & room, gains, -np.inf)
         removes = np.where(has & ~self.required, gains, -np.inf)
         reverses = np.full(has.shape, -np.inf)
         for parent, child in np.argwhere(has & ~self.required & self.allowed.T).tolist():
             # Reversing it closes a cycle if another path leads from parent to child.
-            other_children = has[parent].copy()
-            other_children[child] = False
-            if room[parent] and not reach[other_children, child].any():
+            others = [reach[other] for other in children[parent] if other != child] if room[parent] else [-1]
+            if not any(bits >> child & 1 for bits in others):
                 reverses[parent, child] = gains[parent, child] + gains[child, parent]
         stacked = np.stack([adds, removes, reverses])
         # A tabu change is allowed if it leads to a better structure than all before.
@@ -397,11 +397,36 @@ class _Climb:
         )
 
 
-def _reach(has: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the matrix of reachability along edges, each variable from itself included."""
-    reach = has | np.eye(len(has), dtype=bool)
-    while True:
-        further = reach @ reach
-        if (further == reach).all():
-            return reach
-        reach = further
+def _reach(has: NDArray[np.bool_]) -> list[int]:
+    """Return, for each variable, the variables reachable along edges, itself included, as bits of a number."""
+    children = _lists(has)
+    waiting = has.sum(axis=0).tolist()
+    order = [v for v, parents in enumerate(waiting) if not parents]
+    for v in order:
+        for child in children[v]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                order.append(child)
+    reach = [0] * len(has)
+    for v in reversed(order):
+        bits = 1 << v
+        for child in children[v]:
+            bits |= reach[child]
+        reach[v] = bits
+    return reach
+
+
+def _as_matrix(reach: list[int]) -> NDArray[np.bool_]:
+    """Return rows of bits as a matrix."""
+    size = len(reach)
+    width = (size + 7) // 8
+    packed = np.frombuffer(b"".join(bits.to_bytes(width, "little") for bits in reach), np.uint8)
+    return np.unpackbits(packed.reshape(size, width), axis=1, count=size, bitorder="little").astype(bool)
+
+
+def _lists(has: NDArray[np.bool_]) -> list[list[int]]:
+    """Return the children of each variable."""
+    children: list[list[int]] = [[] for _ in range(len(has))]
+    for parent, child in np.argwhere(has).tolist():
+        children[parent].append(child)
+    return children

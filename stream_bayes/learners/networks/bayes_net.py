@@ -47,7 +47,7 @@ from stream_bayes.learners.networks.answers import UNSEEN
 from stream_bayes.learners.networks.conditional_table import ConditionalTable
 from stream_bayes.learners.networks.drawing import network_html
 from stream_bayes.learners.networks.encoder import encoder_of
-from stream_bayes.learners.networks.growth import Growth, StructureChange
+from stream_bayes.learners.networks.growth import Growth, StructureChange, with_variables
 from stream_bayes.learners.networks.surprise import Surprise
 from stream_bayes.learners.networks.view import BayesNetView
 
@@ -184,7 +184,11 @@ class BayesNet(CountLearner, base.AnomalyDetector):
         self.slides = slides
         self.is_growing = isinstance(structure, str) and structure == LEARN
         self._structure = (
-            Structure({name: [] for name in ({} if schema is None else schema.features)})
+            with_variables(
+                Structure({}),
+                () if schema is None else schema.features,
+                search.required if isinstance(search, HillClimbing) else (),
+            )
             if self.is_growing
             else _read_structure(structure, network)
         )

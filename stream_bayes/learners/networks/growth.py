@@ -12,6 +12,7 @@ from the events alone.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,10 +29,10 @@ from stream_bayes.core.search.family_scores import FamilyScorer
 from stream_bayes.core.search.hill_climbing import HillClimbing
 from stream_bayes.core.search.sample import Sample
 from stream_bayes.core.values.checks import expect
-from stream_bayes.core.values.values import tagged, untagged
-from stream_bayes.errors import BudgetExceeded
+from stream_bayes.core.values.values import name_order, shown, tagged, untagged
+from stream_bayes.errors import BadStructure, BudgetExceeded, NeverMet
 
-__all__ = ["Growth", "StructureChange", "sample_of_window"]
+__all__ = ["Growth", "StructureChange", "sample_of_window", "with_variables"]
 
 FIRST_SEARCH = 64  # events
 FASTER = 2  # a search after each half of the events so far
@@ -149,11 +150,13 @@ class Growth:
         self._store = store
         self._read = read
         self._live = live
+        Structure.from_edges(search.required)  # refuses a cycle before the first search
         self._search = search
         self._seed = seed
         self._trial: _Trial | None = None
         self._tried: LiveInference | None = None
         self._next_search = FIRST_SEARCH
+        self._has_warned = False
         self.changes: list[StructureChange] = []
         self.generation = 0
 
@@ -191,11 +194,12 @@ class Growth:
         return window.size
 
     def _add_variables(self) -> None:
-        """Add variables that came with an event, as independent of all others."""
+        """Add variables that came with an event, with their required edges alone."""
         store = self._store
         new = [feature.name for feature in store.encoder.nominal if feature.name not in store.structure]
-        structure = with_variables(store.structure, new)
-        tried = None if store.tried is None else with_variables(store.tried, new)
+        required = self._search.required
+        structure = with_variables(store.structure, new, required)
+        tried = None if store.tried is None else with_variables(store.tried, new, required)
         store.change_structure(structure)
         store.try_structure(tried)
         self._live.reset()
@@ -212,14 +216,14 @@ class Growth:
                 self._record(None, before, f"a search takes at most {MOST_VARIABLES:,} variables")
             return
         sample = sample_of_window(store)
-        search = self._search
+        search = self._within_known()
         scorer = FamilyScorer(sample, search.score)
         rng = np.random.default_rng([self._seed, self.clock]) if search.restarts else None
         present = scorer.total(
             [[sample.place(parent) for parent in before.parents(name)] for name in sample.variables]
         )
         found = search.search(sample, rng=rng, scorer=scorer)
-        if before.edges and self._may_start(before):
+        if before.edges and _may_start(search, before):
             again = replace(search, restarts=0).search(sample, before, scorer=scorer)
             found = max(found, again, key=lambda each: each.score)
         if found.score <= present or before.same_equivalence_class(found.structure):
@@ -236,16 +240,24 @@ class Growth:
         self._live.reset()
         self._read_tried()
 
-    def _may_start(self, structure: Structure) -> bool:
-        """Return True if a structure keeps to the limits of the search, as one that was set by hand may not."""
-        edges, search = set(structure.edges), self._search
-        most = search.max_parents
-        order = {name: k for k, tier in enumerate(search.tiers) for name in tier}
-        return (
-            edges.issuperset(search.required)
-            and edges.isdisjoint(search.forbidden)
-            and not any(order[a] > order[b] for a, b in edges if a in order and b in order)
-            and (most is None or all(len(structure.parents(name)) <= most for name in structure))
+    def _within_known(self) -> HillClimbing:
+        """Return the search without edges of variables that have not come; warn once of these."""
+        search, known = self._search, set(self._store.structure)
+        absent = {name for edge in (*search.required, *search.forbidden) for name in edge} - known
+        if not absent:
+            return search
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"required or forbidden edges name {shown(sorted(absent, key=name_order))}, which no event had so far; "
+                f"they count once it comes. The variables are {shown(list(known))}",
+                NeverMet,
+                stacklevel=5,
+            )
+        return replace(
+            search,
+            required=[edge for edge in search.required if known.issuperset(edge)],
+            forbidden=[edge for edge in search.forbidden if known.issuperset(edge)],
         )
 
     def _read_tried(self) -> None:
@@ -324,6 +336,18 @@ class Growth:
             self._read_tried()
 
 
+def _may_start(search: HillClimbing, structure: Structure) -> bool:
+    """Return True if a structure keeps to the limits of a search, as one that was set by hand may not."""
+    edges, most = set(structure.edges), search.max_parents
+    order = {name: k for k, tier in enumerate(search.tiers) for name in tier}
+    return (
+        edges.issuperset(search.required)
+        and edges.isdisjoint(search.forbidden)
+        and not any(order[a] > order[b] for a, b in edges if a in order and b in order)
+        and (most is None or all(len(structure.parents(name)) <= most for name in structure))
+    )
+
+
 MOST_GAIN = 50.0  # nats of an event: one impossible event decides no trial
 
 
@@ -336,9 +360,19 @@ def _log_likelihood(live: LiveInference, row: Row) -> float:
     return max(found, -1e6)
 
 
-def with_variables(structure: Structure, names: Iterable[Any]) -> Structure:
-    """Return a structure with further variables, which have no edges."""
-    return Structure.from_edges(structure.edges, [*structure.variables, *names])
+def with_variables(structure: Structure, names: Iterable[Any], required: Iterable[Edge]) -> Structure:
+    """Return a structure with further variables, and the required edges between variables that it has then.
+
+    Where these close a cycle with found edges, they stay alone.
+    """
+    variables = [*structure.variables, *names]
+    edges = [edge for edge in required if set(variables).issuperset(edge)]
+    try:
+        return Structure.from_edges(
+            [*edges, *(edge for edge in structure.edges if edge not in edges)], variables
+        )
+    except BadStructure:
+        return Structure.from_edges(edges, variables)
 
 
 def sample_of_window(store: FamilyCounts) -> Sample:

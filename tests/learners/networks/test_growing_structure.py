@@ -11,7 +11,7 @@ import pytest
 
 from stream_bayes import Schema
 from stream_bayes.data.schema import Numeric
-from stream_bayes.errors import BadStructure, BadValue, CannotMerge, SchemaError
+from stream_bayes.errors import BadStructure, BadValue, CannotMerge, NeverMet, SchemaError
 from stream_bayes.networks import (
     BIC,
     BayesNet,
@@ -157,6 +157,23 @@ def test_bad_settings_are_refused_with_what_to_do() -> None:
     model.learn_one({"a": 1})
     with pytest.raises(CannotMerge):
         model.merge(model.clone())
+
+
+def test_edges_of_variables_that_have_not_come_wait_for_them() -> None:
+    rng = np.random.default_rng(1)
+    model = BayesNet("learn", search=HillClimbing(required=[("late", "a")], tiers=[["late"], ["a", "never"]]))
+    for number in range(700):
+        x = {"a": int(rng.integers(2)), "b": int(rng.integers(2))}
+        if number > 200:
+            x["late"] = int(rng.integers(2))
+        if number == 63:
+            with pytest.warns(NeverMet, match="no event had so far"):
+                model.learn_one(x)
+        else:
+            model.learn_one(x)
+        assert (("late", "a") in model.structure.edges) is (number > 200)
+    declared = BayesNet("learn", schema=Schema({"a": ["x"], "late": ["y"]}), search=model.search)
+    assert declared.structure.edges == (("late", "a"),)
 
 
 def test_a_structure_beyond_the_budget_is_refused_and_said(world: tuple[Any, list[dict[str, Any]]]) -> None:
