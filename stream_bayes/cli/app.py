@@ -15,6 +15,7 @@ from stream_bayes.cli.models import models
 from stream_bayes.cli.predict import predict
 from stream_bayes.cli.produce import produce
 from stream_bayes.cli.promote import promote
+from stream_bayes.cli.redrive import redrive
 from stream_bayes.cli.replay import replay
 from stream_bayes.cli.run import run
 from stream_bayes.cli.serve import serve
@@ -40,6 +41,7 @@ app.command()(replay)
 app.command()(run)
 app.command()(produce)
 app.command()(promote)
+app.command()(redrive)
 app.command()(serve)
 app.command()(explain)
 app.command()(models)
