@@ -201,6 +201,14 @@ class Handover:
                 "majority_accuracy": as_json(fading.majority_accuracy),
                 "no_change_accuracy": as_json(fading.no_change_accuracy),
             },
+            "challengers": {
+                name: {
+                    **as_json(each.step.losses.fading.as_dict()),
+                    "since": each.since,
+                    "failure": each.failure,
+                }
+                for name, each in engine.challengers.by_name.items()
+            },
         }
 
         def send() -> None:

@@ -126,3 +126,14 @@ def test_followers_receive_what_moves(weather: tuple[Engine, Client, Path]) -> N
     answer.close()
     line.close()
     assert kinds["events"]["events"][-1]["key"] == f"d{DAYS + 9}"
+
+
+def test_challengers_are_measured_beside_the_model(tmp_path: Path) -> None:
+    write_days(tmp_path, 400)
+    text = pipeline_text("nb") + '\n[[challengers]]\nname = "tree"\nkind = "tan"\n'
+    with running(tmp_path, text) as (engine, client):
+        wait_until(lambda: client.get("/v1/evaluation")["status"].get("processed", 0) >= 400)
+        found = client.get("/v1/evaluation")["status"]["challengers"]
+        own = engine.challengers.by_name["tree"].step.losses.fading
+        assert found["tree"]["accuracy"] == pytest.approx(own.accuracy)
+        assert found["tree"]["since"] == 0 and found["tree"]["failure"] is None

@@ -23,7 +23,7 @@ export class Chart {
     const last = points[points.length - 1];
     const now = last ? this.lines.map((line) => `${line.label} ${figure(line.of(last) ?? null)}`).join(", ") : "nothing yet";
     this.place.setAttribute("aria-label", `${this.title}, now: ${now}`);
-    if (this.plot) this.plot.setData(this.data); else this.make();
+    if (this.plot && points.length > 3) this.plot.setData(this.data); else this.make();
   }
 
   resize() {
@@ -40,17 +40,23 @@ export class Chart {
     const css = getComputedStyle(document.documentElement);
     const colour = (name) => css.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") }, font: "12px system-ui" };
-    const shown = (value) => (value === null || value === undefined ? "–" : this.isShare ? `${(100 * value).toFixed(1)} %` : figure(value));
+    const shown = (value) => (value === null || value === undefined ? "–" : this.isShare ? `${Number((100 * value).toFixed(1))} %` : figure(value));
     this.plot = new uPlot({
       width, height: 190,
       cursor: { points: { size: 6 } },
-      scales: { y: { range: (plot, low, high) => range(low, high) } },
-      axes: [axis, { ...axis, size: 58, values: (plot, ticks) => ticks.map(shown) }],
+      scales: { x: { range: (plot, low, high) => span(low, high) }, y: { range: (plot, low, high) => range(low, high) } },
+      axes: [axis, { ...axis, size: 68, values: (plot, ticks) => ticks.map(shown) }],
       series: [{}, ...this.lines.map((line, place) => ({
-        label: line.label, stroke: colour(line.colour), width: place ? 1.3 : 2, dash: DASHES[place] || [], value: (plot, value) => shown(value), points: { show: false },
+        label: line.label, stroke: colour(line.colour), width: place ? 1.3 : 2, dash: DASHES[place] || [], value: (plot, value) => shown(value), points: { show: this.data[0].length < 3, size: 7 },
       }))],
     }, this.data, this.place);
   }
+}
+
+// At least half a minute, so that the first points have times beside them.
+function span(low, high) {
+  if (low === null || high === null) return [Date.now() / 1000 - 30, Date.now() / 1000];
+  return high - low < 30 ? [high - 30, high] : [low, high];
 }
 
 function range(low, high) {

@@ -25,7 +25,7 @@ export class Graph {
     group.append(svg("text", { x: node.width / 2, y: middle, "font-size": 12, "font-weight": 700, "text-anchor": "middle" }, cut(node.name, node.width - 14, 7.9)));
     this.nodes.set(node.name, group);
     const rows = new Map();
-    const left = PADDING + Math.min(LABEL, Math.max(...node.rows.map((row) => row.length * 6.4), 0)) + 6;
+    const left = PADDING + Math.min(LABEL, Math.max(...node.rows.map((row) => row.length * 7.1), 0)) + 8;
     const room = node.width - PADDING - NUMBER + 4 - left;
     node.rows.forEach((label, place) => {
       const isRest = place === node.rows.length - 1 && values.length > node.rows.length;

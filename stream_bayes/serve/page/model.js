@@ -52,7 +52,7 @@ export class Model {
   showFacts(model) {
     const prior = Object.entries(model.prior || {});
     const settings = model.settings && Object.keys(model.settings).length
-      ? el("p", { class: "soft" }, Object.entries(model.settings).filter(([name]) => name !== "steps").map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", ")) : null;
+      ? el("details", {}, el("summary", {}, "Settings"), el("p", { class: "settings" }, settingsOf(model.settings).map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", "))) : null;
     replace(this.facts, el("h2", {}, `${model.learner}, after ${figure(model.model.processed)} events`), settings,
       prior.length ? table("Share of each label", ["label", "share", ""], prior.slice(0, MOST_SHOWN).map(([label, p]) => [label, percent(p), bar(p, `${label}: ${percent(p)}`)])) : null);
   }
@@ -180,6 +180,12 @@ export class Model {
       return details;
     }));
   }
+}
+
+// Those that are set, the parameters of a learner among them.
+function settingsOf(settings) {
+  return Object.entries(settings).flatMap(([name, value]) => (name === "parameters" ? Object.entries(value) : [[name, value]]))
+    .filter(([name, value]) => name !== "steps" && value !== null);
 }
 
 function tableOf(feature) {

@@ -24,7 +24,9 @@ export class Models {
         const found = measures[view];
         if (found && found.weight) columns.push([`${model.learner}, ${words}`, found], [`most frequent label, ${words}`, { accuracy: found.majority_accuracy }], [`last label again, ${words}`, { accuracy: found.no_change_accuracy }]);
       }
-      for (const [name, found] of Object.entries(status.challengers || {})) columns.push([`challenger ${name}`, found]);
+      for (const [name, found] of Object.entries(status.challengers || {})) {
+        columns.push([`challenger ${name}, newest events, fading${found.failure ? `; dropped: ${found.failure}` : found.since ? `; since event ${found.since}` : ""}`, found]);
+      }
       const rows = columns.map(([name, found]) => [name, ...MEASURES.map(([measure]) => found[measure] ?? null)]);
       replace(this.list, rows.length ? table("The same events, each predicted before it was learned", ["model", ...MEASURES.map(([, words]) => words)], rows) : el("p", { class: "soft" }, "No event has been scored yet."),
         status.challengers && Object.keys(status.challengers).length ? null : el("p", { class: "soft" }, "This pipeline has no challengers."));
