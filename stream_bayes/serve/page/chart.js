@@ -23,7 +23,7 @@ export class Chart {
     const last = points[points.length - 1];
     const now = last ? this.lines.map((line) => `${line.label} ${figure(line.of(last) ?? null)}`).join(", ") : "nothing yet";
     this.place.setAttribute("aria-label", `${this.title}, now: ${now}`);
-    if (this.plot && points.length > 3) this.plot.setData(this.data); else this.make();
+    if (this.plot && this.made >= 3) this.plot.setData(this.data); else this.make();
   }
 
   resize() {
@@ -37,6 +37,7 @@ export class Chart {
     this.plot = null;
     const width = this.element.clientWidth - 16;
     if (width <= 0) return;
+    this.made = this.data[0].length; // points have marks while they are few
     const css = getComputedStyle(document.documentElement);
     const colour = (name) => css.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") }, font: "12px system-ui" };
