@@ -10,6 +10,7 @@ from stream_bayes._build import VERSION
 from stream_bayes.cli.compare import compare
 from stream_bayes.cli.drift import drifts
 from stream_bayes.cli.explain import explain
+from stream_bayes.cli.follow import follow
 from stream_bayes.cli.inspect import inspect
 from stream_bayes.cli.models import models
 from stream_bayes.cli.predict import predict
@@ -43,6 +44,7 @@ app.command()(produce)
 app.command()(promote)
 app.command()(redrive)
 app.command()(serve)
+app.command()(follow)
 app.command()(explain)
 app.command()(models)
 app.add_typer(snapshots)

@@ -14,6 +14,7 @@ from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
 from stream_bayes.cli.service import service_of, with_service
+from stream_bayes.cli.workers import run_processes, run_worker
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
 from stream_bayes.streams.contracts.source import Source
@@ -67,6 +68,24 @@ def run(
     port: Annotated[
         int | None, typer.Option(help="Port of --serve; 0 takes a free one.", min=0, max=65535)
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            help="Start this many processes of a pipeline with [workers], and end them together.",
+        ),
+    ] = None,
+    instance_id: Annotated[
+        str | None,
+        typer.Option(
+            "--instance-id",
+            help="Name of this worker, which keeps its shards over a restart; of several, the prefix.",
+        ),
+    ] = None,
+    ops_port: Annotated[
+        int | None,
+        typer.Option("--ops-port", help="Port of the metrics, in place of the file's.", hidden=True),
+    ] = None,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log to stderr as JSON lines, with UTC times.")
     ] = False,
@@ -82,6 +101,40 @@ def run(
         if start is not None:
             config = starting_from(config, start)
         config = with_service(config, serve, port)
+        if config.workers is not None:
+            if config.ops is not None and ops_port is not None:
+                config = config.model_copy(update={"ops": config.ops.model_copy(update={"port": ops_port})})
+            given = {
+                "--serve": serve,
+                "--dry-run": dry_run,
+                "--rebuild": rebuild,
+                "--warm-start": warm,
+                "--limit": limit is not None,
+            }
+            _refuse_with_workers([name for name, value in given.items() if value])
+            if workers is not None:
+                options = [f"--from={start}"] if start is not None else []
+                options += ["--accept-gap"] * accept_gap + ["--until-end"] * until_end
+                options += ["--log-json"] * log_json + ["--json"] * json
+                first_port = None if config.ops is None else config.ops.port
+                code = run_processes(file, workers, instance_id, options, first_port)
+                if code:
+                    raise typer.Exit(code)
+                return
+            run_worker(
+                config,
+                file.parent,
+                instance_id=instance_id,
+                accept_gap=accept_gap,
+                until_end=until_end,
+                json=json,
+                quiet=json or log_json,
+            )
+            return
+        if workers is not None or instance_id is not None:
+            raise BadConfig(
+                "--workers and --instance-id are for a pipeline with [workers]; add it with the number of shards"
+            )
         engine = build(config, file.parent, accept_gap=accept_gap, anew=rebuild)
         with closing(engine.source):
             if dry_run:
@@ -124,6 +177,15 @@ def run(
                     )
                 if service is not None:
                     service.finish()
+
+
+def _refuse_with_workers(options: list[str]) -> None:
+    """Raise `BadConfig` for options that belong to a single worker."""
+    if options:
+        raise BadConfig(
+            f"{', '.join(options)}: is not for a pipeline with [workers], whose state is in its topics; to begin anew, "
+            "give it another name"
+        )
 
 
 def first_file(source: Source) -> Source:

@@ -4,6 +4,7 @@ evaluate       predict, score and learn a stream with one learner; the result ho
 compare        the same for several learners side by side
 run            run a stream through a model, with predictions written and state kept in snapshots
 pipeline       the engine of a pipeline file (TOML)
+follow         a read-only model that follows the counts that workers publish
 from_file, from_csv, from_jsonl, from_kafka, from_iterable
                sources, with all their options
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.files.json_lines import JSONLinesSource
     from stream_bayes.streams.files.json_sink import JSONLinesSink
     from stream_bayes.streams.files.snapshot_store import SnapshotStore
+    from stream_bayes.streams.following import follow
     from stream_bayes.streams.models.served import Served, served
     from stream_bayes.streams.records.decoder import Decoder
     from stream_bayes.streams.records.decoders import make_decoder, register_decoder
@@ -80,6 +82,7 @@ _MODULES = {
     "streams.records.decoder": ("Decoder",),
     "streams.records.decoders": ("make_decoder", "register_decoder"),
     "streams.records.fields": ("Fields",),
+    "streams.following": ("follow",),
     "streams.runs": ("RunResult", "pipeline", "run"),
     "streams.service.ops": ("serving",),
     "streams.sinks": ("CallableSink", "NoSink"),
@@ -128,6 +131,7 @@ __all__ = [
     "StreamTime",
     "compare",
     "evaluate",
+    "follow",
     "from_csv",
     "from_file",
     "from_iterable",

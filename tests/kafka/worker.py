@@ -28,9 +28,12 @@ from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import KafkaSource, Labels
 from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.models.served import served
+from stream_bayes.streams.pipelines.config import checked
+from stream_bayes.streams.pipelines.worker_parts import build_worker
 from stream_bayes.streams.records.fields import Fields
 from stream_bayes.streams.records.json_decoder import JSONDecoder
 from stream_bayes.streams.service.signals import stopping_on_signals
+from stream_bayes.streams.workers.model_topic import ModelPublisher
 from tests.kafka.waiting import TO_BEGIN
 
 POINTS = ("sends", "journal", "send_offsets", "commit", "committed", "snapshot", "saved")
@@ -133,7 +136,31 @@ def _end_in_transaction(delivery: Any, point: str, reaching: Callable[..., Any])
     delivery._fence = fence
 
 
+def run_shards(told: dict[str, Any]) -> None:
+    """Run a worker of a pipeline with shards; `publish_and_die` is the publication during which it is killed."""
+    worker = build_worker(checked(told["pipeline"]), instance_id=told.get("instance_id"))
+    if "publish_and_die" in told:
+        left, collect = told["publish_and_die"], ModelPublisher.collect
+
+        def collect_and_die(publisher: ModelPublisher, **named: Any) -> list[Any]:
+            nonlocal left
+            sends = collect(publisher, **named)
+            left -= bool(sends)
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return sends
+
+        ModelPublisher.collect = collect_and_die  # type: ignore[method-assign]  # it ends the process
+    with stopping_on_signals(worker.stop):
+        print("running", flush=True)
+        worker.run(until_end=told.get("until_end", False))
+    print(json.dumps(worker.summary()))
+
+
 def main(told: dict[str, Any]) -> None:
+    if "pipeline" in told:
+        run_shards(told)
+        return
     engine = make_engine(told)
     if "end_at" in told:
         end_at(engine, *told["end_at"])

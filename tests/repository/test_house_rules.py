@@ -55,6 +55,7 @@ streams.models
 streams.engine
 streams.mail
 streams.kafka
+streams.workers
 streams.sources
 streams.evaluation
 streams.pipelines

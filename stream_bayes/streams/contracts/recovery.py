@@ -4,6 +4,7 @@
     check -> catch_up -> ...      at a rebuild
     maintain                      between batches
     prune                         after a snapshot
+    finish                        at the end
     interrupt                     when the run is to end
 
 Partitions are merged by time, and the order also depends on what had arrived. So whoever commits the results of a batch
@@ -115,6 +116,10 @@ class Recovery(Protocol):
 
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         """Delete the journal below a length: no snapshot resumes from there any more."""
+        ...
+
+    def finish(self, positions: Mapping[Partition, Position]) -> None:
+        """Commit what is left at the end of a run, after the last snapshot."""
         ...
 
     def interrupt(self) -> None:

@@ -416,6 +416,11 @@ class Engine:
         SnapshotNotWritten
             If it failed: the run ends, and its last results are not in any snapshot.
         """
+        self._write_last()
+        if self.recovery is not None:
+            self.recovery.finish(self.positions)
+
+    def _write_last(self) -> None:
         writer = self._writer
         if writer is None:
             return

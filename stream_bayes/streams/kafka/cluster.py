@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka import errors as kafka_errors
-from kafka.admin import OffsetSpec, TransactionState
+from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec, TransactionState
 from kafka.structs import OffsetAndMetadata
 
 from stream_bayes.by_name import closest
@@ -35,6 +35,7 @@ STATE_UNKNOWN = (  # no such transaction, a cluster that is too old, or a user w
     kafka_errors.UnsupportedVersionError,
     kafka_errors.TransactionalIdAuthorizationFailedError,
 )
+COMPACT = "compact"
 JOURNAL_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -220,14 +221,41 @@ class Cluster:
                     "check that no other program uses this group, and this user's permissions"
                 )
 
-    def create_journal(self, name: str, replication_factor: int | None) -> None:
-        """Create a topic of one partition without retention limits, unless it exists."""
+    def create_journal(self, name: str, replication_factor: int | None, partitions: int = 1) -> None:
+        """Create a topic without retention limits, unless it exists."""
+        self._create_topic(name, replication_factor, partitions, JOURNAL_SETTINGS)
+
+    def create_compacted(self, name: str, replication_factor: int | None, partitions: int) -> None:
+        """Create a compacted topic, unless it exists."""
+        self._create_topic(name, replication_factor, partitions, {"cleanup.policy": COMPACT})
+
+    def check_compacted(self, name: str) -> None:
+        """Raise `BrokerError` for a topic that is not compacted; pass if this user may not read its settings."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, name)
+
+        def describe(admin: Any) -> Any:
+            with suppress(kafka_errors.TopicAuthorizationFailedError, kafka_errors.UnsupportedVersionError):
+                return admin.describe_configs([resource], config_filter="all")
+            return {}
+
+        settings = self._call(describe).get("topic", {}).get(name, {})
+        policy = settings.get("cleanup.policy", {}).get("value")
+        if policy not in (None, COMPACT):
+            raise BrokerError(
+                f"topic {name!r} at {self.connection} has cleanup.policy={policy}, and needs {COMPACT}: others would "
+                f"lose what has not changed for long. Set it with kafka-configs.sh --alter --topic {name} --add-config "
+                f"cleanup.policy={COMPACT}, or delete the topic, and it is created again"
+            )
+
+    def _create_topic(
+        self, name: str, replication_factor: int | None, partitions: int, configs: Mapping[str, str]
+    ) -> None:
         if name in self.topics([name]):
             return
         settings = {
-            "num_partitions": 1,
+            "num_partitions": partitions,
             "replication_factor": replication_factor or min(MAX_REPLICATION_FACTOR, self.broker_count()),
-            "configs": JOURNAL_SETTINGS,
+            "configs": dict(configs),
         }
         with suppress(_TopicExists):
             self._call(lambda admin: admin.create_topics({name: settings}))

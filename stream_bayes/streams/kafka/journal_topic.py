@@ -1,4 +1,4 @@
-"""The journal of a pipeline: a topic with one partition that holds an entry for each commit, with its slices.
+"""The journal of a pipeline: a topic that holds an entry for each commit, with its slices; a partition for each shard.
 
     {"format":1,"worker":"5c1e...","number":0,"slices":[],"cluster":"w1u7...","topics":{"days":"b9a4..."}}
     {"format":1,"worker":"5c1e...","number":1,"slices":[["days",0,0,500],["days",1,0,480]]}
@@ -50,6 +50,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         The next position to read of each partition; only in entries without slices.
     cluster, topics
         The source's ids of cluster and topics; only in entries without slices.
+    tape
+        The answers of the batch, if they depend on more than its journal; see `streams.workers.tape`.
     offset
         Its offset in the journal; not written.
     """
@@ -61,6 +63,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     positions: tuple[tuple[str, int, int], ...] = ()
     cluster: str | None = None
     topics: dict[str, str] | None = None
+    tape: bytes = b""
     offset: int = 0
 
     @property
@@ -74,7 +77,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         return {Partition(topic, number): position for topic, number, position in self.positions}
 
 
-def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entry | None]:
+def entries_from(cluster: Cluster, partition: Partition, start: Position) -> Iterator[Entry | None]:
     """Yield the entries from an offset to the present end, in order; None for every poll without entries.
 
     Raises
@@ -84,7 +87,7 @@ def entries_from(cluster: Cluster, topic: str, start: Position) -> Iterator[Entr
     CannotResume
         If the topic holds records that are no journal entries.
     """
-    partition = Partition(topic)
+    topic = partition.source
     end = cluster.end_offsets([partition])[partition]
     if start >= end:
         return

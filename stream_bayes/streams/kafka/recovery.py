@@ -142,6 +142,9 @@ class OffsetRecovery:
     def prune(self, length: int, positions: Mapping[Partition, Position]) -> None:
         pass  # without a journal, nothing grows
 
+    def finish(self, positions: Mapping[Partition, Position]) -> None:
+        pass  # each batch was committed
+
     def interrupt(self) -> None:
         if self._delivery is not None:
             self._delivery.interrupt()
@@ -284,7 +287,7 @@ class JournalRecovery(OffsetRecovery):
 
     def _replay_entries(self, plan: ReplayPlan) -> Iterator[Sequence[Record]]:
         """Yield the batches of the journal."""
-        work = [(entry.offset + 1, plan.clip(entry.slices_read)) for entry in plan.entries]
+        work = [(entry, plan.clip(entry.slices_read)) for entry in plan.entries]
         starts: dict[Partition, Position] = {}
         for _, slices in work:
             for part in slices:
@@ -294,7 +297,7 @@ class JournalRecovery(OffsetRecovery):
         source = self.source
         with self._open_reader() as reader:
             slice_reader = SliceReader(reader, starts)
-            for length, slices in work:
+            for entry, slices in work:
                 for ranges in slice_reader.read(slices):
                     if ranges is None:
                         yield ()
@@ -305,8 +308,12 @@ class JournalRecovery(OffsetRecovery):
                         ]
                         for partition, messages in ranges.items()
                     }
-                    self._replayed = length
+                    self._replayed = entry.offset + 1
+                    self._begin_entry(entry)
                     yield merge_ranges(source.decoders, decoded)
+
+    def _begin_entry(self, entry: Entry) -> None:
+        """Prepare for the replay of an entry's batch."""
 
     def _open_reader(self) -> closing[ReconnectingReader]:
         make = partial(make_reader, self.source.connection, self.source.fetch_max_bytes)
@@ -375,7 +382,7 @@ class JournalRecovery(OffsetRecovery):
         entries: list[Entry] = []
         changed = False
         identity: tuple[Any, Any] | None = None
-        for entry in entries_from(self.delivery.cluster, self.delivery.journal.source, start):
+        for entry in entries_from(self.delivery.cluster, self.delivery.journal, start):
             if entry is None:
                 continue
             if entry.topics is not None:

@@ -22,7 +22,7 @@ from stream_bayes.streams.kafka.connection import Connection
 from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
 from stream_bayes.streams.records.decoder import Decoder
 
-__all__ = ["START", "KafkaSource", "Labels"]
+__all__ = ["START", "KafkaSource", "Labels", "Share"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,22 @@ CHECK_TIMEOUT = 1.0  # seconds that a check may take, for the stream waits
 METADATA_SECONDS = 30.0  # between two checks for new partitions
 STUCK_SECONDS = 60.0
 FETCH_MAX_BYTES = 2**24
+
+
+class Share(NamedTuple):
+    """The partitions of every topic that one shard reads: those whose number is `shard` modulo `shards`.
+
+    Parameters
+    ----------
+    shard, shards
+        The shard's number, and how many there are.
+    partitions
+        The number of partitions that every topic has. Others would move keys to other shards.
+    """
+
+    shard: int
+    shards: int
+    partitions: int
 
 
 class Labels(NamedTuple):
@@ -77,6 +93,8 @@ class KafkaSource:
         About the most bytes buffered per broker.
     stuck_seconds
         Seconds without progress in a partition that has records, after which the reader is replaced.
+    share
+        The partitions to read; None for all.
     wait_idle
         Seconds to wait for a partition at its end while others have records, as Kafka's `max.task.idle.ms`. A partition
         with records that were not fetched yet is always waited for.
@@ -106,6 +124,7 @@ class KafkaSource:
         fetch_max_bytes: int = FETCH_MAX_BYTES,
         stuck_seconds: float = STUCK_SECONDS,
         wait_idle: float = 0.0,
+        share: Share | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if labels is not None and labels.topic == topic:
@@ -125,6 +144,7 @@ class KafkaSource:
         self.fetch_max_bytes = fetch_max_bytes
         self.stuck_seconds = stuck_seconds
         self.wait_idle = wait_idle
+        self.share = share
         self.connected = False
         self.reseeks = 0
         self._clock = clock
@@ -214,21 +234,30 @@ class KafkaSource:
         return {"cluster": self.cluster.cluster_id(), "topics": dict(self._ids)}
 
     def partitions(self) -> list[Partition]:
-        """Return all present partitions.
+        """Return all present partitions, or those of the share.
 
         Raises
         ------
         BrokerError
             If a topic does not exist.
         SourceError
-            If a topic was recreated since the first call.
+            If a topic was recreated since the first call, or partitions were added to one that shards share.
         """
         topics = self.cluster.require_topics(self.decoders)
         for name, topic in topics.items():
             if self._ids.setdefault(name, topic.id) != topic.id:
                 raise SourceError(f"topic {name!r} was deleted and recreated while it was read")
+            if self.share is not None and topic.partitions != self.share.partitions:
+                raise SourceError(
+                    f"topic {name!r} has {topic.partitions} partitions, and the shards of this pipeline share "
+                    f"{self.share.partitions}: keys are now in other partitions than before, so their samples and "
+                    "labels would meet in no shard. Write to a new topic, and give its pipeline another name"
+                )
+        first, step = (0, 1) if self.share is None else self.share[:2]
         return [
-            Partition(name, number) for name in self.decoders for number in range(topics[name].partitions)
+            Partition(name, number)
+            for name in self.decoders
+            for number in range(first, topics[name].partitions, step)
         ]
 
     def starts(self) -> dict[Partition, Position]:

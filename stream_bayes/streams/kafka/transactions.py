@@ -114,11 +114,11 @@ class Transactions(Delivery):
         while self.cluster.is_deciding(self.transactional_id) and time.monotonic() < deadline:
             self._sleep(VISIBLE_AFTER)
 
-    def commit_offsets(self, positions: Mapping[Partition, Position]) -> None:
+    def commit_offsets(self, positions: Mapping[Partition, Position], sends: Sequence[Send] = ()) -> None:
         self._entry_number += 1
         rows = tuple((*partition, position) for partition, position in positions.items())
         entry = Entry(FORMAT, self.worker, self._entry_number, (), rows, **self._source_identity)
-        self._commit_once(Batch((), entry, positions))
+        self._commit_once(Batch(sends, entry, positions))
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -165,10 +165,10 @@ class Transactions(Delivery):
 
     # -- delivering ---------------------------------------------------------------------------------------------------
 
-    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice]) -> None:
+    def _deliver(self, sends: Sequence[Send], slices: Sequence[Slice], tape: bytes = b"") -> None:
         self._entry_number += 1
         rows = tuple((*part.partition, part.start, part.stop) for part in slices)
-        entry = Entry(FORMAT, self.worker, self._entry_number, rows)
+        entry = Entry(FORMAT, self.worker, self._entry_number, rows, tape=tape)
         self._commit_once(Batch(sends, entry, positions_after(slices)))
 
     def _commit_once(self, batch: Batch) -> None:
@@ -262,7 +262,7 @@ class Transactions(Delivery):
         Fenced
             If there is an entry of another worker.
         """
-        for written in entries_from(self.cluster, self.journal.source, start):
+        for written in entries_from(self.cluster, self.journal, start):
             if written is None:
                 continue
             if written.worker != self.worker:

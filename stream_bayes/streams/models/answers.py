@@ -47,6 +47,11 @@ class AnswerColumns:
     labels
         The label of each code.
 
+    Attributes
+    ----------
+    table
+        The probabilities: a row for each sample, a column for each label. NaN: the class was not live.
+
     Examples
     --------
     >>> from stream_bayes import NaiveBayes
@@ -60,37 +65,37 @@ class AnswerColumns:
     def __init__(self, answers: AnswerTable, labels: Sequence[Any]) -> None:
         self._answers = answers
         table = np.asarray(answers.table)[: answers.rows]
-        self._labels = list(labels)[: table.shape[1]]
-        self._table = table[:, : len(self._labels)]
+        self.labels = list(labels)[: table.shape[1]]
+        self.table = table[:, : len(self.labels)]
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self.table)
 
     def named(self, name: Callable[[Any], str], /) -> list[Mapping[str, float]]:
-        named: list[Mapping[str, float]] = self._answers.by_name(list(map(name, self._labels)))
+        named: list[Mapping[str, float]] = self._answers.by_name(list(map(name, self.labels)))
         return named
 
     def decide(self, decide: Decide, /) -> list[Any]:
         if decide is not most_probable:
-            return list(map(decide, self._answers.by_name(self._labels)))
-        if not self._labels:
+            return list(map(decide, self._answers.by_name(self.labels)))
+        if not self.labels:
             return [None] * len(self)
         # In the order of names, so that the first of equals wins.
-        order = sorted(range(len(self._labels)), key=lambda code: name_order(self._labels[code]))
-        ordered = np.nan_to_num(self._table[:, order], nan=-1.0)
+        order = sorted(range(len(self.labels)), key=lambda code: name_order(self.labels[code]))
+        ordered = np.nan_to_num(self.table[:, order], nan=-1.0)
         best = ordered.argmax(axis=1)
         best[ordered.max(axis=1) < 0.0] = len(order)
-        decisions = [*(self._labels[code] for code in order), None]
+        decisions = [*(self.labels[code] for code in order), None]
         return [decisions[place] for place in best.tolist()]
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
-        table = np.nan_to_num(self._table, nan=0.0)
+        table = np.nan_to_num(self.table, nan=0.0)
         if None in labels:
             known = [row for row, label in enumerate(labels) if label is not None]
             labels, weights, table = [labels[k] for k in known], [weights[k] for k in known], table[known]
         if labels:
             same = weights.count(1.0) == len(weights)
-            losses.update_many(labels, self._labels, table, None, None if same else weights)
+            losses.update_many(labels, self.labels, table, None, None if same else weights)
 
 
 class AnswerDicts:

@@ -34,6 +34,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
@@ -42,6 +43,7 @@ from stream_bayes.data.schema import Schema
 from stream_bayes.errors import BadConfig
 from stream_bayes.mail.filter.arguments import FILTER
 from stream_bayes.streams.files.csv_format import CSVFormat, guessed_format
+from stream_bayes.streams.kafka.membership import SESSION_SECONDS
 from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config_base import (
     VARIABLE,
@@ -265,6 +267,25 @@ class ServeConfig(Table):
         return self
 
 
+class WorkersConfig(Table):
+    """The shards that workers share."""
+
+    shards: int = Field(ge=1, le=1024, description="partition p of every topic belongs to shard p mod shards")
+    publish_seconds: float = Field(1.0, gt=0, description="between two publications of a shard's counts")
+    publish_events: int | None = Field(None, ge=1, description="records between two publications")
+    session_seconds: float = Field(
+        SESSION_SECONDS, ge=6, description="without a sign of life, after which others take a worker's shards"
+    )
+    key: Secret | None = Field(None, description="signs what shards publish; of at least 16 bytes")
+
+    @field_validator("key")
+    @classmethod
+    def _is_long_enough(cls, key: Secret | None) -> Secret | None:
+        if key is not None and len(key.get_secret_value().encode()) < 16:
+            raise ValueError("expected a key of at least 16 bytes")
+        return key
+
+
 class PipelineConfig(Table):
     """A pipeline file."""
 
@@ -279,6 +300,7 @@ class PipelineConfig(Table):
     dead_letters: SinkConfig | None = None
     kafka: KafkaConfig | None = None
     snapshots: SnapshotsConfig | None = None
+    workers: WorkersConfig | None = None
     ops: OpsConfig | None = None
     challengers: list[ChallengerConfig] = Field(default_factory=list)
     serve: ServeConfig | None = None
@@ -356,6 +378,31 @@ class PipelineConfig(Table):
         }
         return self.model_copy(update=own)
 
+    @model_validator(mode="after")
+    def _can_be_shared(self) -> Self:
+        if self.workers is None:
+            return self
+        if self.source.kind != "kafka":
+            raise ValueError("workers: shards are partitions of topics; source.kind must be 'kafka'")
+        for name in ("predictions", "dead_letters"):
+            part = getattr(self, name)
+            if part is not None and part.kind != "kafka":
+                raise ValueError(f"{name}.kind: workers write to topics; expected 'kafka', got {part.kind!r}")
+        if self.kafka is not None and self.kafka.delivery != "exactly-once":
+            raise ValueError("kafka.delivery: workers need transactions; expected 'exactly-once'")
+        if self.challengers:
+            raise ValueError("challengers: workers compare no models; leave them out, or compare in one worker")
+        if self.serve is not None:
+            raise ValueError(
+                "serve: a worker has no service; predict with `stream-bayes follow` or streams.follow, and leave it out"
+            )
+        if self.drift is not None:
+            raise ValueError(
+                "drift: a model that is replaced depends on the order of events, which shards do not share; leave it "
+                "out"
+            )
+        return self
+
     @property
     def reads_mails(self) -> bool:
         """True if the records of the source are raw mails."""
@@ -381,6 +428,8 @@ class PipelineConfig(Table):
         kept = self.model_dump(mode="json", by_alias=True, include=parts, exclude=secret)
         if self.transformers:
             kept["transformers"] = [part.model_dump(mode="json") for part in self.transformers]
+        if self.workers is not None:
+            kept["workers"] = {"shards": self.workers.shards}
         if self.drift is not None:
             kept["drift"] = self.drift.model_dump(mode="json", exclude={"log"})
         fields = set(ObjectFieldsConfig.model_fields) | {"kind", "decoder", *FORMAT}
@@ -455,6 +504,7 @@ SECRETS = {
     ("snapshots", "key"),
     ("serve", "token"),
     ("serve", "read_token"),
+    ("workers", "key"),
     ("kafka", "password"),
     ("kafka", "token"),
     ("kafka", "key_password"),

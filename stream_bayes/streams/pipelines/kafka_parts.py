@@ -10,7 +10,7 @@ from stream_bayes.errors import BadValue
 from stream_bayes.streams.kafka.delivery import AtLeastOnce, Delivery
 from stream_bayes.streams.kafka.recovery import JournalRecovery, OffsetRecovery
 from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
-from stream_bayes.streams.kafka.source import KafkaSource, Labels
+from stream_bayes.streams.kafka.source import KafkaSource, Labels, Share
 from stream_bayes.streams.kafka.transactions import Transactions
 from stream_bayes.streams.mail.decoder import MailDecoder
 from stream_bayes.streams.pipelines.config import LabelsConfig, PipelineConfig
@@ -19,7 +19,7 @@ from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.decoders import make_decoder
 from stream_bayes.streams.records.fields import Fields
 
-__all__ = ["KafkaParts", "kafka_parts"]
+__all__ = ["KafkaParts", "kafka_parts", "kafka_source"]
 
 WITHOUT_LABELS = (RawDecoder.name, MailDecoder.name)  # their labels come as JSON
 
@@ -45,7 +45,7 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
         return KafkaParts(None, None, None, None)
     source = None
     if isinstance(config.source, KafkaSourceConfig):
-        source = _source(config.kafka, config.source, config.labels, schema)
+        source = kafka_source(config.kafka, config.source, config.labels, schema)
     sinks = [part for part in (config.predictions, config.dead_letters) if isinstance(part, KafkaSinkConfig)]
     if source is not None:
         for part in sinks:
@@ -73,9 +73,14 @@ def kafka_parts(config: PipelineConfig, schema: Schema | None, accept_gap: bool 
     return KafkaParts(source, predictions, letters, recovery)
 
 
-def _source(
-    kafka: KafkaConfig, own: KafkaSourceConfig, labels: LabelsConfig | None, schema: Schema | None
+def kafka_source(
+    kafka: KafkaConfig,
+    own: KafkaSourceConfig,
+    labels: LabelsConfig | None,
+    schema: Schema | None,
+    share: Share | None = None,
 ) -> KafkaSource:
+    """Build the source of a pipeline that reads a topic; with a share, that of a shard."""
     decoder = make_decoder(own.decoder, own.fields(), schema, own.max_record_bytes)
     second = None
     if labels is not None and labels.topic is not None:
@@ -94,6 +99,7 @@ def _source(
         labels=second,
         start=own.start,
         wait_idle=own.wait_idle,
+        share=share,
         tombstones=labels is not None,  # without held samples there is nothing to withdraw
     )
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from stream_bayes.streams.kafka.source import KafkaSource
     from stream_bayes.streams.pipelines.kafka_parts import KafkaParts
 
-__all__ = ["build", "make_model", "make_source", "warm_start"]
+__all__ = ["build", "make_model", "make_pending", "make_source", "warm_start"]
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +103,10 @@ def build(
     StreamBayesError
         If a part cannot be made: an argument the model does not take, a column that is not there.
     """
+    if config.workers is not None:
+        raise BadConfig(
+            "workers: this pipeline has shards; build it with build_worker, or `stream-bayes run`"
+        )
     schema = config.schema_of_stream() or schema
     store = _store(config.snapshots, directory)
     settings = config.settings()
@@ -123,7 +127,7 @@ def build(
     step = Step(
         served(model, config.model.max_names, config.model.predict),
         config.name,
-        pending=_pending(config.labels),
+        pending=make_pending(config.labels),
         max_dead_share=config.max_dead_share,
     )
     kafka = _kafka(config, schema, accept_gap)
@@ -385,7 +389,8 @@ def warm_start(engine: Engine, path: Path) -> None:
         ) from error
 
 
-def _pending(labels: LabelsConfig | None) -> Pending | None:
+def make_pending(labels: LabelsConfig | None) -> Pending | None:
+    """Build the store of samples that wait for labels."""
     if labels is None:
         return None
     settings: dict[str, Any] = labels.model_dump(exclude={"max_skew", "clock", "topic", "target"})

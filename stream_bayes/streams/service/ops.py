@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from itertools import accumulate
 from threading import Thread
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry, Metric, MetricsHandler
 from prometheus_client.utils import floatToGoString
@@ -45,7 +45,7 @@ from stream_bayes.streams.engine.step import Step
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.river import ServedAdaptive
 
-__all__ = ["Metrics", "serving"]
+__all__ = ["Metrics", "counter", "gauge", "serving", "serving_collector"]
 
 Labels: TypeAlias = dict[str, str]
 
@@ -118,11 +118,11 @@ class Metrics:
         pending = step.pending
         self._observe(engine.committed)
         self._recorded = [
-            _counter("records", "Records processed.", (own, progress.processed)),
-            _counter("samples_learned", "Samples learned.", (own, step.learned + step.unlearned)),
-            _counter("samples_unlearned", "Samples unlearned.", (own, step.unlearned)),
-            _counter("replayed_records", "Records replayed in this run.", (own, progress.replayed)),
-            _counter(
+            counter("records", "Records processed.", (own, progress.processed)),
+            counter("samples_learned", "Samples learned.", (own, step.learned + step.unlearned)),
+            counter("samples_unlearned", "Samples unlearned.", (own, step.unlearned)),
+            counter("replayed_records", "Records replayed in this run.", (own, progress.replayed)),
+            counter(
                 "dead_letters",
                 "Records that could not be used.",
                 *((own | {"reason": reason}, count) for reason, count in sorted(step.dead.items())),
@@ -146,12 +146,12 @@ class Metrics:
         now = [
             *_positions(engine, own),
             self._latency.metric(own),
-            _gauge("ready", "1 while the engine reads and its snapshots are written.", (own, engine.healthy)),
-            _gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
-            _gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
+            gauge("ready", "1 while the engine reads and its snapshots are written.", (own, engine.healthy)),
+            gauge("snapshots_written", "Snapshots written in this run.", (own, written)),
+            gauge("snapshots_failed", "Snapshots that could not be written.", (own, failed)),
             *_snapshots(engine.store, own),
             *(
-                _counter(name, INCIDENT_HELP[name], (own, count))
+                counter(name, INCIDENT_HELP[name], (own, count))
                 for name, count in total_incidents(parts).items()
             ),
         ]
@@ -207,8 +207,24 @@ def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
     ...     answer.status
     200
     """
+    with serving_collector(Metrics(engine), engine, host, port) as bound:
+        yield bound
+
+
+class HasHealth(Protocol):
+    """The part of an engine or a worker that health is read from."""
+
+    @property
+    def healthy(self) -> bool:
+        """True while it runs, reads and writes. Thread-safe."""
+        ...
+
+
+@contextmanager
+def serving_collector(collector: Any, engine: HasHealth, host: str, port: int) -> Iterator[int]:
+    """Serve a collector's metrics and the health of an engine, as `serving` does."""
     registry = CollectorRegistry()
-    registry.register(Metrics(engine))
+    registry.register(collector)
     refused = dict.fromkeys((f"do_{method}" for method in REFUSED_METHODS), _Handler.refuse)
     handler = type("Handler", (_Handler,), {"registry": registry, "engine": engine, **refused})
     try:
@@ -228,7 +244,7 @@ def serving(engine: Engine, host: str, port: int) -> Iterator[int]:
 class _Handler(MetricsHandler):
     """Metrics and health for GET requests; other methods are refused."""
 
-    engine: Engine
+    engine: HasHealth
     timeout = REQUEST_TIMEOUT
     server_version = "stream-bayes"
     sys_version = ""
@@ -266,8 +282,8 @@ class _Handler(MetricsHandler):
 def _measures(step: Step, own: Labels) -> list[Metric]:
     fading = step.losses.fading
     return [
-        _gauge("accuracy", "Share of correct predictions, fading.", (own, fading.accuracy)),
-        _gauge("log_loss", "Logarithmic loss of the predictions, fading.", (own, fading.log_loss)),
+        gauge("accuracy", "Share of correct predictions, fading.", (own, fading.accuracy)),
+        gauge("log_loss", "Logarithmic loss of the predictions, fading.", (own, fading.log_loss)),
     ]
 
 
@@ -296,15 +312,15 @@ def _snapshots(store: SnapshotStore | None, own: Labels) -> list[Metric]:
         return []
     age = max(0.0, time.time() - newest.written)
     return [
-        _gauge("snapshot_age_seconds", "Seconds since the newest snapshot was written.", (own, age)),
-        _gauge("snapshot_bytes", "Size of the newest snapshot.", (own, newest.size)),
+        gauge("snapshot_age_seconds", "Seconds since the newest snapshot was written.", (own, age)),
+        gauge("snapshot_bytes", "Size of the newest snapshot.", (own, newest.size)),
     ]
 
 
 def _labels(pending: Pending, own: Labels) -> list[Metric]:
     return [
-        _gauge("waiting", "Samples without a label.", (own, pending.waiting)),
-        _counter(
+        gauge("waiting", "Samples without a label.", (own, pending.waiting)),
+        counter(
             "labels",
             "Late labels by outcome: joined late or early, corrected, repeated, ...; samples that expired.",
             *((own | {"outcome": outcome}, pending.counts[outcome]) for outcome in OUTCOMES),
@@ -320,12 +336,12 @@ def _positions(engine: Engine, own: Labels) -> list[Metric]:
         for partition in positions
     }
     return [
-        _gauge(
+        gauge(
             "position",
             "The next position to read.",
             *((where[partition], position) for partition, position in positions.items()),
         ),
-        _gauge(
+        gauge(
             "lag",
             "Positions between the model and the end of the partition.",
             *((where[partition], lag[partition]) for partition in positions if partition in lag),
@@ -363,14 +379,14 @@ def _drift(step: Step, own: Labels) -> list[Metric]:
         return []
     now, counts = model.adaptive.state_, model.drifts.counts
     return [
-        _counter(
+        counter(
             "drift_events",
             "Entries of the drift log, by kind.",
             # From the start on, at 0: a counter that appears has no rate.
             *((own | {"what": what}, counts.get(what, 0)) for what in sorted({*KINDS, *counts})),
         ),
-        _gauge("model_generation", "Number of times that the model was replaced.", (own, model.generation)),
-        _gauge(
+        gauge("model_generation", "Number of times that the model was replaced.", (own, model.generation)),
+        gauge(
             "drift_state",
             "1 for the current state of the model.",
             *((own | {"state": state}, state == now) for state in sorted({*DRIFT_STATES, now})),
@@ -378,14 +394,16 @@ def _drift(step: Step, own: Labels) -> list[Metric]:
     ]
 
 
-def _counter(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+def counter(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+    """Return a counter of this package."""
     metric = Metric(f"stream_bayes_{name}", text, "counter")
     for labels, value in values:
         metric.add_sample(f"stream_bayes_{name}_total", labels, value)
     return metric
 
 
-def _gauge(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+def gauge(name: str, text: str, *values: tuple[Labels, float]) -> Metric:
+    """Return a gauge of this package."""
     metric = Metric(f"stream_bayes_{name}", text, "gauge")
     for labels, value in values:
         metric.add_sample(f"stream_bayes_{name}", labels, value)

@@ -87,5 +87,5 @@ def test_a_journal_that_keeps_growing_is_read_up_to_the_end_that_it_had(
     journal: Any = BusyJournal(30)
     journal.connection = Connection(servers=("nobody:9092",))
     monkeypatch.setattr(journal_topic, "make_reader", lambda *settings: journal)
-    entries = list(journal_topic.entries_from(journal, "journal", 4))
+    entries = list(journal_topic.entries_from(journal, Partition("journal"), 4))
     assert [entry.offset for entry in entries if entry is not None] == list(range(4, 30))

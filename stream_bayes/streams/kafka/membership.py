@@ -1,0 +1,261 @@
+"""Membership in a consumer group that only assigns partitions: nothing of them is fetched.
+
+The group's protocol decides which worker has which shard. It is cooperative: only what moves is revoked. A member that
+is static, with an instance id, keeps its partitions over a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
+
+from stream_bayes.errors import BrokerError, Fenced
+from stream_bayes.streams.kafka.client import Interrupted
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.time_limits import CLOSE_SECONDS, GRACE_SECONDS, bounded
+
+__all__ = ["SESSION_SECONDS", "Changed", "Membership", "join"]
+
+logger = logging.getLogger(__name__)
+
+SESSION_SECONDS = 10.0  # without a heartbeat, after which the group gives a member's partitions to others
+JOIN_SECONDS = 60.0  # for one call, which may wait for other members
+
+Changed = Callable[[frozenset[int]], None]
+
+
+class Membership(Protocol):
+    """A member of a group. Its callbacks are called within `poll`, or in a thread of the client."""
+
+    def poll(self, seconds: float) -> None:
+        """Take part in the group's protocol for so long.
+
+        Raises
+        ------
+        Fenced
+            If another member has this one's instance id.
+        BrokerError
+            If the group refuses this member.
+        Interrupted
+            If no broker answers.
+        """
+        ...
+
+    def rejoin(self) -> None:
+        """Give everything back, and join again."""
+        ...
+
+    def close(self) -> None:
+        """Leave the group; a static member stays in it until its session ends."""
+        ...
+
+
+def join(
+    connection: Connection,
+    group: str,
+    topic: str,
+    *,
+    instance_id: str | None,
+    session_seconds: float,
+    assigned: Changed,
+    revoked: Changed,
+) -> Membership:
+    """Join a group on a topic.
+
+    Parameters
+    ----------
+    connection
+        The cluster. All members of a group must use one client.
+    group, topic
+        The group, and the topic whose partitions it assigns.
+    instance_id
+        The id of a static member.
+    session_seconds
+        Seconds without a heartbeat after which a member has left.
+    assigned, revoked
+        Called with the numbers of partitions that came and went. A partition is given to another member when `revoked`
+        returns, unless this member was too late for that.
+    """
+    make = PythonMember if connection.client == "kafka-python" else ConfluentMember
+    return make(connection, group, topic, instance_id, session_seconds, assigned, revoked)
+
+
+def fenced(group: str, instance_id: str | None) -> Fenced:
+    """Return the error for a second member of one instance id."""
+    return Fenced(
+        f"another worker of the group {group!r} has the instance id {instance_id!r}; this one stops. Give each worker "
+        "an instance id of its own"
+    )
+
+
+class PythonMember:
+    """A member by kafka-python."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        group: str,
+        topic: str,
+        instance_id: str | None,
+        session_seconds: float,
+        assigned: Changed,
+        revoked: Changed,
+    ) -> None:
+        from kafka import ConsumerRebalanceListener, KafkaConsumer
+        from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+
+        from stream_bayes.streams.kafka.python_client import make_client, translated_errors
+
+        self._connection, self._group, self._instance_id, self._topic = connection, group, instance_id, topic
+        self._translated = partial(translated_errors, connection)
+        member = self
+
+        class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # the package brings no types
+            def on_partitions_assigned(self, assigned: Any) -> None:
+                places = _numbers(assigned)
+                logger.info("%s assigned the shards %s", group, sorted(places))
+                with suppress(Exception):  # fetching nothing is an economy
+                    member._consumer.pause(*assigned)
+                member._assigned(places)
+
+            def on_partitions_revoked(self, revoked: Any) -> None:
+                places = _numbers(revoked)
+                logger.info("%s revoked the shards %s", group, sorted(places))
+                member._revoked(places)
+
+        self._assigned, self._revoked = assigned, revoked
+        self._listener = Listener()
+        settings: dict[str, Any] = {
+            "group_id": group,
+            "group_instance_id": instance_id,
+            "session_timeout_ms": int(1000 * session_seconds),
+            "heartbeat_interval_ms": int(1000 * session_seconds / 4),
+            "partition_assignment_strategy": [CooperativeStickyAssignor],
+            "enable_auto_commit": False,
+            "auto_offset_reset": "latest",
+            "allow_auto_create_topics": False,
+            "metrics_enabled": False,
+        }
+        self._consumer: Any = make_client(
+            KafkaConsumer,
+            connection.seconds,
+            **settings | connection.python_settings() | connection.further_settings(KafkaConsumer),
+        )
+        self._consumer.subscribe([topic], listener=self._listener)
+
+    def poll(self, seconds: float) -> None:
+        from kafka import errors as kafka_errors
+
+        try:
+            with self._translated():
+                bounded(partial(self._consumer.poll, int(1000 * seconds)), seconds + JOIN_SECONDS)
+        except Interrupted as error:
+            if isinstance(error.__cause__, kafka_errors.FencedInstanceIdError):
+                raise fenced(self._group, self._instance_id) from error
+            if isinstance(error.__cause__, kafka_errors.InconsistentGroupProtocolError):
+                raise inconsistent(self._group) from error
+            raise
+
+    def rejoin(self) -> None:
+        with suppress(Interrupted), self._translated():
+            self._consumer.unsubscribe()
+            self._consumer.subscribe([self._topic], listener=self._listener)
+
+    def close(self) -> None:
+        close = partial(self._consumer.close, autocommit=False, timeout_ms=1000 * CLOSE_SECONDS)
+        with suppress(BrokerError), self._translated():
+            bounded(close, CLOSE_SECONDS + JOIN_SECONDS)
+
+
+class ConfluentMember:
+    """A member by confluent-kafka."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        group: str,
+        topic: str,
+        instance_id: str | None,
+        session_seconds: float,
+        assigned: Changed,
+        revoked: Changed,
+    ) -> None:
+        from confluent_kafka import Consumer
+
+        from stream_bayes.streams.kafka.confluent_client import translated_errors
+
+        self._connection, self._group, self._instance_id, self._topic = connection, group, instance_id, topic
+        self._translated = partial(translated_errors, connection)
+        self._assigned, self._revoked = assigned, revoked
+        settings: dict[str, Any] = connection.confluent_settings() | {
+            "group.id": group,
+            "session.timeout.ms": int(1000 * session_seconds),
+            "heartbeat.interval.ms": int(1000 * session_seconds / 4),
+            "partition.assignment.strategy": "cooperative-sticky",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "latest",
+        }
+        if instance_id is not None:
+            settings["group.instance.id"] = instance_id
+        self._consumer: Any = Consumer(settings, logger=logger)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        with self._translated():
+            self._consumer.subscribe(
+                [self._topic],
+                on_assign=self._on_assign,
+                on_revoke=self._on_revoke,
+                on_lost=self._on_revoke,
+            )
+
+    def _on_assign(self, consumer: Any, places: Iterable[Any]) -> None:
+        places = list(places)
+        logger.info("%s assigned the shards %s", self._group, sorted(_numbers(places)))
+        consumer.incremental_assign(places)
+        consumer.pause(places)
+        self._assigned(_numbers(places))
+
+    def _on_revoke(self, consumer: Any, places: Iterable[Any]) -> None:
+        numbers = _numbers(places)
+        logger.info("%s revoked the shards %s", self._group, sorted(numbers))
+        self._revoked(numbers)
+
+    def poll(self, seconds: float) -> None:
+        from confluent_kafka import KafkaError
+
+        with self._translated():
+            message = self._consumer.poll(seconds)
+        error = None if message is None else message.error()
+        if error is None:
+            return
+        if error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):
+            raise fenced(self._group, self._instance_id)
+        if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
+            raise inconsistent(self._group)
+        logger.debug("%s: %s", self._group, error.str())  # the client recovers by itself
+
+    def rejoin(self) -> None:
+        with self._translated():
+            self._consumer.unsubscribe()
+        self._subscribe()
+
+    def close(self) -> None:
+        with suppress(BrokerError), self._translated():
+            bounded(self._consumer.close, CLOSE_SECONDS + GRACE_SECONDS + JOIN_SECONDS)
+
+
+def inconsistent(group: str) -> BrokerError:
+    """Return the error for members of one group that use two clients."""
+    return BrokerError(
+        f"the group {group!r} has members of another client, or is used by another program: give all workers of the "
+        "pipeline one client in [kafka]"
+    )
+
+
+def _numbers(places: Iterable[Any]) -> frozenset[int]:
+    return frozenset(place.partition for place in places)

@@ -1,0 +1,91 @@
+"""Publishing a shard's counts to `NAME.model`, within the transactions of its results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from stream_bayes.streams.kafka.client import Send
+from stream_bayes.streams.workers.parts import parts_of
+from stream_bayes.streams.workers.publication import Publisher
+from stream_bayes.streams.workers.shard_model import ShardModel
+from stream_bayes.streams.workers.topic_reader import record_key
+from stream_bayes.streams.workers.total import Total
+
+__all__ = ["ModelPublisher"]
+
+MOST_SHARE = 0.1  # of the time that publishing may take; large models are published less often
+
+
+class ModelPublisher:
+    """Publishes the counts of one shard when they are due.
+
+    Parameters
+    ----------
+    topic
+        The topic.
+    model
+        The shard's model.
+    total
+        The sum, whose lock the shards share.
+    publisher
+        Finds the parts that changed.
+    every_seconds, every_events
+        The interval between two publications; the first one reached counts.
+    part_bytes
+        The size of a record.
+    clock, wall_clock
+        Return seconds, monotonic and since 1970.
+
+    Attributes
+    ----------
+    published, bytes_published
+        Number of publications, and of their bytes.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        model: ShardModel,
+        total: Total,
+        publisher: Publisher,
+        *,
+        every_seconds: float,
+        every_events: int | None,
+        part_bytes: int,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.published = 0
+        self.bytes_published = 0
+        self.events: Callable[[], int] = lambda: 0  # number of records that the shard has processed
+        self._topic = topic
+        self._model = model
+        self._total = total
+        self._publisher = publisher
+        self._every_seconds = every_seconds
+        self._every_events = every_events
+        self._part_bytes = part_bytes
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._at_events = -1  # of the last publication
+        self._next_at = float("-inf")
+
+    def collect(self, *, at_end: bool = False) -> list[Send]:
+        """Return the records of a publication if one is due, or, at the end, if anything is new."""
+        events, now = self.events(), self._clock()
+        new = events - self._at_events
+        by_events = self._every_events is not None and new >= self._every_events
+        if not events or not new or not (by_events or at_end or now >= self._next_at):
+            return []
+        with self._total.lock:  # another shard's sum may be taken of this one
+            content = self._model.model.content()
+        records = self._publisher.records(
+            parts_of(content.state(), self._part_bytes), events, self._wall_clock()
+        )
+        shard = self._model.shard
+        self._at_events = events
+        self._next_at = now + max(self._every_seconds, (self._clock() - now) / MOST_SHARE)
+        self.published += 1
+        self.bytes_published += sum(len(value) for _, value in records if value is not None)
+        return [(self._topic, shard, record_key(shard, name), value, []) for name, value in records]

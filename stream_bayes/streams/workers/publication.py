@@ -1,0 +1,239 @@
+"""Publications: the current parts of a shard's state in a compacted topic, and the state that they make.
+
+    key            value
+    3/array/...    a part; no value: the part is gone
+    3/end          {"format": 1, "shard": 3, "shards": 16, ..., "parts": {name: digest}, "signature": ...}
+
+A publication is the parts that changed, and at its end a record with the digest of every part. It is one transaction.
+Values are current ones and never increments, so compaction may drop older records, and a record may be read again. A
+reader may also begin among records that compaction has left of several publications. It uses parts only once all of
+them have the digests of one end, so it holds what a shard published, or nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from stream_bayes.errors import BadState
+
+__all__ = ["END", "FORMAT", "Assembly", "End", "Publisher", "Source"]
+
+FORMAT = 1
+END = "end"
+DIGEST_BYTES = 16
+
+
+class Source(msgspec.Struct, frozen=True):
+    """The origin of publications: readers refuse those of another.
+
+    Parameters
+    ----------
+    pipeline
+        The pipeline's name.
+    settings
+        A digest of all its settings that counts depend on.
+    shards
+        The number of shards.
+    partitions
+        The number of partitions of each input topic.
+    """
+
+    pipeline: str
+    settings: str
+    shards: int
+    partitions: int
+
+
+class End(msgspec.Struct, frozen=True):
+    """The last record of a publication.
+
+    Parameters
+    ----------
+    format
+        `FORMAT`, when it was written.
+    source
+        The pipeline, its settings and its shards.
+    shard
+        The shard's number.
+    parts
+        The digest of each part.
+    events
+        Number of records that the shard has processed.
+    written
+        The time of writing, in seconds since 1970.
+    signature
+        The HMAC of all other fields; empty without a key.
+    """
+
+    format: int
+    source: Source
+    shard: int
+    parts: dict[str, str]
+    events: int
+    written: float
+    signature: str = ""
+
+    def signed(self, key: bytes | None) -> End:
+        """Return it with its signature under a key."""
+        plain = msgspec.structs.replace(self, signature="")
+        if key is None:
+            return plain
+        text = msgspec.json.encode(plain, order="deterministic")
+        return msgspec.structs.replace(plain, signature=hmac.digest(key, text, "sha256").hex())
+
+
+class Record(NamedTuple):
+    """A record of a publication: its key without the shard, and its value."""
+
+    name: str
+    value: bytes | None
+
+
+def digest_of(part: bytes) -> str:
+    """Return a part's digest."""
+    return hashlib.blake2b(part, digest_size=DIGEST_BYTES).hexdigest()
+
+
+class Publisher:
+    """Publishes the parts of one shard that changed since its last publication.
+
+    Parameters
+    ----------
+    source
+        The pipeline.
+    shard
+        The shard's number.
+    key
+        A secret to sign with; None for no signature.
+    published
+        The digests of the parts that the topic holds already.
+
+    Examples
+    --------
+    >>> publisher = Publisher(Source("days", "", 1, 1), 0)
+    >>> [record.name for record in publisher.records({"a": b"1", "b": b"2"}, 10, 0.0)]
+    ['a', 'b', 'end']
+    >>> [record.name for record in publisher.records({"a": b"1", "b": b"3"}, 20, 1.0)]
+    ['b', 'end']
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        shard: int,
+        key: bytes | None = None,
+        published: Mapping[str, str] | None = None,
+    ) -> None:
+        self.source = source
+        self.shard = shard
+        self._key = key
+        self._published = dict(published or {})
+
+    def continue_from(self, published: Mapping[str, str]) -> None:
+        """Send only parts whose digests differ from these, which the topic holds."""
+        self._published = dict(published)
+
+    def records(self, parts: Mapping[str, bytes], events: int, written: float) -> list[Record]:
+        """Return the records of a publication; they count as published from now on."""
+        digests = {name: digest_of(part) for name, part in parts.items()}
+        before, self._published = self._published, digests
+        gone = [Record(name, None) for name in before if name not in digests]
+        changed = [Record(name, part) for name, part in parts.items() if before.get(name) != digests[name]]
+        end = End(FORMAT, self.source, self.shard, digests, events, written).signed(self._key)
+        return [*gone, *changed, Record(END, msgspec.json.encode(end))]
+
+
+class Assembly:
+    """The parts of one shard, read from a topic in its order.
+
+    Parameters
+    ----------
+    shard
+        The shard's number.
+    key
+        The secret of the signatures; None to take unsigned ends.
+
+    Attributes
+    ----------
+    end
+        The end of the newest complete publication; None before there is one.
+    parts
+        Its parts.
+
+    Examples
+    --------
+    >>> publisher = Publisher(Source("days", "", 1, 1), 0)
+    >>> assembly = Assembly(0)
+    >>> [assembly.add(*record) for record in publisher.records({"a": b"1", "b": b"2"}, 10, 0.0)]
+    [False, False, True]
+    >>> assembly.parts
+    {'a': b'1', 'b': b'2'}
+    """
+
+    def __init__(self, shard: int, key: bytes | None = None) -> None:
+        self.shard = shard
+        self.end: End | None = None
+        self.parts: dict[str, bytes] = {}
+        self._key = key
+        self._held: dict[str, tuple[bytes, str]] = {}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digests of all parts that the topic holds, of complete publications or not."""
+        return {name: digest for name, (_, digest) in self._held.items()}
+
+    def add(self, name: str, value: bytes | None) -> bool:
+        """Add a record. Return True if it completes a publication.
+
+        Raises
+        ------
+        BadState
+            If the record is an end that nobody with these settings and this key wrote.
+        """
+        if name != END:
+            if value is None:
+                self._held.pop(name, None)
+            else:
+                self._held[name] = value, digest_of(value)
+            return False
+        end = self._checked(value)
+        held = self._held
+        if any(part not in held or held[part][1] != digest for part, digest in end.parts.items()):
+            return False  # compaction has left parts of a later publication, whose end follows
+        self.end = end
+        # What the end does not name was deleted later, or is of a later publication.
+        self.parts = {part: held[part][0] for part in end.parts}
+        return True
+
+    def _checked(self, value: bytes | None) -> End:
+        try:
+            form = msgspec.json.decode(value or b"", type=_Form).format
+            if form > FORMAT:
+                raise BadState(
+                    f"shard {self.shard} was published by a newer version, in format {form}; this version reads "
+                    f"{FORMAT}; upgrade this worker"
+                )
+            end = msgspec.json.decode(value or b"", type=End)
+        except msgspec.DecodeError as error:
+            raise BadState(
+                f"shard {self.shard} holds an end that this package did not write: {error}"
+            ) from error
+        if end.shard != self.shard:
+            raise BadState(f"the records of shard {end.shard} are in the partition of shard {self.shard}")
+        if self._key is None and end.signature:
+            raise BadState(f"shard {self.shard} is signed; give the key under which the workers publish")
+        if not hmac.compare_digest(end.signed(self._key).signature, end.signature):
+            raise BadState(
+                f"shard {self.shard} is not signed with this key: it was written with another one, without one, or "
+                "altered"
+            )
+        return end
+
+
+class _Form(msgspec.Struct):
+    format: int

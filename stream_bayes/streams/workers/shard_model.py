@@ -1,0 +1,205 @@
+"""A shard's model: it learns into the counts of its shard, and answers from the sum of all shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_bayes.core.values.payloads import Payload
+from stream_bayes.errors import SourceError, StreamBayesError
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.streams.models.answers import Answer, AnswerColumns, Answers
+from stream_bayes.streams.models.served import ServedLearner
+from stream_bayes.streams.workers.tape import Rows, Tape, rows_of, tape_of
+from stream_bayes.streams.workers.total import Total
+
+__all__ = ["ShardModel"]
+
+
+class ShardModel:
+    """The model of one shard, as the engine serves it.
+
+    It is replaying until `go_live`. During a replay the answers come from tapes, and the sum is left alone. Live, the
+    sum answers and learns, the counts learn what the sum accepted, and the answers are recorded for `take_tape`.
+    The state that the engine saves is the shard's counts.
+
+    Parameters
+    ----------
+    shard
+        The shard's number.
+    learner
+        A learner without counts: the shard's.
+    total
+        The sum of all shards, which the shards of a worker share.
+
+    Attributes
+    ----------
+    model
+        The counts of the shard.
+
+    Examples
+    --------
+    >>> from stream_bayes import NaiveBayes
+    >>> total = Total(NaiveBayes())
+    >>> one, other = (ShardModel(number, NaiveBayes(), total) for number in (0, 1))
+    >>> one.go_live(), other.go_live()
+    (None, None)
+    >>> one.learn({"sky": "grey"}, "rain", 1.0)
+    >>> other.answer({"sky": "grey"}), other.model.predict_proba_one({"sky": "grey"})
+    ({'rain': 1.0}, {})
+    """
+
+    drifts = None
+    generation = 0
+
+    def __init__(self, shard: int, learner: BayesClassifier, total: Total) -> None:
+        self.shard = shard
+        self._own = ServedLearner(learner)
+        self._total = total
+        self.name = self._own.name
+        self.model: BayesClassifier = learner
+        self.decide: Callable[[Answer], Any] = total.served.decide
+        self._is_live = False
+        self._tape = Tape(b"")
+        self._calls: list[Rows] = []
+
+    # -- live or replaying --------------------------------------------------------------------------------------------
+
+    def replay(self, tape: bytes) -> None:
+        """Take the answers of the next batch from a tape."""
+        self._tape.check_end()
+        self._tape = Tape(tape)
+
+    def go_live(self) -> None:
+        """Add the shard's counts to the sum, and answer from it."""
+        self._tape.check_end()
+        self._is_live = True
+        self._total.replace({self.shard: self.model})
+
+    def take_tape(self) -> bytes:
+        """Return the answers since the last call, to be written into the journal."""
+        calls, self._calls = self._calls, []
+        return tape_of(calls)
+
+    # -- the verbs of `Served` ----------------------------------------------------------------------------------------
+
+    def answer(self, x: Any, /) -> Answer:
+        if not self._is_live:
+            rows = self._tape.next()
+            _raise(rows.error())
+            return rows.first()
+        with self._total.lock, self._recording_refusal():
+            answer = self._total.served.answer(x)
+        self._calls.append(_row(answer))
+        return answer
+
+    def learn(self, x: Any, y: Any, w: float, /) -> None:
+        if not self._is_live:
+            _raise(self._tape.next().error())
+            self._own.learn(x, y, w)
+            return
+        with self._total.lock, self._recording_refusal():
+            self._total.served.learn(x, y, w)
+            self._add([x], [y], [w])
+        self._calls.append(_row({}))
+
+    def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
+        if not self._is_live:
+            rows = self._tape.next()
+            _raise(rows.error())
+            self._own.learn(x, y, w)
+            return rows.first()
+        with self._total.lock, self._recording_refusal():
+            answer = self._total.served.predict_then_learn(x, y, w)
+            self._add([x], [y], [w])
+        self._calls.append(_row(answer))
+        return answer
+
+    def process(
+        self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
+    ) -> tuple[Answers, StreamBayesError | None]:
+        if not self._is_live:
+            rows = self._tape.next()
+            self._add(xs[: rows.samples], ys, ws)
+            return rows.answers(), rows.error()
+        with self._total.lock:
+            answers, refused = self._total.served.process(xs, ys, ws)
+            self._add(xs[: len(answers)], ys, ws)
+        assert isinstance(answers, AnswerColumns)
+        self._calls.append(rows_of(answers.table, answers.labels, refused))
+        return answers, refused
+
+    def _add(self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float]) -> None:
+        """Add samples that the sum has learned to the shard's counts; those without a label were only predicted."""
+        known = [(x, y, w) for x, y, w in zip(xs, ys, ws, strict=False) if y is not None]
+        if not known:
+            return
+        try:
+            if len(known) == 1:
+                self._own.learn(*known[0])
+                return
+            features, labels, weights = zip(*known, strict=True)
+            self.model.learn_many(list(features), list(labels), list(weights))
+        except StreamBayesError as error:
+            raise SourceError(
+                f"shard {self.shard} refuses samples that the sum of all shards has learned: {error}. Declare all "
+                "features in [schema.features], so that the shards agree on their kinds"
+            ) from error
+
+    def _recording_refusal(self) -> _Refusals:
+        return _Refusals(self._calls)
+
+    @property
+    def clock(self) -> int | None:
+        return self._own.clock
+
+    def content(self, x: Any) -> Payload:
+        return self._own.content(x)
+
+    def relearn(self, content: Payload, was: Any, y: Any, w: float, clock: int | None) -> None:
+        # The shard decides: a sample that is corrected was learned here. So a replay needs no tape.
+        with self._total.lock:
+            self._own.relearn(content, was, y, w, clock)
+            if self._is_live:
+                self._total.served.relearn(content, was, y, w, clock)
+
+    def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
+        with self._total.lock:
+            self._own.unlearn(content, y, w, clock)
+            if self._is_live:
+                self._total.served.unlearn(content, y, w, clock)
+
+    def settings(self) -> dict[str, Any]:
+        return self._own.settings()
+
+    def freeze(self) -> Callable[[], dict[str, Any]]:
+        return self._own.freeze()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self._own.load(state)
+        self.model = self._own.model
+
+
+class _Refusals:
+    """Records an error of the model on the tape, and lets it pass."""
+
+    def __init__(self, calls: list[Rows]) -> None:
+        self._calls = calls
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StreamBayesError):
+            self._calls.append(rows_of(np.zeros((0, 0)), [], error))
+
+
+def _row(answer: Answer) -> Rows:
+    return rows_of(np.array([list(answer.values())], np.float64), list(answer))
+
+
+def _raise(error: StreamBayesError | None) -> None:
+    if error is not None:
+        raise error

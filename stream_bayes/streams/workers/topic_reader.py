@@ -1,0 +1,161 @@
+"""Reading the publications of shards from a compacted topic, up to its end or as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from stream_bayes.core.events.event import Partition, Position
+from stream_bayes.errors import BadState, BrokerAway
+from stream_bayes.streams.kafka.client import Interrupted, Message
+from stream_bayes.streams.kafka.client_factory import make_reader
+from stream_bayes.streams.kafka.cluster import Cluster
+from stream_bayes.streams.kafka.connection import Connection
+from stream_bayes.streams.kafka.reconnecting import ReconnectingReader
+from stream_bayes.streams.workers.publication import Assembly, End, Source
+
+__all__ = ["TopicReader", "record_key"]
+
+POLL_LIMIT = 1000
+POLL_SECONDS = 0.2
+FETCH_MAX_BYTES = 2**24
+
+
+def record_key(shard: int, name: str) -> bytes:
+    """Return the key of a record of a shard.
+
+    Examples
+    --------
+    >>> record_key(3, "end")
+    b'3/end'
+    """
+    return f"{shard}/{name}".encode()
+
+
+class TopicReader:
+    """Reads shards' publications.
+
+    Parameters
+    ----------
+    connection
+        The cluster.
+    topic
+        The topic. Each shard is the partition of its number.
+    shards
+        The numbers of the shards to read.
+    key
+        The secret of the signatures; None to take unsigned publications.
+    source
+        The pipeline whose publications these must be; None to take those of any.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        shards: Iterable[int],
+        key: bytes | None = None,
+        source: Source | None = None,
+    ) -> None:
+        self.topic = topic
+        self.assemblies = {shard: Assembly(shard, key) for shard in shards}
+        self._source = source
+        self._cluster = Cluster(connection)
+        self._partitions = {shard: Partition(topic, shard) for shard in self.assemblies}
+        self._next = self._cluster.beginning_offsets(self._partitions.values())
+        self._ends = self._cluster.end_offsets(self._partitions.values())
+        self._reader = ReconnectingReader(partial(make_reader, connection, FETCH_MAX_BYTES))
+        self._reader.assign(self._next)
+
+    def poll(self, seconds: float = POLL_SECONDS) -> set[int]:
+        """Read what has come. Return the shards that were published.
+
+        Raises
+        ------
+        BadState
+            If somebody else writes to the topic.
+        BrokerError
+            As of a `Reader`.
+        """
+        published = set()
+        for message in self._reader.poll(POLL_LIMIT, seconds):
+            self._next[message.partition] = message.offset + 1
+            shard = message.partition.partition
+            if self._add(self.assemblies[shard], message):
+                published.add(shard)
+        return published
+
+    def read_to_end(self) -> None:
+        """Read up to the present end.
+
+        Raises
+        ------
+        BrokerAway
+            If no broker answers.
+        """
+        self._ends = self._cluster.end_offsets(self._partitions.values())
+        seconds = self._cluster.connection.seconds
+        progress, since = dict(self._next), time.monotonic()
+        while not self.is_at_end():
+            try:
+                self.poll()
+            except (BrokerAway, Interrupted):
+                time.sleep(POLL_SECONDS)
+            if progress != self._next:
+                progress, since = dict(self._next), time.monotonic()
+            elif time.monotonic() - since > 2 * seconds:
+                raise BrokerAway(
+                    f"topic {self.topic!r} at {self._cluster.connection} sent nothing in {2 * seconds:g} seconds; "
+                    "check its brokers"
+                )
+
+    def is_at_end(self) -> bool:
+        """Return True once everything was read that there was at the start, or at the last `read_to_end`."""
+        return all(self._has_reached(partition, end) for partition, end in self._ends.items())
+
+    def _has_reached(self, partition: Partition, end: Position) -> bool:
+        if self._next[partition] < end:
+            try:  # compacted records and transaction markers never come
+                self._next[partition] = max(self._next[partition], self._reader.position(partition))
+            except (BrokerAway, Interrupted):
+                return False
+        return self._next[partition] >= end
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._reader.close()
+        self._cluster.close()
+
+    def _add(self, assembly: Assembly, message: Message) -> bool:
+        shard, _, name = (message.key or b"").decode("utf-8", "replace").partition("/")
+        if shard != str(assembly.shard) or not name:
+            raise BadState(
+                f"{self.topic}[{message.partition.partition}], offset {message.offset}: the key {message.key!r} is no "
+                "part of a shard: another program writes to this topic; give the pipeline another name"
+            )
+        try:
+            if not assembly.add(name, message.value):
+                return False
+        except BadState as error:
+            raise BadState(
+                f"{self.topic}[{message.partition.partition}], offset {message.offset}: {error}"
+            ) from error
+        assert assembly.end is not None
+        self._check_source(assembly.end)
+        return True
+
+    def _check_source(self, end: End) -> None:
+        own = self._source
+        if own is None:
+            self._source = end.source
+        elif end.source != own:
+            changed = [
+                f"{name}={getattr(end.source, name)!r}, not {getattr(own, name)!r}"
+                for name in ("pipeline", "shards", "partitions", "settings")
+                if getattr(end.source, name) != getattr(own, name)
+            ]
+            raise BadState(
+                f"topic {self.topic!r} was written with {', '.join(changed)}: shards of other settings cannot be "
+                "summed. Start this worker with the same pipeline file, or give its pipeline another name"
+            )

@@ -1,0 +1,277 @@
+"""Many workers, one model: the sum of all shards is one pass over all records, whoever dies and whatever moves."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, SourceError
+from stream_bayes.streams.following import follow
+from stream_bayes.streams.kafka.connection import CLIENTS
+from tests.kafka.sharing import Shards, assert_equal
+from tests.kafka.topics import Lab, days
+from tests.kafka.waiting import until
+
+
+@pytest.fixture
+def made(lab: Lab) -> Iterator[Any]:
+    pipelines: list[Shards] = []
+
+    def make(**told: Any) -> Shards:
+        pipelines.append(Shards(lab, **told))
+        return pipelines[-1]
+
+    yield make
+    for pipeline in pipelines:
+        pipeline.close()
+
+
+ONE_IN_SUITE = [CLIENTS[0], pytest.param(CLIENTS[1], marks=pytest.mark.soak)]
+OTHER_IN_SUITE = [pytest.param(CLIENTS[0], marks=pytest.mark.soak), CLIENTS[1]]
+
+
+@pytest.mark.parametrize("client", ONE_IN_SUITE)
+def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, lab: Lab, client: str) -> None:
+    shards = made(client=client)
+    lab.put(shards.topic, days(800, 4))
+    first = shards.run()
+    assert first.summary()["records"] == 800
+    assert_equal(first.total.model._store.by_name(), shards.offline().model.model._store.by_name())
+    lab.put(shards.topic, days(400, 4, seed=8))
+    workers = [shards.worker() for _ in range(2)]
+    threads = [threading.Thread(target=worker.run) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        shards.wait_for(1200)
+        expected = shards.offline().model.model._store.by_name()
+        for worker in workers:  # each predicts from the whole sum
+            until("all of the sum", lambda w=worker: w.total.model._store.by_name().keys() == expected.keys())
+            until(
+                "the sum", lambda w=worker: w.total.model._store.by_name()[("rain",)] == expected[("rain",)]
+            )
+            assert_equal(worker.total.model._store.by_name(), expected)
+    finally:
+        for worker in workers:
+            worker.stop()
+        for thread in threads:
+            thread.join(60)
+    shards.check(1200)
+
+
+def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, lab: Lab) -> None:
+    shards = made(shards=2, partitions=4, labels=True)
+    samples, labels = [], []
+    for number, (partition, key, value) in enumerate(days(400, 4)):
+        x = json.loads(value)
+        y = x.pop("y")
+        samples.append((partition, key, json.dumps(x).encode()))
+        labels.append((partition, key, json.dumps({"y": y}).encode()))
+        if number % 10 == 3:
+            labels.append((partition, key, json.dumps({"y": "dry" if y == "rain" else "rain"}).encode()))
+        if number % 10 == 7:
+            labels.append((partition, key, None))
+    shards.pipeline["labels"]["on_tombstone"] = "unlearn"
+    lab.put(shards.topic, samples)
+    shards.run()  # half of it without labels: they are held
+    lab.put(shards.labels, labels)
+    worker = shards.run()
+    assert worker.summary()["records"] == len(labels)
+    step = shards.offline()
+    assert step.pending is not None
+    assert step.pending.counts["corrected"] == 40
+    assert step.unlearned == 40
+    shards.check(400)
+
+
+@pytest.mark.parametrize("client", OTHER_IN_SUITE)
+def test_workers_that_are_killed_lose_and_repeat_nothing(made: Any, lab: Lab, client: str) -> None:
+    shards = made(client=client)
+    lab.put(shards.topic, days(400, 4))
+    shards.start(instance_id="a", publish_and_die=3)
+    other = shards.start(instance_id="b")
+    lab.put(shards.topic, days(400, 4, seed=8))
+    until("a worker to die", lambda: shards.processes[0]._process.exitcode is not None)
+    again = shards.start(instance_id="a")
+    shards.wait_for(500)
+    other.send_signal(signal.SIGKILL)
+    lab.put(shards.topic, days(400, 4, seed=9))
+    shards.wait_for(1200)
+    again.send_signal(signal.SIGTERM)
+    assert again.ended() == 0, again.wrong()
+    shards.check(1200)
+
+
+@pytest.mark.soak
+def test_a_worker_that_was_paused_drops_its_shards_and_joins_again(made: Any, lab: Lab) -> None:
+    shards = made(client="confluent-kafka")
+    lab.put(shards.topic, days(400, 4))
+    paused = shards.start()
+    shards.wait_for(400)
+    paused.send_signal(signal.SIGSTOP)
+    lab.put(shards.topic, days(400, 4, seed=8))
+    shards.start()
+    shards.wait_for(800)
+    paused.send_signal(signal.SIGCONT)
+    lab.put(shards.topic, days(400, 4, seed=9))
+    shards.wait_for(1200)
+    time.sleep(3.0)
+    lab.put(shards.topic, days(400, 4, seed=10))
+    shards.wait_for(1600)
+    assert paused._process.exitcode is None, paused.wrong()
+    for process in shards.processes:
+        process.send_signal(signal.SIGTERM)
+        assert process.ended() == 0, process.wrong()
+    shards.check(1600)
+
+
+def test_a_second_worker_of_one_instance_id_ends_one_of_them(made: Any, lab: Lab) -> None:
+    shards = made(client="confluent-kafka", shards=1, partitions=1)
+    lab.put(shards.topic, days(100, 1))
+    first = shards.worker("one")
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            first.run()
+        except Fenced as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    shards.wait_for(100)
+    second = shards.worker("one")
+    other = threading.Thread(target=second.run)
+    other.start()
+    try:
+        until("the first to be fenced", lambda: failures)
+        assert "instance id 'one'" in str(failures[0])
+    finally:
+        first.stop()
+        second.stop()
+        thread.join(60)
+        other.join(60)
+    shards.check(100)
+
+
+# -- followers ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_follower_predicts_from_the_sum_and_keeps_up(made: Any, lab: Lab) -> None:
+    shards = made()
+    with pytest.raises(BrokerError, match=r"there is no topic .*\.model"):
+        shards.follow()
+    shards.run()
+    with pytest.raises(NoSnapshot, match="nothing was published"):
+        shards.follow()
+    lab.put(shards.topic, days(200, 4))
+    shards.run()
+    with shards.follow() as model:
+        assert model.events == 200
+        assert model.predict_one({"sky": "grey", "wind": 5.0}) == "rain"
+        before = model.model
+        lab.put(shards.topic, days(200, 4, seed=8))
+        shards.run()
+        until("the follower to keep up", lambda: sum(model.model._store.tables.class_weight) == 400)
+        assert sum(before._store.tables.class_weight) == 200
+        assert_equal(model.model._store.by_name(), shards.offline().model.model._store.by_name())
+
+
+def test_publications_are_signed_where_a_key_is_given(
+    made: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_KEY", "0123456789abcdef")
+    shards = made(shards=2, workers={"key": "${MODEL_KEY}"})
+    lab.put(shards.topic, days(100, 4))
+    shards.run()
+    with pytest.raises(BadState, match="is signed"):
+        shards.follow()
+    with follow(shards.name, servers=lab.servers, key=b"0123456789abcdef") as model:
+        assert model.events == 100
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_shared_is_refused_before_anything_is_created(made: Any, lab: Lab) -> None:
+    shards = made(labels=True)
+    shards.pipeline["labels"]["topic"] = lab.topic(2)
+    with pytest.raises(BrokerError, match=r"has 4 partitions, and .* has 2"):
+        shards.run()
+    shards = made(shards=8, partitions=4)
+    with pytest.raises(BrokerError, match="at most 4 shards"):
+        shards.run()
+    assert not {f"{shards.name}.{part}" for part in ("journal", "model", "state")} & set(
+        lab.admin.list_topics()
+    )
+
+
+def test_other_shards_other_settings_and_other_topics_are_refused(made: Any, lab: Lab) -> None:
+    shards = made(shards=2)
+    lab.put(shards.topic, days(100, 4))
+    shards.run()
+    shards.pipeline["workers"]["shards"] = 4
+    with pytest.raises(BrokerError, match="began with 2"):
+        shards.run()
+    shards.pipeline["workers"]["shards"] = 2
+    shards.pipeline["model"] = {"kind": "nb", "arguments": {"strength": 0.5}}
+    with pytest.raises(BadState, match="was written with settings="):
+        shards.run()
+    shards.pipeline["model"] = {"kind": "nb"}
+    lab.put(f"{shards.name}.model", [(0, b"0/end", b"{}")])
+    with pytest.raises(BadState, match="did not write"):
+        shards.run()
+
+
+def test_a_model_topic_that_is_not_compacted_is_refused(made: Any, lab: Lab) -> None:
+    shards = made(shards=2)
+    lab.admin.create_topics({f"{shards.name}.model": {"num_partitions": 2, "replication_factor": 1}})
+    until("the topic", lambda: f"{shards.name}.model" in lab.admin.list_topics())
+    with pytest.raises(BrokerError, match="needs compact"):
+        shards.run()
+
+
+def test_an_added_partition_is_refused(made: Any, lab: Lab) -> None:
+    shards = made(shards=2, partitions=2)
+    lab.put(shards.topic, days(100, 2))
+    shards.run()
+    lab.admin.create_partitions({shards.topic: 4})
+    until("the partitions", lambda: len(lab.partitions(shards.topic)) == 4)
+    with pytest.raises((BadState, SourceError), match=r"partitions=2, not 4|4 partitions"):
+        shards.run()
+
+
+# -- soak --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_hundred_kills_with_rebalances_lose_and_repeat_nothing(made: Any, lab: Lab, client: str) -> None:
+    shards = made(client=client)
+    chance, count = random.Random(7), 0
+    for kill in range(100):
+        lab.put(shards.topic, days(80, 4, seed=kill))
+        count += 80
+        told = {"publish_and_die": chance.randint(1, 3)} if kill % 5 == 0 else {}
+        ids = ["a", "b"] if kill % 3 else ["a"]
+        for instance_id in ids:
+            shards.start(instance_id=instance_id, **told)
+            told = {}
+        time.sleep(chance.uniform(0.5, 4.0))
+        for process in shards.processes[-len(ids) :]:
+            if process._process.exitcode is None:
+                process.send_signal(signal.SIGKILL)
+                process.ended()
+    last = shards.start(instance_id="a")
+    shards.wait_for(count, 600)
+    last.send_signal(signal.SIGTERM)
+    assert last.ended() == 0, last.wrong()
+    shards.check(count)

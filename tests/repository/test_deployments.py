@@ -1,0 +1,67 @@
+"""Files that deploy workers: their pipelines are valid, and their parts refer to one another."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stream_bayes.cli.app import app
+from stream_bayes.streams.pipelines.config import checked, load_config
+from stream_bayes.streams.pipelines.worker_parts import build_worker
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_each_worker_of_the_compose_file_has_an_instance_id_of_its_own() -> None:
+    services = yaml.safe_load((ROOT / "docker/workers.yaml").read_text("utf-8"))["services"]
+    workers = {name: part for name, part in services.items() if name.startswith("worker")}
+    assert len(workers) == 3
+    for name, part in workers.items():
+        command = part["command"]
+        assert command[command.index("--instance-id") + 1] == name
+        assert part["depends_on"]["topics"]["condition"] == "service_completed_successfully"
+    worker = build_worker(load_config(ROOT / "docker/workers.toml"))
+    (created,) = services["topics"]["command"]
+    assert f"--partitions {worker.shards} " in created
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    monkeypatch.setenv("KAFKA_SERVERS", "kafka:9092")
+    text = (ROOT / "deploy/kubernetes/workers.yaml").read_text("utf-8")
+    return {part["kind"]: part for part in yaml.safe_load_all(text)}
+
+
+def test_the_stateful_set_runs_a_pipeline_with_shards(parts: dict[str, dict[str, Any]]) -> None:
+    config = checked(tomllib.loads(parts["ConfigMap"]["data"]["pipeline.toml"]))
+    assert config.workers is not None and config.ops is not None
+    spec = parts["StatefulSet"]["spec"]
+    assert config.workers.shards >= spec["replicas"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["command"][:2] == ["stream-bayes", "run"]
+    (name,) = [entry for entry in container["env"] if entry["name"] == "POD_NAME"]
+    assert name["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.name"
+    assert "$(POD_NAME)" in container["command"]
+    assert container["ports"] == [{"name": "metrics", "containerPort": config.ops.port}]
+    paths = {container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "liveness", "readiness")}
+    assert paths == {"/livez", "/readyz"}
+    help_text = CliRunner().invoke(app, ["run", "--help"], terminal_width=200).output
+    for word in container["command"]:
+        assert not word.startswith("--") or word in help_text
+
+
+def test_the_parts_select_the_same_pods(parts: dict[str, dict[str, Any]]) -> None:
+    spec = parts["StatefulSet"]["spec"]
+    labels = spec["template"]["metadata"]["labels"]
+    assert spec["selector"]["matchLabels"] == labels
+    assert parts["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    assert parts["Service"]["spec"]["selector"] == labels
+    assert spec["serviceName"] == parts["Service"]["metadata"]["name"]
+    (volume,) = spec["template"]["spec"]["volumes"]
+    assert volume["configMap"]["name"] == parts["ConfigMap"]["metadata"]["name"]

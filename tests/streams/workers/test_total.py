@@ -1,0 +1,243 @@
+"""The sum of all shards is the model of one pass over all samples, count by count and name by name."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from stream_bayes import (
+    AODE,
+    KDB,
+    ODE,
+    SPODE,
+    TAN,
+    AdaptiveBayes,
+    LiveChoice,
+    NaiveBayes,
+    Numeric,
+    Schema,
+    SlidingWindow,
+)
+from stream_bayes.core.events.event import Event, Kind
+from stream_bayes.core.events.pending import Pending
+from stream_bayes.errors import BadValue, CannotMerge, CannotResume
+from stream_bayes.learners.classifier.base import BayesClassifier
+from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.models.served import served
+from stream_bayes.streams.workers.parts import joined, parts_of
+from stream_bayes.streams.workers.shard_model import ShardModel
+from stream_bayes.streams.workers.summable import check_summable
+from stream_bayes.streams.workers.total import Total, summed
+from stream_bayes.testing.public_learners import CUT, learners
+from stream_bayes.testing.sample_streams import Streams
+
+SHARDS = 3
+
+
+def is_summable(learner: BayesClassifier) -> bool:
+    try:
+        check_summable(learner)
+    except CannotMerge:
+        return False
+    return True
+
+
+SUMMABLE = {name: learner for name, learner in learners().items() if is_summable(learner)} | {
+    "SPODE(parent=wet)": SPODE(parent="wet", schema=CUT),
+    "ODE(parents={size: wet})": ODE(parents={"size": "wet"}, schema=CUT),
+}
+
+
+def test_every_kind_of_learner_can_be_summed_but_windows() -> None:
+    kinds = {type(learner) for learner in learners().values()} - {SlidingWindow}
+    assert {type(learner) for learner in SUMMABLE.values()} == kinds
+
+
+@pytest.mark.parametrize("name", SUMMABLE)
+def test_the_sum_of_shards_is_one_pass_over_all_samples(name: str) -> None:
+    empty = SUMMABLE[name]
+    samples = Streams(empty, seed=3).samples(90)
+    whole, shards = empty.clone(), {number: empty.clone() for number in range(SHARDS)}
+    for place, (x, y, w) in enumerate(samples):
+        whole.learn_one(x, y, w)
+        shards[place % SHARDS].learn_one(x, y, w)
+    x, y, w = samples[4]
+    whole.unlearn_one(x, y, w)
+    shards[4 % SHARDS].unlearn_one(x, y, w)
+    published = {
+        number: type(empty).from_state(joined(parts_of(shard.state()))) for number, shard in shards.items()
+    }
+    total = summed(empty, published)
+    assert_equal_counts(total._store.by_name(), whole._store.by_name())
+    assert total.classes_ and set(total.classes_) == set(whole.classes_)
+
+
+def assert_equal_counts(mine: dict[Any, Any], other: dict[Any, Any]) -> None:
+    largest = max((abs(part) for value in other.values() for part in parts(value)), default=1.0)
+    assert mine.keys() == other.keys()
+    for place, value in other.items():
+        for one, expected in zip(parts(mine[place]), parts(value), strict=True):
+            if isinstance(value, tuple) or expected % 1.0:
+                assert one == pytest.approx(expected, rel=1e-9, abs=1e-9 * largest)
+            else:
+                assert one == pytest.approx(expected, rel=1e-12)
+
+
+def parts(value: Any) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_whole_counts_of_a_sum_are_exact() -> None:
+    samples = [({"sky": random.Random(n).choice("abc"), "wet": n % 2 == 0}, n % 3) for n in range(300)]
+    whole, shards = AODE(binning=None), {number: AODE(binning=None) for number in range(SHARDS)}
+    for place, (x, y) in enumerate(samples):
+        whole.learn_one(x, y)
+        shards[place % SHARDS].learn_one(x, y)
+    assert summed(AODE(binning=None), shards)._store.by_name() == whole._store.by_name()
+
+
+def test_a_structure_is_derived_from_the_sum() -> None:
+    samples = [({"a": n % 2, "b": n % 2, "c": n // 2 % 3}, "yes" if n % 5 else "no") for n in range(120)]
+    samples = [({name: str(value) for name, value in x.items()}, y) for x, y in samples]
+    whole, shards = TAN(binning=None), {number: TAN(binning=None) for number in range(SHARDS)}
+    for place, (x, y) in enumerate(samples):
+        whole.learn_one(x, y)
+        shards[place % SHARDS].learn_one(x, y)
+    whole.rederive()
+    assert summed(TAN(binning=None), shards).parents_ == whole.parents_
+
+
+REFUSED = [
+    (SlidingWindow(NaiveBayes(), 10), "newest events"),
+    (AdaptiveBayes(), "AdaptiveBayes cannot be summed"),
+    (KDB(k=2, binning=None), "use k=1, or AODE"),
+    (AODE(), "finds the cut points"),
+    (NaiveBayes(max_values=3), "max_values=3"),
+    (NaiveBayes(half_life=50.0), "half_life=50 counts learned events"),
+    (SPODE(binning=None), "name the parent"),
+]
+
+
+@pytest.mark.parametrize(("learner", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_learners_that_cannot_be_summed_are_refused_by_name(learner: Any, message: str) -> None:
+    with pytest.raises(CannotMerge, match=message):
+        check_summable(learner)
+
+
+# -- a shard's model ---------------------------------------------------------------------------------------------------
+
+
+def events(count: int, labelled: bool) -> list[Event]:
+    chance = random.Random(5)
+    found = []
+    for number in range(count):
+        rain = chance.random() < 0.4
+        x = {"sky": chance.choice(["grey", "blué"] if rain else ["blue", "blué"]), "wind": chance.gauss(3, 1)}
+        y = "rain" if rain else "dry"
+        if number % 17 == 5:
+            x["wind"] = "calm"  # refused: a number elsewhere
+        key = f"day-{number}"
+        found.append(Event(x, y if labelled else None, key, float(number), len(found)))
+        if not labelled and number >= 3:
+            kind = Kind.LABEL if number % 4 else Kind.CORRECTION
+            found.append(Event({}, "rain", f"day-{number - 3}", float(number), len(found), kind=kind))
+    return found
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_replay_from_tapes_is_the_identical_step(labelled: bool) -> None:
+    """Though the sum knew more when the batches were live than it does when they are replayed."""
+    batches = [events(200, labelled)[start : start + 40] for start in range(0, 360, 40)]
+    total = Total(NaiveBayes())
+    other, model = ShardModel(1, NaiveBayes(), total), ShardModel(0, NaiveBayes(), total)
+    other.go_live()
+    model.go_live()
+    step, again = (
+        Step(one, pending=None if labelled else Pending(wait_for=50.0, correct_within=50.0))
+        for one in (model, ShardModel(0, NaiveBayes(), Total(NaiveBayes())))
+    )
+    replayed = again.model
+    assert isinstance(replayed, ShardModel)
+    for batch in batches:
+        other.learn({"sky": "grey", "wind": 7.5}, "rain", 1.0)
+        other.take_tape()
+        step.process(batch)
+        step.clear_results()
+        replayed.replay(model.take_tape())
+        again.process(batch)
+        again.clear_results()
+    assert step.dead
+    mine, theirs = again.freeze()(), step.freeze()()
+    for section in theirs.values():
+        section.pop("arrays", None)
+    for section in mine.values():
+        section.pop("arrays", None)
+    assert mine == theirs
+    assert replayed.model._store.by_name() == model.model._store.by_name()
+
+
+def test_a_tape_of_another_batch_is_refused() -> None:
+    total = Total(NaiveBayes())
+    model = ShardModel(0, NaiveBayes(), total)
+    model.go_live()
+    model.process([{"sky": "grey"}], ["rain"], [1.0])
+    tape = model.take_tape()
+    replayed = ShardModel(0, NaiveBayes(), total)
+    with pytest.raises(CannotResume, match="lacks the answers"):
+        replayed.process([{"sky": "grey"}], ["rain"], [1.0])
+    replayed.replay(tape)
+    with pytest.raises(CannotResume, match="1 answers more"):
+        replayed.go_live()
+    with pytest.raises(CannotResume, match="cannot be read"):
+        ShardModel(0, NaiveBayes(), total).replay(b"no tape")
+
+
+def test_a_batch_answers_as_the_total_and_learns_into_both() -> None:
+    total, alone = Total(NaiveBayes()), served(NaiveBayes())
+    model = ShardModel(0, NaiveBayes(), total)
+    model.go_live()
+    xs, ys = [{"sky": "grey"}, {"sky": "blue"}, {"sky": "grey"}], ["rain", "sun", None]
+    answers, refused = model.process(xs, ys, [1.0, 2.0, 1.0])
+    expected, _ = alone.process(xs, ys, [1.0, 2.0, 1.0])
+    assert refused is None
+    assert answers.named(str) == expected.named(str)
+    assert model.model._store.by_name() == total.model._store.by_name() == alone.model._store.by_name()
+
+
+def test_a_shard_of_other_kinds_is_refused() -> None:
+    total = Total(NaiveBayes())
+    one, other = NaiveBayes(), NaiveBayes()
+    one.learn_one({"wind": 2.5}, "rain")
+    other.learn_one({"wind": "calm"}, "sun")
+    with pytest.raises(CannotMerge, match="'wind' is nominal in one"):
+        total.replace({0: one, 1: other})
+
+
+def test_the_leader_of_a_choice_survives_a_new_sum() -> None:
+    empty = LiveChoice(readings=("nb", "aode"), binning=None, min_count=1)
+    total = Total(empty)
+    model = ShardModel(0, empty.clone(), total)
+    model.go_live()
+    for _ in range(20):
+        for a, b in [("x", "x"), ("x", "o"), ("o", "x"), ("o", "o")]:
+            model.predict_then_learn({"a": a, "b": b}, "same" if a == b else "different", 1.0)
+    leading = total.model
+    assert isinstance(leading, LiveChoice)
+    assert leading.leader_.reading == "aode"
+    total.replace({1: empty.clone()})
+    again = total.model
+    assert isinstance(again, LiveChoice)
+    assert again.leader_.reading == "aode"
+    assert again.losses_ == leading.losses_
+
+
+def test_kinds_that_are_declared_are_refused_by_each_shard_alike() -> None:
+    schema = Schema({"wind": Numeric()}, classes=["rain", "sun"])
+    total = Total(NaiveBayes(schema=schema))
+    model = ShardModel(0, NaiveBayes(schema=schema), total)
+    model.go_live()
+    with pytest.raises((BadValue, TypeError)):
+        model.learn({"wind": "calm"}, "rain", 1.0)
+    assert not model.model._store.by_name()
