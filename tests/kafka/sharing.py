@@ -60,7 +60,12 @@ class Shards:
             "predictions": {"kind": "kafka", "topic": self.answers},
             "dead_letters": {"kind": "kafka", "topic": self.letters},
             "kafka": {"servers": lab.servers.split(","), "client": client, "seconds": 60.0},
-            "workers": {"shards": shards, "publish_seconds": 0.2, "session_seconds": 6.0},
+            "workers": {
+                "shards": shards,
+                "publish_seconds": 0.2,
+                "publish_events": 50,
+                "session_seconds": 6.0,
+            },
             "snapshots": {"directory": "unused", "every_events": 150},
             "batch": 50,
         }

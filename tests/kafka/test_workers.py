@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from stream_bayes.errors import BadState, BrokerError, Fenced, NoSnapshot, SourceError
 from stream_bayes.streams.following import follow
 from stream_bayes.streams.kafka.connection import CLIENTS
+from stream_bayes.streams.workers.worker import Worker
 from tests.kafka.sharing import Shards, assert_equal
 from tests.kafka.topics import Lab, days
 from tests.kafka.waiting import until
@@ -31,6 +33,11 @@ def made(lab: Lab) -> Iterator[Any]:
     yield make
     for pipeline in pipelines:
         pipeline.close()
+
+
+def holds(worker: Worker, expected: dict[Any, Any]) -> bool:
+    """Return True once a worker's sum has all samples."""
+    return worker.total.model._store.by_name().get(("rain",)) == expected[("rain",)]
 
 
 ONE_IN_SUITE = [CLIENTS[0], pytest.param(CLIENTS[1], marks=pytest.mark.soak)]
@@ -53,10 +60,7 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, lab: Lab, client
         shards.wait_for(1200)
         expected = shards.offline().model.model._store.by_name()
         for worker in workers:  # each predicts from the whole sum
-            until("all of the sum", lambda w=worker: w.total.model._store.by_name().keys() == expected.keys())
-            until(
-                "the sum", lambda w=worker: w.total.model._store.by_name()[("rain",)] == expected[("rain",)]
-            )
+            until("the sum", partial(holds, worker, expected))
             assert_equal(worker.total.model._store.by_name(), expected)
     finally:
         for worker in workers:
@@ -68,9 +72,10 @@ def test_workers_come_and_go_and_the_sum_is_one_pass(made: Any, lab: Lab, client
 
 def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, lab: Lab) -> None:
     shards = made(shards=2, partitions=4, labels=True)
-    samples, labels = [], []
+    samples: list[tuple[int, bytes | None, bytes | None]] = []
+    labels: list[tuple[int, bytes | None, bytes | None]] = []
     for number, (partition, key, value) in enumerate(days(400, 4)):
-        x = json.loads(value)
+        x = json.loads(value or b"")
         y = x.pop("y")
         samples.append((partition, key, json.dumps(x).encode()))
         labels.append((partition, key, json.dumps({"y": y}).encode()))
@@ -95,18 +100,26 @@ def test_labels_corrections_and_withdrawals_are_summed_too(made: Any, lab: Lab) 
 def test_workers_that_are_killed_lose_and_repeat_nothing(made: Any, lab: Lab, client: str) -> None:
     shards = made(client=client)
     lab.put(shards.topic, days(400, 4))
-    shards.start(instance_id="a", publish_and_die=3)
+    count = 400
+    dying = shards.start(instance_id="a", publish_and_die=3)
     other = shards.start(instance_id="b")
-    lab.put(shards.topic, days(400, 4, seed=8))
-    until("a worker to die", lambda: shards.processes[0]._process.exitcode is not None)
+    deadline = time.monotonic() + 60.0
+    while (
+        dying._process.exitcode is None and time.monotonic() < deadline
+    ):  # whichever shards it gets have records
+        lab.put(shards.topic, days(40, 4, seed=count))
+        count += 40
+        time.sleep(0.2)
+    assert dying.ended() == -signal.SIGKILL
     again = shards.start(instance_id="a")
-    shards.wait_for(500)
+    shards.wait_for(count - 40)
     other.send_signal(signal.SIGKILL)
-    lab.put(shards.topic, days(400, 4, seed=9))
-    shards.wait_for(1200)
+    lab.put(shards.topic, days(200, 4, seed=9))
+    count += 200
+    shards.wait_for(count)
     again.send_signal(signal.SIGTERM)
     assert again.ended() == 0, again.wrong()
-    shards.check(1200)
+    shards.check(count)
 
 
 @pytest.mark.soak

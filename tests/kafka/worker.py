@@ -150,7 +150,8 @@ def run_shards(told: dict[str, Any]) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
             return sends
 
-        ModelPublisher.collect = collect_and_die  # type: ignore[method-assign]  # it ends the process
+        publishers: Any = ModelPublisher
+        publishers.collect = collect_and_die
     with stopping_on_signals(worker.stop):
         print("running", flush=True)
         worker.run(until_end=told.get("until_end", False))

@@ -99,8 +99,10 @@ def test_whole_counts_of_a_sum_are_exact() -> None:
 
 
 def test_a_structure_is_derived_from_the_sum() -> None:
-    samples = [({"a": n % 2, "b": n % 2, "c": n // 2 % 3}, "yes" if n % 5 else "no") for n in range(120)]
-    samples = [({name: str(value) for name, value in x.items()}, y) for x, y in samples]
+    samples = [
+        ({"a": f"{n % 2}", "b": f"{n % 2}", "c": f"{n // 2 % 3}"}, "yes" if n % 5 else "no")
+        for n in range(120)
+    ]
     whole, shards = TAN(binning=None), {number: TAN(binning=None) for number in range(SHARDS)}
     for place, (x, y) in enumerate(samples):
         whole.learn_one(x, y)
@@ -131,7 +133,7 @@ def test_learners_that_cannot_be_summed_are_refused_by_name(learner: Any, messag
 
 def events(count: int, labelled: bool) -> list[Event]:
     chance = random.Random(5)
-    found = []
+    found: list[Event] = []
     for number in range(count):
         rain = chance.random() < 0.4
         x = {"sky": chance.choice(["grey", "blué"] if rain else ["blue", "blué"]), "wind": chance.gauss(3, 1)}
