@@ -17,8 +17,8 @@ from stream_bayes.streams.kafka.sink import KafkaDeadLetters, KafkaSink
 from stream_bayes.streams.kafka.source import Share
 from stream_bayes.streams.models.served import digest, served
 from stream_bayes.streams.pipelines.config import PipelineConfig
+from stream_bayes.streams.pipelines.config_kafka import KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.pipelines.kafka_parts import kafka_source
-from stream_bayes.streams.pipelines.kafka_tables import KafkaSinkConfig, KafkaSourceConfig
 from stream_bayes.streams.pipelines.pipeline import make_model, make_pending
 from stream_bayes.streams.workers.model_topic import ModelPublisher
 from stream_bayes.streams.workers.parts import PART_BYTES
@@ -65,14 +65,19 @@ def build_worker(
     StreamBayesError
         If a part cannot be made, or the learner cannot be summed.
     """
-    return _Parts(config, schema, instance_id, accept_gap).worker()
+    return _Parts(config, directory, schema, instance_id, accept_gap).worker()
 
 
 class _Parts:
     """The parts that the shards of a worker share."""
 
     def __init__(
-        self, config: PipelineConfig, schema: Schema | None, instance_id: str | None, accept_gap: bool
+        self,
+        config: PipelineConfig,
+        directory: Path,
+        schema: Schema | None,
+        instance_id: str | None,
+        accept_gap: bool,
     ) -> None:
         if config.workers is None or config.kafka is None:
             raise BadConfig("workers: is missing; add [workers] with the number of shards")
@@ -83,7 +88,7 @@ class _Parts:
         self.schema = config.schema_of_stream() or schema
         self.instance_id = instance_id
         self.accept_gap = accept_gap
-        model = make_model(config, self.schema)
+        model = make_model(config, self.schema, directory)
         self.empty: BayesClassifier = learner_of(model)
         decide = served(model).decide
         self.total = Total(self.empty, decide, config.model.max_names)

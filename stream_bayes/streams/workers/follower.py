@@ -18,7 +18,7 @@ from stream_bayes.streams.workers.total import Total
 
 __all__ = ["Follower"]
 
-CLASSES = {kind.__name__: kind for kind in LEARNERS.values()}
+CLASSES = {kind.__name__: kind for kind in LEARNERS.values() if issubclass(kind, BayesClassifier)}
 
 
 class Follower:

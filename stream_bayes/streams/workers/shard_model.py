@@ -53,6 +53,7 @@ class ShardModel:
 
     drifts = None
     generation = 0
+    is_unsupervised = False
 
     def __init__(self, shard: int, learner: BayesClassifier, total: Total) -> None:
         self.shard = shard
@@ -94,6 +95,9 @@ class ShardModel:
             answer = self._total.served.answer(x)
         self._calls.append(_row(answer))
         return answer
+
+    def hold(self, x: Any, /) -> Any:
+        return x
 
     def learn(self, x: Any, y: Any, w: float, /) -> None:
         if not self._is_live:
