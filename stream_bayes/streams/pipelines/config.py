@@ -391,7 +391,9 @@ class PipelineConfig(Table):
         if self.kafka is not None and self.kafka.delivery != "exactly-once":
             raise ValueError("kafka.delivery: workers need transactions; expected 'exactly-once'")
         if self.challengers:
-            raise ValueError("challengers: workers compare no models; leave them out, or compare in one worker")
+            raise ValueError(
+                "challengers: workers compare no models; leave them out, or compare in one worker"
+            )
         if self.serve is not None:
             raise ValueError(
                 "serve: a worker has no service; predict with `stream-bayes follow` or streams.follow, and leave it out"

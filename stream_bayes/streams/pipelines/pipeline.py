@@ -287,7 +287,7 @@ def _challenger(
     own = config.challenging(name)
     model = served(make_model(own, schema, directory), own.model.max_names, own.model.predict)
     as_they_are = {part: settings[part] for part in ("source", GUESSED) if part in settings}
-    return Challenger(Step(model, name, pending=_pending(config.labels)), own.settings() | as_they_are)
+    return Challenger(Step(model, name, pending=make_pending(config.labels)), own.settings() | as_they_are)
 
 
 def _read_mails(source: KafkaSource, model: SpamFilter) -> None:

@@ -293,12 +293,12 @@ def _challengers(engine: Engine, own: Labels) -> list[Metric]:
     where = {name: own | {"challenger": name} for name in running}
     losses = {name: step.losses.fading for name, step in running.items()}
     return [
-        _gauge(
+        gauge(
             "challenger_accuracy",
             "Share of correct predictions of a challenger, fading.",
             *((where[name], each.accuracy) for name, each in losses.items()),
         ),
-        _gauge(
+        gauge(
             "challenger_log_loss",
             "Logarithmic loss of a challenger's predictions, fading.",
             *((where[name], each.log_loss) for name, each in losses.items()),
