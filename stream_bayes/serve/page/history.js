@@ -49,13 +49,13 @@ export class History {
       const mail = event.x && (event.x.subject !== undefined || event.x.sender !== undefined) ? `${event.x.subject ?? ""} (${event.x.sender ?? ""})` : event.subject !== undefined ? `${event.subject} (${event.sender ?? ""})` : null;
       return [
         time(event.time), label(event.key), mail,
-        el("span", { class: isWrong ? "wrong" : "" }, label(event.prediction)), p === null || p === undefined ? null : percent(p),
+        el("span", { class: isWrong ? "wrong" : "" }, label(event.prediction)), p === null || p === undefined ? null : percent(p), event.surprise === undefined ? null : el("span", {}, `${figure(event.surprise)} nats`),
         el("span", {}, event.label === null || event.label === undefined ? "waits" : label(event.label), event.corrected_from !== null && event.corrected_from !== undefined ? ` (was ${label(event.corrected_from)})` : ""),
         event.x || event.tokens ? el("button", { class: "act", type: "button", "aria-label": `Evidence for ${label(event.key)}`, onclick: () => this.explain(event) }, "why") : null,
         buttons,
       ];
     });
-    const headings = ["time", "key", "mail", "verdict", "probability", "label", "evidence", "correct it"];
+    const headings = ["time", "key", "mail", "verdict", "probability", "surprise", "label", "evidence", "correct it"];
     const used = headings.map((_, place) => rows.some((row) => row[place] !== null && row[place] !== "–"));
     const notes = [`${figure(answer.kept ?? rows.length)} events are held`];
     if (answer.left_out) notes.push(`${figure(answer.left_out)} came too fast to be shown`);
