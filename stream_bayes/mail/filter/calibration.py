@@ -32,6 +32,11 @@ INTERCEPT_STD: Final = 2.0  # a normal prior around 0
 SHRINKAGE: Final = 3.0  # pseudocount that draws a step towards the logistic curve
 MAX_LOG_ODDS: Final = 34.0  # beyond, 1 - P rounds to 0
 NEWTON_STEPS: Final = 25  # three or four suffice from a near start
+MIN_WRONG: Final = 4  # labels that disagree with a clear score, before people are held to have made mistakes
+MIN_LABELLED: Final = 50  # scores of a label, before the mistakes among them are estimated
+MAX_WRONG: Final = 0.1  # of the labels
+EVIDENCE: Final = 6.0  # of log-likelihood, before labels are held to be wrong
+CORRECTIONS: Final = 20  # steps of expectation maximisation in a fit
 MAX_TURN, MAX_SHIFT = 0.25, 1.0  # of slope and intercept in one Newton step, so that it does not overshoot
 
 Array = NDArray[Any]
@@ -98,8 +103,36 @@ class Calibration:
         self.seen += 1
         if self.seen % REFIT_EVERY == 0 or self.seen <= REFIT_EVERY:
             held = min(self.seen, WINDOW)
-            self._fit_logistic(self.scores[:held], self.labels[:held])
-            self._fit_steps(self.scores[:held], self.labels[:held])
+            scores, labels = self.scores[:held], self.labels[:held]
+            self._fit_logistic(scores, labels)
+            wrong = wrong_label_rates(scores, labels)
+            if any(wrong) and self._explains(scores, labels, wrong):
+                for _ in range(CORRECTIONS):
+                    labels = _true_labels(self._straight(scores), self.labels[:held], wrong)
+                    self._fit_logistic(scores, labels)
+                    self._fit_steps(scores, labels)
+            else:
+                self._fit_steps(scores, labels)
+
+    def _straight(self, scores: Array) -> Array:
+        """Return the log-odds of both curves, or of the logistic one before there are steps."""
+        straight: Array = self.slope * scores + self.intercept
+        return 0.5 * (straight + np.interp(scores, self.middles, self.levels)) if self.middles else straight
+
+    def _explains(self, scores: Array, labels: Array, wrong: tuple[float, float]) -> bool:
+        """Return True if wrong labels explain the labels much better than a less steep curve.
+
+        Fit the logistic curve to what the labels should have been. Keep it if so, and the present one if not.
+        """
+        before = self.slope, self.intercept
+        plain = _log_likelihood(self.slope * scores + self.intercept, labels, (0.0, 0.0))
+        for _ in range(CORRECTIONS):
+            self._fit_logistic(scores, _true_labels(self.slope * scores + self.intercept, labels, wrong))
+        corrected = _log_likelihood(self.slope * scores + self.intercept, labels, wrong)
+        if corrected - plain < EVIDENCE:
+            self.slope, self.intercept = before
+            return False
+        return True
 
     def _fit_logistic(self, scores: Array, labels: Array) -> None:
         """Find the most probable slope and intercept, by Newton's method from the present ones."""
@@ -178,6 +211,67 @@ class Calibration:
         self.slope, self.intercept, self.seen = slope, intercept, seen
         self.scores[:held], self.labels[:held] = scores, labels
         self.middles, self.levels = middles.tolist(), levels.tolist()
+
+
+def _true_labels(straight: Array, labels: Array, wrong: tuple[float, float]) -> Array:
+    """Return the probability that each true label is 1: a step of expectation maximisation.
+
+    Parameters
+    ----------
+    straight
+        The log-odds of label 1, of curves fitted before.
+    labels
+        The labels given.
+    wrong
+        The shares of wrong labels, of `wrong_label_rates`.
+    """
+    share = _probabilities(straight)
+    as_one = np.where(labels == 1.0, 1.0 - wrong[1], wrong[1]) * share
+    as_zero = np.where(labels == 1.0, wrong[0], 1.0 - wrong[0]) * (1.0 - share)
+    found: Array = as_one / (as_one + as_zero)
+    return found
+
+
+def _log_likelihood(straight: Array, labels: Array, wrong: tuple[float, float]) -> float:
+    share = wrong[0] + (1.0 - wrong[0] - wrong[1]) * _probabilities(straight)
+    return float(np.log(np.where(labels == 1.0, share, 1.0 - share)).sum())
+
+
+def _probabilities(straight: Array) -> Array:
+    found: Array = 1.0 / (1.0 + np.exp(-np.clip(straight, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
+    return found
+
+
+def wrong_label_rates(scores: Array, labels: Array) -> tuple[float, float]:
+    """Return the estimated shares of messages of true label 0 and 1 that have the other label.
+
+    Mistakes of people fall on messages of any score, those of the filter on scores in the middle. So among the half of
+    each label with the clearest scores, the labels that disagree are mistakes of people, as far as they are as frequent
+    among the clearest quarter. Fewer than four prove nothing, and of a rare label nothing is estimated.
+
+    Examples
+    --------
+    >>> scores = np.arange(1000.0)
+    >>> wrong_label_rates(scores, (scores >= 500) * 1.0)
+    (0.0, 0.0)
+    >>> labels = np.where(scores % 20 == 7, scores < 500, scores >= 500) * 1.0
+    >>> [round(rate, 3) for rate in wrong_label_rates(scores, labels)]
+    [0.049, 0.046]
+    """
+    return _disagreement(-scores, 1.0 - labels), _disagreement(scores, labels)
+
+
+def _disagreement(scores: Array, labels: Array) -> float:
+    """Return the share of zeros among the highest scores of ones."""
+    ones = np.sort(scores[labels == 1.0])
+    if len(ones) < MIN_LABELLED:
+        return 0.0
+    rates = []
+    for place in (len(ones) // 2, 3 * len(ones) // 4):
+        clear = labels[scores >= ones[place]]
+        wrong = float(len(clear) - clear.sum())
+        rates.append(wrong / len(clear) if wrong >= MIN_WRONG else 0.0)
+    return min(*rates, MAX_WRONG)
 
 
 def _numbers(name: str, arrays: Mapping[str, Array]) -> Array:
