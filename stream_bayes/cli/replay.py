@@ -27,6 +27,7 @@ from stream_bayes.cli.data_file import (
 from stream_bayes.cli.exit_codes import exit_on_error
 from stream_bayes.cli.output import JSON, note
 from stream_bayes.cli.run import run_engine, size_of
+from stream_bayes.cli.service import Port, Serve, service_of, with_service
 from stream_bayes.drift.detectors import DETECTORS
 from stream_bayes.errors import BadValue
 from stream_bayes.learners.catalogue import DEFAULT
@@ -81,6 +82,8 @@ def replay(
         Path | None, typer.Option(help="Keep snapshots in this directory; the next run resumes from them.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=0)] = None,
+    serve: Serve = False,
+    port: Port = None,
     json: JSON = False,
 ) -> None:
     """Predict each event of a file, then learn it, and report how good the predictions were."""
@@ -125,4 +128,11 @@ def replay(
         note([*opened.described(), *opened.warnings()], quiet=json)
         with closing(opened.source):
             paced = opened.source if speed is None else Paced(opened.source, speed)
-            run_engine(build(config, source=paced, schema=opened.schema), size_of(file), limit, json)
+            engine = build(config, source=paced, schema=opened.schema)
+            own = with_service(config, serve, port).serve
+            if own is None:
+                run_engine(engine, size_of(file), limit, json)
+                return
+            with service_of(engine, own, quiet=json, lasts=True) as service:
+                run_engine(engine, size_of(file), limit, json)
+                service.finish()

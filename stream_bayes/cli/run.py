@@ -13,7 +13,7 @@ from stream_bayes.cli.data_file import listed
 from stream_bayes.cli.exit_codes import exit_on_error, exit_with_json_log
 from stream_bayes.cli.output import JSON, note, print_json, print_table
 from stream_bayes.cli.progress import bar_over, print_summary
-from stream_bayes.cli.service import service_of, with_service
+from stream_bayes.cli.service import Port, Serve, service_of, with_service
 from stream_bayes.cli.workers import run_processes, run_worker
 from stream_bayes.data.features import Numeric
 from stream_bayes.errors import BadConfig, BadValue, OtherSettings, Undecodable
@@ -59,15 +59,8 @@ def run(
     until_end: Annotated[
         bool, typer.Option("--until-end", help="Stop at the end that the source had at the start.")
     ] = False,
-    serve: Annotated[
-        bool,
-        typer.Option(
-            "--serve", help="Serve predictions and a page over HTTP, also after the end, until Ctrl-C."
-        ),
-    ] = False,
-    port: Annotated[
-        int | None, typer.Option(help="Port of --serve; 0 takes a free one.", min=0, max=65535)
-    ] = None,
+    serve: Serve = False,
+    port: Port = None,
     workers: Annotated[
         int | None,
         typer.Option(

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from typing import Annotated
+
+import typer
 
 from stream_bayes.cli.output import note
 from stream_bayes.errors import BadValue
@@ -13,7 +16,14 @@ from stream_bayes.streams.engine.engine import Engine
 from stream_bayes.streams.pipelines.config import PipelineConfig, ServeConfig
 from stream_bayes.streams.service.signals import stopping_on_signals
 
-__all__ = ["RunningService", "service_of", "wait_for_signal", "with_service"]
+__all__ = ["Port", "RunningService", "Serve", "service_of", "wait_for_signal", "with_service"]
+
+
+Serve = Annotated[
+    bool,
+    typer.Option("--serve", help="Serve predictions and a page over HTTP, also after the end, until Ctrl-C."),
+]
+Port = Annotated[int | None, typer.Option(help="Port of --serve; 0 takes a free one.", min=0, max=65535)]
 
 
 class RunningService:
@@ -24,16 +34,21 @@ class RunningService:
     hand_over_last
         Hands over the last status and view.
     url
-        Its page.
+        The address.
+    page
+        The address with the token that was made for this run.
     lasts
         True to go on serving after the end.
     quiet
         True to print nothing.
     """
 
-    def __init__(self, hand_over_last: Callable[[], None], url: str, lasts: bool, quiet: bool) -> None:
+    def __init__(
+        self, hand_over_last: Callable[[], None], url: str, page: str, lasts: bool, quiet: bool
+    ) -> None:
         self._hand_over_last = hand_over_last
         self.url = url
+        self.page = page
         self._lasts = lasts
         self._quiet = quiet
 
@@ -75,7 +90,7 @@ def service_of(
     with serve_engine(engine, own, config, directory, token=token) as served:
         page = served.url if token is None else f"{served.url}#token={token}"
         note([f"serving {page}"], quiet=quiet)
-        yield RunningService(served.handover.finish, served.url, lasts, quiet)
+        yield RunningService(served.handover.finish, served.url, page, lasts, quiet)
 
 
 def wait_for_signal() -> None:

@@ -366,8 +366,7 @@ class Service:
                     message = b": still here\n\n"
                 await send({"type": "http.response.body", "body": message, "more_body": True})
         except asyncio.CancelledError:
-            if follower in board.followers:  # not dropped, but the service ends
-                raise
+            pass  # dropped, or the service ends
         finally:
             board.followers.discard(follower)
             gone.cancel()

@@ -5,21 +5,23 @@
     receiver thread     what the service requests: views for some seconds, and labels to write
 
 Views are handed over only while somebody asks. The time that they take is measured, and the next one waits until they
-take no more than a hundredth of the stream's time: a large model is seen later, and its answers state their age.
+take no more than a small share of the stream's time: a large model is seen later, and its answers state their age.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from itertools import repeat
 from queue import Empty, Full, Queue
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
 
 from stream_bayes.core.events.event import SAMPLE, Event
+from stream_bayes.drift.adaptive import DriftAdaptive
 from stream_bayes.errors import StreamBayesError
 from stream_bayes.serve.channel import Channel, Message
 from stream_bayes.serve.labels import LabelSink
@@ -30,6 +32,8 @@ from stream_bayes.streams.engine.newest import Answered, NewestAnswers
 from stream_bayes.streams.engine.progress import Progress
 from stream_bayes.streams.engine.step import DETAILS, REFUSED
 from stream_bayes.streams.files.label_log import LABELS, GivenLabel
+from stream_bayes.streams.mail.headings import HEADINGS, headings_of
+from stream_bayes.streams.models.network import NetworkAnswers, ServedNetwork
 from stream_bayes.streams.models.river import ServedAdaptive
 
 __all__ = ["Handover"]
@@ -39,7 +43,7 @@ logger = logging.getLogger(__name__)
 STATUS_SECONDS = 1.0
 VIEW_SECONDS = 0.5  # at least, between two views
 WANTED_SECONDS = 5.0  # for which one request asks for views
-SHARE = 0.01  # of the stream's time that views may take
+SHARE = 0.015  # of the stream's time that views may take
 STOP_SECONDS = 5.0  # for the last view to be handed over
 MOST_LATE_LABELS = 100  # shown of one second
 REASONS = {reason.value: detail for reason, detail in DETAILS.items()}
@@ -56,8 +60,8 @@ class Handover:
         The line to the service.
     open_labels
         Opens the place that labels are written to; None if the pipeline takes none.
-    features
-        True to hand over the features of the newest events.
+    keep
+        What of the newest events is handed over: `"features"`; of mails `"subject"` and `"sender"`.
     """
 
     def __init__(
@@ -65,15 +69,15 @@ class Handover:
         engine: Engine,
         channel: Channel,
         open_labels: Callable[[], LabelSink] | None = None,
-        *,
-        features: bool = True,
+        keep: Collection[str] = ("features",),
     ) -> None:
         self.engine = engine
         self.views = 0  # handed over
         self._channel = channel
         self._open_labels = open_labels
         self._labels: LabelSink | None = None
-        self._features = features
+        self._keep = keep
+        self._headings = [name for name in HEADINGS if name in keep]
         self._wanted_until = float("-inf")
         self._status_due = self._view_due = float("-inf")
         self._viewed: tuple[int, int] | None = None
@@ -190,7 +194,7 @@ class Handover:
             "running": not is_last,
             "ready": engine.healthy,
             "generation": step.model.generation,
-            "drift_state": step.model.adaptive.state_ if isinstance(step.model, ServedAdaptive) else None,
+            "drift_state": _drift_state(step.model),
             "positions": [[*place, at] for place, at in sorted(engine.positions.items())],
             "lag": [[*place, behind] for place, behind in sorted(engine.lag.items())],
             "dead": dict(step.dead),
@@ -236,8 +240,12 @@ class Handover:
         """Copy the model and its scores."""
         engine, step = self.engine, self.engine.step
         model: Any = step.model
-        if isinstance(model, ServedAdaptive) and model.model is model.adaptive:
-            learner = model.adaptive.model_  # the candidates and the events they were made of do not answer
+        learner: Any = None  # the one that answers: the candidates, and the events that made them, do not
+        if isinstance(model, ServedNetwork):
+            learner = model.network
+        elif isinstance(model, ServedAdaptive) and model.model is model.adaptive:
+            learner = model.adaptive.model_
+        if learner is not None:
             name, state = type(learner).__name__, learner.content().state
         else:
             name, state = model.name, model.freeze()
@@ -272,11 +280,11 @@ class Handover:
         assert self.engine.step.newest is not None
         model, most, entries = self.engine.step.model, self.engine.step.newest.most, []
         for batch in answered:
-            decisions, named = batch.answers.decide(model.decide), batch.answers.named(label_name)
-            start = max(0, len(batch.events) - most)
-            for event, decision, answer in zip(
-                batch.events[start:], decisions[start:], named[start:], strict=True
-            ):
+            newest = batch.answers.newest(most)
+            decisions, named = newest.decide(model.decide), newest.named(label_name)
+            surprises = newest.scores if isinstance(newest, NetworkAnswers) else repeat(None)
+            events = batch.events[-most:]
+            for event, decision, answer, surprise in zip(events, decisions, named, surprises, strict=False):
                 source, partition = event.partition
                 entry = {
                     "id": f"{source}/{partition}/{event.position}",
@@ -290,8 +298,11 @@ class Handover:
                     "label": as_json(event.y),
                     "generation": batch.version.generation,
                 }
-                if self._features:
+                if surprise is not None:
+                    entry["surprise"] = as_json(surprise)
+                if "features" in self._keep:
                     entry["x"] = as_json(event.x)
+                entry |= _headings(event.x, self._headings)
                 entries.append(entry)
         total = dropped + sum(len(batch.events) for batch in answered)
         labels = [
@@ -344,3 +355,18 @@ class Handover:
     def _answer(self, message: Message) -> None:
         with suppress(OSError):  # the service has ended
             self._channel.send(message)
+
+
+def _headings(x: Any, wanted: Collection[str]) -> dict[str, str]:
+    """Return subject and sender of a mail: those that its decoder found, or those in the mail itself."""
+    found = {name: x[name] for name in wanted if isinstance(x.get(name), str)}
+    raw = x.get("mail") or x.get("text")
+    if not wanted or found or not isinstance(raw, (str, bytes)):
+        return found
+    return headings_of(raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw, wanted)
+
+
+def _drift_state(model: Any) -> str | None:
+    """Return the state of a model that follows drift; None for others."""
+    adaptive = model.adaptive if isinstance(model, ServedAdaptive) else model.model
+    return adaptive.state_ if isinstance(adaptive, DriftAdaptive) else None

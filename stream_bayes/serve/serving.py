@@ -114,12 +114,13 @@ def serve_engine(
     try:
         keep = own.history.keep
         is_mail = isinstance(engine.step.model.model, SpamFilter)
-        features = "features" in keep if keep is not None else not is_mail
+        if keep is None:
+            keep = [] if is_mail else ["features"]
         open_labels: Callable[[], LabelSink] | None = (
             None if config is None else label_sink(config, directory)
         )
         channel.send(_hello(engine, own, config, token))
-        handover = Handover(engine, channel, open_labels, features=features)
+        handover = Handover(engine, channel, open_labels, keep)
         host = f"[{own.host}]" if ":" in own.host else own.host
         yield Served(f"http://{host}:{port}/", port, handover)
     finally:

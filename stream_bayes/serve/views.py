@@ -284,7 +284,8 @@ class Copy:
             "edges": [],
             "can": {
                 "predict": not isinstance(model, (BayesNet, SpamFilter)),
-                "explain": isinstance(learner, BayesClassifier) and model is learner,
+                "explain": self.describes_mails
+                or (isinstance(learner, BayesClassifier) and model is learner),
                 "query": isinstance(model, (BayesNet, BayesNetClassifier)),
                 "check": isinstance(model, SpamFilter),
             },

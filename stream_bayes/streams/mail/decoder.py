@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from stream_bayes.core.events.event import ONE, SAMPLE, Event, Partition, Position
 from stream_bayes.data.schema import Schema
 from stream_bayes.mail.filter.messages import digest_of
 from stream_bayes.mail.text.transformer import EmailTokens
+from stream_bayes.streams.mail.headings import headings_of
 from stream_bayes.streams.records.decoder import MAX_RECORD_BYTES, RawDecoder
 from stream_bayes.streams.records.decoders import register_decoder
 from stream_bayes.streams.records.fields import Fields
@@ -28,6 +30,8 @@ class MailDecoder(RawDecoder):
         As of a `RawDecoder`: a mail has neither fields nor label.
     tokens
         The tokenizer; `EmailTokens()`, if not given.
+    headings
+        Of `"subject"` and `"sender"`, those that are added to `x`, for people to read.
 
     Examples
     --------
@@ -43,8 +47,10 @@ class MailDecoder(RawDecoder):
         schema: Schema | None = None,
         max_record_bytes: int = MAX_RECORD_BYTES,
         tokens: EmailTokens | None = None,
+        headings: Collection[str] = (),
     ) -> None:
         super().__init__(fields, schema, max_record_bytes)
+        self.headings = headings
         self.tokens = EmailTokens() if tokens is None else tokens
 
     def _made(
@@ -58,4 +64,6 @@ class MailDecoder(RawDecoder):
     ) -> Event:
         name = key if isinstance(key, str) else digest_of(raw)
         x = {"id": name, "tokens": self.tokens.transform_one(raw)}
+        if self.headings:
+            x |= headings_of(raw, self.headings)
         return Event(x, None, key, time, position, ONE, SAMPLE, partition, length)

@@ -32,6 +32,10 @@ class Answers(Protocol):
         """Return the decision for each sample."""
         ...
 
+    def newest(self, number: int, /) -> Answers:
+        """Return the last answers alone."""
+        ...
+
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         """Score those whose label is not None, in their order."""
         ...
@@ -88,6 +92,15 @@ class AnswerColumns:
         decisions = [*(self.labels[code] for code in order), None]
         return [decisions[place] for place in best.tolist()]
 
+    def newest(self, number: int, /) -> AnswerDicts:
+        rows = self._table[max(0, len(self) - number) :].tolist()
+        labels = self._labels
+        return AnswerDicts(
+            [
+                {label: p for label, p in zip(labels, row, strict=True) if p == p} for row in rows
+            ]  # NaN: not known yet
+        )
+
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         table = np.nan_to_num(self.table, nan=0.0)
         if None in labels:
@@ -118,6 +131,9 @@ class AnswerDicts:
 
     def decide(self, decide: Decide, /) -> list[Any]:
         return list(map(decide, self._answers))
+
+    def newest(self, number: int, /) -> AnswerDicts:
+        return AnswerDicts(self._answers[max(0, len(self) - number) :])
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         for label, answer, weight in zip(labels, self._answers, weights, strict=True):

@@ -74,6 +74,12 @@ class NetworkAnswers:
             return items[0]
         return dict(zip(map(str, self.predict), items, strict=True)) if items else nothing
 
+    def newest(self, number: int, /) -> NetworkAnswers:
+        part, start = NetworkAnswers(self.predict), max(0, len(self) - number)
+        part.scores, part.novel = self.scores[start:], self.novel[start:]
+        part._shares, part._truths = self._shares[start:], self._truths[start:]
+        return part
+
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:
         """Score the predictions of variables that the events had; of several variables, with the variable's name."""
         is_one = len(self.predict) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ from stream_bayes.streams.files.snapshot_file import read_snapshot
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.files.source import FileSource
 from stream_bayes.streams.mail.decoder import MailDecoder
+from stream_bayes.streams.mail.headings import HEADINGS
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.pipelines.config import (
     CSVConfig,
@@ -133,7 +134,8 @@ def build(
     kafka = _kafka(config, schema, accept_gap)
     if kafka is not None and kafka.source is not None and config.reads_mails:
         assert isinstance(model, SpamFilter)
-        _read_mails(kafka.source, model)
+        keep = () if config.serve is None else config.serve.history.keep or ()
+        _read_mails(kafka.source, model, [name for name in keep if name in HEADINGS])
     if source is None:
         source = kafka and kafka.source
     if source is None:
@@ -290,11 +292,11 @@ def _challenger(
     return Challenger(Step(model, name, pending=make_pending(config.labels)), own.settings() | as_they_are)
 
 
-def _read_mails(source: KafkaSource, model: SpamFilter) -> None:
+def _read_mails(source: KafkaSource, model: SpamFilter, headings: Sequence[str]) -> None:
     """Decode the topic of samples as mails, tokenised as the filter does it."""
     tokens = EmailTokens(parser=model.parser, pairs=model.pairs, limits=model.limits)
     most = source.decoders[source.name].max_record_bytes
-    source.decoders[source.name] = MailDecoder(max_record_bytes=most, tokens=tokens)
+    source.decoders[source.name] = MailDecoder(max_record_bytes=most, tokens=tokens, headings=headings)
 
 
 def _kafka(config: PipelineConfig, schema: Schema | None, accept_gap: bool) -> KafkaParts | None:

@@ -86,7 +86,7 @@ class Paced:
             return self._released(min(limit, len(self._waiting)))
         due = self._due(limit)
         if not due and self._waiting:
-            self._sleep(min(self._until_next(), LONGEST_SLEEP))
+            self._sleep(max(0.0, min(self._until_next(), LONGEST_SLEEP)))
             due = self._due(limit)
         return self._released(due)
 
