@@ -15,7 +15,9 @@ from tests.serve.weather import Client
 
 def test_the_demo_serves_a_stream_and_mails_with_subjects_and_takes_corrections(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "stream_bayes", "demo", "--no-browser", "--port", "0", "--rate", "400"]
-    with subprocess.Popen([*command, "--into", str(tmp_path)], stderr=subprocess.PIPE, env=os.environ) as process:
+    with subprocess.Popen(
+        [*command, "--into", str(tmp_path)], stderr=subprocess.PIPE, env=os.environ
+    ) as process:
         try:
             assert process.stderr is not None
             lines = [process.stderr.readline().decode() for _ in range(3)]
