@@ -12,6 +12,7 @@ from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.spam import ServedFilter
 from stream_bayes.streams.pipelines.config import parse_config
 from stream_bayes.streams.pipelines.pipeline import build
+from tests.cli.test_snapshots import run
 from tests.kafka.topics import Lab
 from tests.mail.messages import stream
 
@@ -63,3 +64,25 @@ def test_the_example_judges_mails_and_learns_what_people_say_of_them(lab: Lab, t
     assert kept is not None
     state = SpamFilter.from_state(kept.snapshot.sections["model"]).state()
     assert checksum(text_of(state), state["arrays"]) == model.state()["checksum"]
+
+
+def test_a_backlog_of_mailboxes_is_judged_and_learned_from_end_to_end(lab: Lab, tmp_path: Path) -> None:
+    names = ("mail", "mail-labels", "mail-verdicts", "mail-dead", "spam")
+    told = {name: lab.topic() if name != "spam" else lab.topic() + "-pipeline" for name in names}
+    for label in ("ham", "spam"):
+        own = [raw for raw, given in MAILS if given == label]
+        place = tmp_path / f"{label}.mbox"
+        place.write_bytes(
+            b"".join(b"From a Mon Jan  1 00:00:00 2024\n" + raw.rstrip() + b"\n\n" for raw in own)
+        )
+        topics = ("--topic", told["mail"], "--servers", lab.servers)
+        result = run("produce", place, *topics, "--label", label, "--labels", told["mail-labels"], "--json")
+        assert result.exit_code == 0, result.stderr
+        assert json.loads(result.stdout)["sent"] == len(own)
+    engine = engine_over(lab, told, tmp_path / "state")
+    engine.run(until_end=True)
+    assert not engine.step.dead and engine.step.learned == len(MAILS)
+    assert len(lab.get(told["mail-verdicts"])) == len(MAILS)
+    assert {engine.step.model.model.label_of(key) for key in engine.step.model.model.ids()} == {"ham", "spam"}
+    alone = run("produce", tmp_path / "ham.mbox", *topics, "--label", "ham")
+    assert alone.exit_code == 3 and "--labels" in alone.stderr

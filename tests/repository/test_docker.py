@@ -126,3 +126,34 @@ def test_prometheus_asks_where_the_worker_answers() -> None:
     scraped = yaml.safe_load((DOCKER / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
     assert ops is not None and ops.host == "0.0.0.0"
     assert scraped[0]["static_configs"][0]["targets"] == [f"worker:{ops.port}"]
+
+
+SPAM: dict[str, Any] = yaml.safe_load((DOCKER / "spam.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_spam_services_follow_the_schema_and_fit_their_pipeline() -> None:
+    assert follows_schema("vendor.compose-spec", DOCKER / "spam.yaml").returncode == 0
+    config = load_config(DOCKER / "spam.toml")
+    services = SPAM["services"]
+    assert services["kafka"]["extends"]["service"] in SERVICES
+    (made,) = re.findall(r"for topic in (.+); do", services["topics"]["command"][0])
+    assert config.labels is not None and config.source.kind == "kafka" and config.snapshots is not None
+    sinks = [
+        part.topic
+        for part in (config.predictions, config.dead_letters)
+        if part is not None and part.kind == "kafka"
+    ]
+    assert made.split() == [config.source.topic, config.labels.topic, *sinks]
+    assert str(config.source.max_record_bytes) in services["topics"]["command"][0]
+    assert f"state:{config.snapshots.directory}" in services["filter"]["volumes"]
+    group: Any = typer.main.get_command(app)
+    for name in ("filter", "ham", "spam"):
+        _, verb, *arguments = services[name]["command"]
+        group.commands[verb].make_context(verb, list(arguments))
+
+
+def test_the_pipeline_of_the_spam_services_is_the_example() -> None:
+    own, example = (
+        load_config(ROOT / path).settings() for path in ("docker/spam.toml", "examples/spam_kafka.toml")
+    )
+    assert own == example

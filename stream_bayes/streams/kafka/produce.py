@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,14 +23,23 @@ from stream_bayes.streams.kafka.client import MAX_MESSAGE_BYTES, TRANSACTION_SEC
 from stream_bayes.streams.kafka.client_factory import make_writer
 from stream_bayes.streams.kafka.cluster import Cluster
 from stream_bayes.streams.kafka.connection import Connection
-from stream_bayes.streams.kafka.sink import key_bytes
+from stream_bayes.streams.kafka.sink import key_bytes, size_of
 from stream_bayes.streams.records.bad_records import Reason, bad_record, undecodable
 from stream_bayes.streams.records.decoder import RawDecoder
 from stream_bayes.streams.records.fields import Fields, seconds_from
 
-__all__ = ["FileRecords", "Produced", "csv_records", "json_records", "produce", "produce_one"]
+__all__ = [
+    "FileRecords",
+    "Produced",
+    "csv_records",
+    "json_records",
+    "produce",
+    "produce_mails",
+    "produce_one",
+]
 
 BATCH = 500  # records between two flushes
+MAIL_BATCH = 50  # mails between two flushes: they are large
 
 
 class FileRecords:
@@ -236,6 +245,53 @@ def produce(connection: Connection, topic: str, source: Source, limit: int | Non
             writer.send_all(sends)
             writer.flush()
             sent += len(sends)
+    finally:
+        writer.close()
+    return Produced(sent, skipped)
+
+
+def produce_mails(
+    connection: Connection,
+    topic: str,
+    mails: Iterable[tuple[bytes, bytes]],
+    *,
+    label: str | None = None,
+    labels: str | None = None,
+    limit: int | None = None,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+) -> Produced:
+    """Write mails, pairs of key and bytes, into a topic; with a label, also one for each into a topic of labels.
+
+    A mail may be written twice if the cluster does not answer. Mails that are too large for a record are skipped.
+
+    Raises
+    ------
+    BrokerError
+        If there is no such topic, or records cannot be written to it.
+    """
+    cluster = Cluster(connection)
+    try:
+        topics = cluster.require_topics([topic] if labels is None else [topic, labels])
+    finally:
+        cluster.close()
+    said = json.dumps({"label": label}).encode()
+    sent = skipped = 0
+    writer = make_writer(connection, None, TRANSACTION_SECONDS, max_message_bytes)
+    try:
+        given = itertools.islice(mails, limit)
+        while batch := list(itertools.islice(given, MAIL_BATCH)):
+            small = [(key, raw) for key, raw in batch if size_of(key, raw, []) <= max_message_bytes]
+            sends: list[Send] = [
+                (topic, _partition_of(key, topics[topic].partitions), key, raw, []) for key, raw in small
+            ]
+            if labels is not None:
+                sends += [
+                    (labels, _partition_of(key, topics[labels].partitions), key, said, []) for key, _ in small
+                ]
+            writer.send_all(sends)
+            writer.flush()
+            sent += len(small)
+            skipped += len(batch) - len(small)
     finally:
         writer.close()
     return Produced(sent, skipped)
