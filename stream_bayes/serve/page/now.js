@@ -79,6 +79,7 @@ export class Now {
 function text(value) { return typeof value === "string" ? value : JSON.stringify(value); }
 
 function lagOf(lag) {
+  if (typeof lag === "number") return lag; // a point of the service's own curve
   return Array.isArray(lag) && lag.length ? lag.reduce((sum, each) => sum + each[each.length - 1], 0) : null;
 }
 
