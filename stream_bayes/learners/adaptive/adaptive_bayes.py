@@ -48,9 +48,9 @@ class Opinion(NamedTuple):
 class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     """The learner to use when you do not know which: some twenty experts, mixed by how well they predict.
 
-    The experts are naive Bayes, TAN, KDB and AODE, over all events or the newest, numbers in coarse and fine bins or as
-    Gaussians. Some also see the last labels, and numbers relative to their recent mean; one says that the last label
-    comes again. Each event is predicted by all before it is learned.
+    The experts are naive Bayes, TAN, KDB, AODE and LDA, over all events or the newest, numbers in coarse and fine bins
+    or as Gaussians. Some also see the last labels, and numbers relative to their recent mean; one says that the last
+    label comes again. Each event is predicted by all before it is learned.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
     Promises: the same events from the same state give the same answers. It cannot unlearn, or be merged: its weights
     depend on the order of events.
 
-    Time and memory are bounded: the experts over pairs of features see the first 100 features that come, and each of
-    their eight stores takes at most 32 MB; an event's names and values that do not fit are left out there. Naive Bayes
-    sees everything. `left_out_` names the features that it sees alone.
+    Time and memory are bounded: naive Bayes sees everything, the other experts the first 100 features that come. The
+    eight stores of pairs take at most 32 MB each; an event's names and values that do not fit are left out there.
+    `left_out_` names the features that some experts do not see.
 
     Examples
     --------
@@ -256,14 +256,17 @@ class AdaptiveBayes(ReadOnlyArguments, base.Classifier):
 
     @property
     def _paired(self) -> BayesClassifier:
-        """The first learner over pairs of features, whose features are those of all of them."""
+        """The first learner over the first features that come; it has no budget, so it has all of these."""
         return next(m for m, store in zip(self._members, self._stores, strict=True) if store.inputs == PAIRED)
 
     @property
     def left_out_(self) -> tuple[Any, ...]:
-        """The features that naive Bayes alone sees, as they came after the first 100, or did not fit."""
-        known = self._paired._store.encoder.features
-        return tuple(name for name in self._store.encoder.features if name not in known)
+        """The features that some experts do not see, as they came after the first 100, or did not fit."""
+        stores = zip(self._members, self._stores, strict=True)
+        known = [m._store.encoder.features for m, store in stores if store.inputs == PAIRED]
+        return tuple(
+            name for name in self._store.encoder.features if not all(name in features for features in known)
+        )
 
     @property
     def weights_(self) -> dict[str, float]:

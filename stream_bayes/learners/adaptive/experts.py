@@ -13,6 +13,7 @@ from stream_bayes.errors import BudgetExceeded
 from stream_bayes.learners.adaptive.inputs import trend_name
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.learners.classifier.binning import Binning
+from stream_bayes.learners.discriminant import LDA
 from stream_bayes.learners.kdb import KDB
 from stream_bayes.learners.live_choice import LiveChoice
 from stream_bayes.learners.naive_bayes import NaiveBayes
@@ -80,6 +81,7 @@ def stores(schema: Schema | None, label_names: Sequence[str]) -> list[Store]:
         alone("Gaussian nb", NaiveBayes(schema=schema)),
         alone("Gaussian nb, half-life 500", NaiveBayes(half_life=500.0, schema=schema)),
         alone("Gaussian nb, half-life 50", NaiveBayes(half_life=50.0, schema=schema)),
+        Store(("lda, half-life 1000",), LDA(half_life=1000.0, schema=paired), PAIRED),
         pairs("10 bins", ("nb", "tan", "aode"), binning=MIDDLE),
         pairs("10 bins, half-life 500", ("tan", "aode"), binning=MIDDLE, half_life=500.0),
         pairs("40 bins, half-life 500", ("nb", "aode"), binning=FINE, half_life=500.0),
