@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import scipy  # its submodules load on first use
 from numpy.typing import NDArray
 
 from stream_bayes.core.encoding._features import Encoder
 from stream_bayes.core.inference.coded_network import Network
 from stream_bayes.core.inference.inference import Inference
 from stream_bayes.core.inference.posterior import MostProbable, Posterior
-from stream_bayes.core.live_networks.counted_network import CountedNetwork, variance_of
+from stream_bayes.core.live_networks.counted_network import CountedNetwork
 from stream_bayes.core.live_networks.live_inference import LiveInference
 from stream_bayes.core.live_networks.novelty import novel_share, novel_values
 from stream_bayes.core.networks.discrete_network import DiscreteNetwork
 from stream_bayes.core.values.inputs import read_number
 from stream_bayes.core.values.values import OTHER, Value, canonical, is_missing, shown
 from stream_bayes.errors import BadValue, ImpossibleEvidence, NoValueKnown, UnknownFeature
+from stream_bayes.learners.classifier.intervals import Cumulants, logistic_interval
 from stream_bayes.learners.networks.conditional_table import ConditionalTable, checked_level
 from stream_bayes.learners.networks.surprise import Surprise
 
@@ -68,12 +69,12 @@ def _intervals(
     """Return the credible interval of each probability by the delta method, for its log-odds.
 
     The log-odds of p = P(t | e) change with the logarithm of a cell of a table by (F(t, e) - F(e)) / (1 - p), with F
-    the probability of that cell. The rows of the tables are independent Dirichlet variables.
+    the probability of that cell. The rows of the tables are independent Dirichlet variables, the cumulants of whose
+    logarithms are known. So only the sums over what is not observed are taken to first order.
     """
     several = targets if isinstance(targets, list) else [targets]
     weights = {v: posterior_weights(network, v) for v in network.structure.variables}
     average = engine.families(given)
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
     intervals = {}
     for label, share in answer.items():
         if not 0.0 < share < 1.0:
@@ -82,11 +83,30 @@ def _intervals(
         values = label if isinstance(targets, list) else (label,)
         own = engine.families({**given, **dict(zip(several, values, strict=True))})
         slopes = {v: (own[v] - average[v]) / (1.0 - share) for v in weights}
-        spread = z * math.sqrt(max(sum(variance_of(slopes[v], weights[v]) for v in weights), 0.0))
-        odds = math.log(share / (1.0 - share))
-        low, high = (0.5 + 0.5 * math.tanh((odds + side * spread) / 2.0) for side in (-1, 1))
-        intervals[label] = low, high
+        odds = sum(
+            (_cumulants(slopes[v], weights[v]) for v in weights), Cumulants(math.log(share / (1.0 - share)))
+        )
+        low, high = logistic_interval(odds, level)
+        intervals[label] = min(low, share), max(high, share)
     return intervals
+
+
+def _cumulants(slopes: NDArray[np.float64], weights: NDArray[np.float64]) -> Cumulants:
+    """Return the cumulants of sum(slopes * log(share / its mean)) over rows of Dirichlet parameters."""
+    held = weights > 0.0
+    times, own = slopes[held], weights[held]
+    times_of_rows, totals = slopes.sum(axis=-1), weights.sum(axis=-1)
+    psi = scipy.special.polygamma
+    return Cumulants(
+        *(
+            float((times**order * one).sum() - (times_of_rows**order * all_of_row).sum())
+            for order, one, all_of_row in (
+                (1, scipy.special.digamma(own) - np.log(own), scipy.special.digamma(totals) - np.log(totals)),
+                (2, psi(1, own), psi(1, totals)),
+                (3, psi(2, own), psi(2, totals)),
+            )
+        )
+    )
 
 
 def probability_of_evidence(live: LiveInference, evidence: X, unseen: str) -> float:
