@@ -100,7 +100,9 @@ class ShardRecovery(JournalRecovery):
         super().maintain(positions)
 
     def finish(self, positions: Mapping[Partition, Position]) -> None:
-        self._shard_delivery.flush(positions, at_end=True)
+        # A replay that was stopped stands before what was committed and published.
+        if self._model.is_live:
+            self._shard_delivery.flush(positions, at_end=True)
 
 
 class JournalSink:

@@ -38,6 +38,8 @@ class ShardModel:
     ----------
     model
         The counts of the shard.
+    is_live
+        True once everything was replayed.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class ShardModel:
         self.name = self._own.name
         self.model: BayesClassifier = learner
         self.decide: Callable[[Answer], Any] = total.served.decide
-        self._is_live = False
+        self.is_live = False
         self._tape = Tape(b"")
         self._calls: list[Rows] = []
 
@@ -76,7 +78,7 @@ class ShardModel:
     def go_live(self) -> None:
         """Add the shard's counts to the sum, and answer from it."""
         self._tape.check_end()
-        self._is_live = True
+        self.is_live = True
         self._total.replace({self.shard: self.model})
 
     def take_tape(self) -> bytes:
@@ -87,7 +89,7 @@ class ShardModel:
     # -- the verbs of `Served` ----------------------------------------------------------------------------------------
 
     def answer(self, x: Any, /) -> Answer:
-        if not self._is_live:
+        if not self.is_live:
             rows = self._tape.next()
             _raise(rows.error())
             return rows.first()
@@ -100,7 +102,7 @@ class ShardModel:
         return x
 
     def learn(self, x: Any, y: Any, w: float, /) -> None:
-        if not self._is_live:
+        if not self.is_live:
             _raise(self._tape.next().error())
             self._own.learn(x, y, w)
             return
@@ -110,7 +112,7 @@ class ShardModel:
         self._calls.append(_row({}))
 
     def predict_then_learn(self, x: Any, y: Any, w: float, /) -> Answer:
-        if not self._is_live:
+        if not self.is_live:
             rows = self._tape.next()
             _raise(rows.error())
             self._own.learn(x, y, w)
@@ -124,7 +126,7 @@ class ShardModel:
     def process(
         self, xs: Sequence[Any], ys: Sequence[Any], ws: Sequence[float], /
     ) -> tuple[Answers, StreamBayesError | None]:
-        if not self._is_live:
+        if not self.is_live:
             rows = self._tape.next()
             self._add(xs[: rows.samples], ys, ws)
             return rows.answers(), rows.error()
@@ -166,13 +168,13 @@ class ShardModel:
         # The shard decides: a sample that is corrected was learned here. So a replay needs no tape.
         with self._total.lock:
             self._own.relearn(content, was, y, w, clock)
-            if self._is_live:
+            if self.is_live:
                 self._total.served.relearn(content, was, y, w, clock)
 
     def unlearn(self, content: Payload, y: Any, w: float, clock: int | None) -> None:
         with self._total.lock:
             self._own.unlearn(content, y, w, clock)
-            if self._is_live:
+            if self.is_live:
                 self._total.served.unlearn(content, y, w, clock)
 
     def settings(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,8 +25,10 @@ from stream_bayes.core.events.pending import Pending
 from stream_bayes.errors import BadValue, CannotMerge, CannotResume
 from stream_bayes.learners.classifier.base import BayesClassifier
 from stream_bayes.streams.engine.step import Step
+from stream_bayes.streams.kafka.source import KafkaSource
 from stream_bayes.streams.models.served import served
 from stream_bayes.streams.workers.parts import joined, parts_of
+from stream_bayes.streams.workers.shard import ShardRecovery, ShardTransactions
 from stream_bayes.streams.workers.shard_model import ShardModel
 from stream_bayes.streams.workers.summable import check_summable
 from stream_bayes.streams.workers.total import Total, summed
@@ -243,3 +245,21 @@ def test_kinds_that_are_declared_are_refused_by_each_shard_alike() -> None:
     with pytest.raises((BadValue, TypeError)):
         model.learn({"wind": "calm"}, "rain", 1.0)
     assert not model.model._store.by_name()
+
+
+def test_a_shard_that_is_stopped_while_it_replays_commits_nothing() -> None:
+    """Its positions are behind those that were committed: committing them would repeat answers."""
+    flushed: list[Any] = []
+
+    class Delivery:
+        def flush(self, positions: Any, *, at_end: bool) -> None:
+            flushed.append(at_end)
+
+    model = ShardModel(0, NaiveBayes(), Total(NaiveBayes()))
+    source, delivery = cast("KafkaSource", object()), cast("ShardTransactions", Delivery())
+    recovery = ShardRecovery(source, "days", delivery, model=model)
+    recovery.finish({})
+    assert not flushed
+    model.go_live()
+    recovery.finish({})
+    assert flushed == [True]
