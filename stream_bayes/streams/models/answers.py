@@ -93,8 +93,8 @@ class AnswerColumns:
         return [decisions[place] for place in best.tolist()]
 
     def newest(self, number: int, /) -> AnswerDicts:
-        rows = self._table[max(0, len(self) - number) :].tolist()
-        labels = self._labels
+        rows = self.table[max(0, len(self) - number) :].tolist()
+        labels = self.labels
         return AnswerDicts(
             [
                 {label: p for label, p in zip(labels, row, strict=True) if p == p} for row in rows
