@@ -113,6 +113,13 @@ class ScoredOutput(Output, frozen=True, gc=False):
         The surprise of the event in nats: minus its log-likelihood before it was learned. None if it was impossible.
     novel
         The variables whose value was never learned before.
+
+    Examples
+    --------
+    >>> from stream_bayes.streams import ScoredOutput
+    >>> output = ScoredOutput("day-7", "days", 0, 7, None, "rain", {"rain": 0.9}, None, score=3.2, novel=["sky"])
+    >>> output.prediction, output.score, output.novel
+    ('rain', 3.2, ['sky'])
     """
 
     score: float | None = None
