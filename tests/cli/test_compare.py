@@ -15,7 +15,7 @@ from tests.cli.test_snapshots import run
 
 def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> None:
     models = [word for name in ("nb", "river-hoeffding-tree", "aode") for word in ("--model", name)]
-    kept = (
+    outputs = (
         "--picture",
         tmp_path / "p.svg",
         "--checkpoints",
@@ -23,10 +23,10 @@ def test_compare_shows_models_side_by_side(weather: Path, tmp_path: Path) -> Non
         "--save",
         tmp_path / "b.zip",
     )
-    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *kept, "--json")
+    result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *outputs, "--json")
     assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert list(told["learners"]) == ["nb", "river-hoeffding-tree", "aode", "majority", "no-change"]
+    report = json.loads(result.stdout)
+    assert list(report["learners"]) == ["nb", "river-hoeffding-tree", "aode", "majority", "no-change"]
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
     assert len((tmp_path / "l.jsonl").read_text().splitlines()) == 5 * ROWS / 100
     saved = Snapshot.from_bytes((tmp_path / "b.zip").read_bytes())
@@ -49,12 +49,12 @@ def test_standings_are_noted_as_often_as_asked_and_labels_come_as_late(weather: 
 
 
 def test_compare_knows_rivers_datasets() -> None:
-    told = json.loads(run("compare", "phishing", "--model", "nb", "--limit", 200, "--json").stdout)
-    assert told["learners"]["nb"]["events"] == 200
+    report = json.loads(run("compare", "phishing", "--model", "nb", "--limit", 200, "--json").stdout)
+    assert report["learners"]["nb"]["events"] == 200
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--model", "aode", "--model", "aode"), "give one of them another name"),
         (("--arg", "min_cuont=1"), "did you mean 'min_count'"),
@@ -68,11 +68,11 @@ def test_compare_knows_rivers_datasets() -> None:
     ],
 )
 def test_a_comparison_that_cannot_end_well_is_refused_before_it_begins(
-    weather: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+    weather: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     result = run("compare", weather, "--target", "rain", *(part.format(tmp_path) for part in arguments))
     assert result.exit_code == 3, result.stdout
-    assert said in result.stderr.replace("\n", " ")
+    assert message in result.stderr.replace("\n", " ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["weather.csv"]
 
 
@@ -80,16 +80,16 @@ def test_a_model_can_be_compared_with_itself_under_other_arguments(weather: Path
     models = ("--model", "aode", "--model", "sharp=aode", "--model", "river-arf")
     given = ("--arg", "sharp.min_count=1", "--arg", "n_models=2")
     result = run("compare", weather, "--target", "rain", "--ignore", "id", *models, *given, "--json")
-    told = json.loads(result.stdout)["learners"]
-    assert list(told) == ["aode", "sharp", "river-arf", "majority", "no-change"]
-    assert told["aode"]["cumulative"] != told["sharp"]["cumulative"]
+    report = json.loads(result.stdout)["learners"]
+    assert list(report) == ["aode", "sharp", "river-arf", "majority", "no-change"]
+    assert report["aode"]["cumulative"] != report["sharp"]["cumulative"]
 
 
 def test_skipped_records_are_counted_by_reason(weather: Path) -> None:
     with weather.open("a") as file:
         file.write("1,2\n")
-    said = run("compare", weather, "--target", "rain", "--model", "nb").stdout
-    assert "1 skipped: 1 ragged" in " ".join(said.split())
+    message = run("compare", weather, "--target", "rain", "--model", "nb").stdout
+    assert "1 skipped: 1 ragged" in " ".join(message.split())
 
 
 def test_several_files_are_compared_as_the_one_file_they_make_in_order_of_time(tmp_path: Path) -> None:
@@ -112,6 +112,6 @@ def test_several_files_of_other_columns_or_formats_are_refused(tmp_path: Path) -
     (tmp_path / "a.csv").write_text("sky,y\ngrey,1\nblue,0\n")
     (tmp_path / "b.csv").write_text("wind,y\n3,1\n")
     (tmp_path / "c.jsonl").write_text('{"sky": "grey", "y": 1}\n')
-    for other, said in (("b.csv", "sky"), ("c.jsonl", "one format")):
+    for other, message in (("b.csv", "sky"), ("c.jsonl", "one format")):
         result = run("compare", tmp_path / "a.csv", tmp_path / other, "--target", "y", "--model", "nb")
-        assert result.exit_code in (3, 4) and said in result.stderr, result.stderr
+        assert result.exit_code in (3, 4) and message in result.stderr, result.stderr

@@ -34,15 +34,15 @@ def lights(tmp_path: Path) -> Path:
 def replayed(lights: Path, *more: object) -> dict[str, float]:
     result = run("replay", lights, "--target", "day", "--time", "at", *more, "--json")
     assert result.exit_code == 0, result.stderr
-    told: dict[str, float] = json.loads(result.stdout)["cumulative"]
-    return told
+    report: dict[str, float] = json.loads(result.stdout)["cumulative"]
+    return report
 
 
 def shown(source: Path) -> list[dict[str, Any]]:
     result = run("drift", "show", source, "--json")
     assert result.exit_code == 0, result.stderr
-    told: list[dict[str, Any]] = json.loads(result.stdout)
-    return told
+    report: list[dict[str, Any]] = json.loads(result.stdout)
+    return report
 
 
 def test_a_replay_that_follows_drift_is_right_more_often(lights: Path) -> None:
@@ -104,9 +104,9 @@ def test_the_log_in_a_sealed_snapshot_is_shown_to_who_has_the_key(
 def test_a_table_tells_when_and_what(lights: Path, tmp_path: Path) -> None:
     replayed(lights, "--drift", "adwin", "--drift-log", tmp_path / "drifts.jsonl")
     entries = shown(tmp_path / "drifts.jsonl")
-    told = run("drift", "show", tmp_path / "drifts.jsonl").stdout
+    report = run("drift", "show", tmp_path / "drifts.jsonl").stdout
     for entry in entries:
-        line = next(line for line in told.splitlines() if line.split()[:1] == [str(entry["event"])])
+        line = next(line for line in report.splitlines() if line.split()[:1] == [str(entry["event"])])
         assert str(entry["what"]) in line
 
 
@@ -123,8 +123,8 @@ def test_in_eighty_columns_no_number_and_no_word_is_broken(
     for entry in log.entries:
         entry.update(source="events", partition=0, position=entry["event"] - 1, time=1_789_000_000.5)
     (tmp_path / "drifts.jsonl").write_text(log.json_lines())
-    told = run("drift", "show", tmp_path / "drifts.jsonl").stdout
-    lines = told.splitlines()
+    report = run("drift", "show", tmp_path / "drifts.jsonl").stdout
+    lines = report.splitlines()
     assert max(map(len, lines)) <= 80
     rows = [next(line for line in lines if line.split()[:1] == [f"{e['event']:,}"]) for e in log.entries]
     assert all("0.1235 -> 12.35" in row for row in rows) and "12,345,600" in rows[0]
@@ -195,8 +195,8 @@ def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(
         "compare", lights, "--target", "day", "--ignore", "at", *models, "--picture", picture, "--json"
     )
     assert result.exit_code == 0, result.stderr
-    told = json.loads(result.stdout)["learners"]
-    right = [told[name]["cumulative"]["accuracy"] for name in ("nb", "nb+adwin")]
+    report = json.loads(result.stdout)["learners"]
+    right = [report[name]["cumulative"]["accuracy"] for name in ("nb", "nb+adwin")]
     assert right[1] > right[0] + 0.1
     (marks,) = drawn
     assert [what for _, what in marks] == ["drift", "adopted"]
@@ -205,7 +205,7 @@ def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("replay", "{}", "--target", "day", "--drift", "adwim"), 3, "did you mean 'adwin'"),
         (("replay", "{}", "--target", "day", "--drift-arg", "window=5"), 3, "need --drift"),
@@ -222,11 +222,11 @@ def test_a_comparison_sets_one_that_follows_drift_beside_one_that_does_not(
     ],
 )
 def test_a_mistake_is_one_line_and_a_code(
-    lights: Path, arguments: tuple[str, ...], code: int, said: str
+    lights: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     result = run(*(part.format(lights) for part in arguments))
     assert (result.exit_code, "Traceback" in result.stderr) == (code, False), result.stderr
-    assert said in result.stderr.replace("\n", " ")
+    assert message in result.stderr.replace("\n", " ")
 
 
 def test_a_snapshot_of_a_model_that_follows_no_drift_says_so(lights: Path, tmp_path: Path) -> None:

@@ -36,25 +36,25 @@ def snapshot(tmp_path: Path) -> Path:
 
 def test_the_probabilities_are_those_of_the_model_and_the_evidence_adds_up(snapshot: Path) -> None:
     x = {"sky": "grey", "wind": 3.0}
-    told = json.loads(run("explain", snapshot, json.dumps(x), "--json").stdout)
+    report = json.loads(run("explain", snapshot, json.dumps(x), "--json").stdout)
     model = NaiveBayes.from_state(Snapshot.from_bytes(snapshot.read_bytes()).sections["model"])
-    assert dict(zip(told["labels"], told["probabilities"], strict=True)) == model.predict_proba_one(x)
+    assert dict(zip(report["labels"], report["probabilities"], strict=True)) == model.predict_proba_one(x)
     odds = [
-        start + sum(part["evidence"][k] for part in told["evidence"])
-        for k, start in enumerate(told["baseline"])
+        start + sum(part["evidence"][k] for part in report["evidence"])
+        for k, start in enumerate(report["baseline"])
     ]
     joint = model.joint_log_likelihood(x)
-    assert odds == pytest.approx([joint[label] for label in told["labels"]])
-    assert [part["seen"] for part in told["evidence"]] == [True, True]
+    assert odds == pytest.approx([joint[label] for label in report["labels"]])
+    assert [part["seen"] for part in report["evidence"]] == [True, True]
 
 
 def test_what_was_never_learned_is_told_apart(snapshot: Path) -> None:
     event = json.dumps({"skyy": "grey", "sky": "purple", "wind": None})
-    said = " ".join(run("explain", snapshot, event).stdout.split())
-    assert "skyy: no such feature; did you mean 'sky'?" in said
-    assert "'purple' (never learned)" in said and "missing" in said
-    told = json.loads(run("explain", snapshot, event, "--json").stdout)
-    assert [part["seen"] for part in told["evidence"]] == [False, False, False]
+    message = " ".join(run("explain", snapshot, event).stdout.split())
+    assert "skyy: no such feature; did you mean 'sky'?" in message
+    assert "'purple' (never learned)" in message and "missing" in message
+    report = json.loads(run("explain", snapshot, event, "--json").stdout)
+    assert [part["seen"] for part in report["evidence"]] == [False, False, False]
 
 
 def test_of_a_model_that_follows_drift_the_one_that_answers_explains(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_of_a_model_that_follows_drift_the_one_that_answers_explains(tmp_path: P
         *("replay", file, "--target", "kind", "--model", "tan", "--drift", "adwin", "--snapshots", str(state))
     )
     assert replayed.exit_code == 0, replayed.output
-    told = json.loads(run("explain", str(state), '{"letter": "a"}', "--json").stdout)
-    assert sorted(told["labels"]) == ["x", "y"]
-    assert [part["feature"] for part in told["evidence"]] == ["letter"]
+    report = json.loads(run("explain", str(state), '{"letter": "a"}', "--json").stdout)
+    assert sorted(report["labels"]) == ["x", "y"]
+    assert [part["feature"] for part in report["evidence"]] == ["letter"]
 
 
 def test_it_reads_the_event_from_the_standard_input_and_the_newest_of_a_directory(
@@ -77,12 +77,12 @@ def test_it_reads_the_event_from_the_standard_input_and_the_newest_of_a_director
     store = SnapshotStore(tmp_path / "state")
     store.take_over()
     store.save(Snapshot.from_bytes(snapshot.read_bytes()))
-    told = json.loads(run("explain", tmp_path / "state", '{"sky": "grey"}', "--json").stdout)
-    assert told["labels"] == ["yes", "no"]
+    report = json.loads(run("explain", tmp_path / "state", '{"sky": "grey"}', "--json").stdout)
+    assert report["labels"] == ["yes", "no"]
 
 
 @pytest.mark.parametrize(
-    ("where", "event", "code", "said"),
+    ("where", "event", "code", "message"),
     [
         ("nowhere.zip", "{}", 4, "there is no snapshot"),
         ("", "{}", 4, "there are no snapshots in"),
@@ -92,12 +92,12 @@ def test_it_reads_the_event_from_the_standard_input_and_the_newest_of_a_director
     ],
 )
 def test_a_mistake_is_one_line_and_a_code(
-    snapshot: Path, tmp_path: Path, where: str, event: str, code: int, said: str
+    snapshot: Path, tmp_path: Path, where: str, event: str, code: int, message: str
 ) -> None:
     (tmp_path / "broken.zip").write_bytes(snapshot.read_bytes()[:-10])
     result = run("explain", tmp_path / where, event)
     assert (result.exit_code, len(result.stderr.strip().splitlines())) == (code, 1), result.stderr
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_the_spam_filter_of_a_pipeline_explains_its_verdict_on_a_message(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_the_spam_filter_of_a_pipeline_explains_its_verdict_on_a_message(tmp_pat
     store.save(Snapshot(learner=step.model.name, sections=step.freeze()()))
     mail = tmp_path / "new.eml"
     mail.write_bytes(b"Subject: pills\n\nbuy cheap pills")
-    told = json.loads(run("explain", tmp_path / "state", mail, "--json").stdout)
-    assert told["probability"] > 0.5
-    assert any("pills" in row["token"] and row["adds"] > 0 for row in told["tokens"])
+    report = json.loads(run("explain", tmp_path / "state", mail, "--json").stdout)
+    assert report["probability"] > 0.5
+    assert any("pills" in row["token"] and row["adds"] > 0 for row in report["tokens"])
     assert "pills" in run("explain", tmp_path / "state", mail).stdout
     result = run("explain", tmp_path / "state", '{"sky": "grey"}')
     assert result.exit_code == 3 and "a file with a message" in result.stderr
@@ -126,11 +126,11 @@ def test_the_default_model_is_trained_saved_and_explained_by_its_experts(tmp_pat
     trained = json.loads(run("train", file, "--target", "answer", "--out", saved, "--json").stdout)
     assert trained["model"] == "AdaptiveBayes"
     x = {"size": 1.0, "letter": "b"}
-    told = json.loads(run("explain", saved, json.dumps(x), "--json").stdout)
+    report = json.loads(run("explain", saved, json.dumps(x), "--json").stdout)
     model = load_learner(saved)
     assert isinstance(model, AdaptiveBayes)
-    assert dict(zip(told["labels"], told["probabilities"], strict=True)) == model.predict_proba_one(x)
-    assert [part["expert"] for part in told["experts"]] == list(model.explain_one(x))
+    assert dict(zip(report["labels"], report["probabilities"], strict=True)) == model.predict_proba_one(x)
+    assert [part["expert"] for part in report["experts"]] == list(model.explain_one(x))
     assert "last label again" in run("explain", saved, json.dumps(x)).stdout
     out = tmp_path / "answers.csv"
     run("predict", saved, file, "--out", out)

@@ -26,9 +26,9 @@ def test_replay_ends_with_a_table_of_measures(weather: Path) -> None:
 
 
 def test_replay_for_machines_is_one_json_value(weather: Path) -> None:
-    told = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
-    assert (told["records"], told["learned"], told["delivery"]) == (ROWS, ROWS, "exactly once")
-    assert told["cumulative"]["accuracy"] > 0.8
+    report = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
+    assert (report["records"], report["learned"], report["delivery"]) == (ROWS, ROWS, "exactly once")
+    assert report["cumulative"]["accuracy"] > 0.8
 
 
 def test_replay_takes_the_models_arguments(weather: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_second_replay_goes_on_from_the_snapshots_of_the_first(weather: Path, 
 
 
 def test_numbers_can_be_names(weather: Path) -> None:
-    told = run(
+    report = run(
         "replay",
         weather,
         "--target",
@@ -79,7 +79,7 @@ def test_numbers_can_be_names(weather: Path) -> None:
         "nb",
         "--json",
     )
-    assert told.exit_code == 0, told.stderr
+    assert report.exit_code == 0, report.stderr
     assert run("replay", weather, "--target", "rain", "--nominal", "winf").exit_code == 3
 
 
@@ -90,8 +90,8 @@ def test_dead_letters_are_told_with_a_reason_and_a_place(weather: Path) -> None:
     result = run("replay", weather, "--target", "rain")
     assert f"ragged): 1; latest at position {at:,}: expected 5 cells, got 2" in result.stdout
     assert "not_utf8): 1" in result.stdout and "iconv -f latin1" in result.stdout
-    told = json.loads(run("replay", weather, "--target", "rain", "--json").stdout)
-    assert told["last_dead_letters"]["ragged"]["position"] == at
+    report = json.loads(run("replay", weather, "--target", "rain", "--json").stdout)
+    assert report["last_dead_letters"]["ragged"]["position"] == at
 
 
 def test_a_replay_at_a_pace_takes_its_part_of_the_time_that_passed(
@@ -126,8 +126,8 @@ def test_a_bar_tells_events_a_second_and_how_many_were_right(
     monkeypatch.setattr(progress, "_is_terminal", lambda: True)
     shown = run("replay", weather, "--target", "rain", "--ignore", "id").stderr
     assert f"{ROWS:,} events" in shown and "/s" in shown
-    told = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
-    assert f"{told['last_1000']['accuracy']:.1%} correct recently" in shown
+    report = json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)
+    assert f"{report['last_1000']['accuracy']:.1%} correct recently" in shown
     assert run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stderr == ""
 
 
@@ -183,9 +183,9 @@ def test_a_tab_between_cells_is_told_by_the_name_or_written_out(
     path = tmp_path / name
     path.write_text(weather.read_text().replace(",", "\t"))
     rest = [word for delimiter in given for word in ("--delimiter", delimiter)]
-    told = json.loads(run("replay", path, "--target", "rain", "--ignore", "id", *rest, "--json").stdout)
+    report = json.loads(run("replay", path, "--target", "rain", "--ignore", "id", *rest, "--json").stdout)
     assert (
-        told["cumulative"]
+        report["cumulative"]
         == json.loads(run("replay", weather, "--target", "rain", "--ignore", "id", "--json").stdout)[
             "cumulative"
         ]

@@ -34,9 +34,9 @@ def answers(pipeline: Path) -> list[dict[str, Any]]:
 def test_run_answers_each_event_once_with_its_key_and_time(pipeline: Path) -> None:
     result = run("run", pipeline, "--json")
     assert result.exit_code == 0, result.stderr
-    told = answers(pipeline)
-    assert [answer["key"] for answer in told] == [str(number) for number in range(ROWS)]
-    assert (told[7]["time"], told[7]["model"]["name"]) == (0.7, "weather")
+    written = answers(pipeline)
+    assert [answer["key"] for answer in written] == [str(number) for number in range(ROWS)]
+    assert (written[7]["time"], written[7]["model"]["name"]) == (0.7, "weather")
     assert run("run", pipeline, "--json").exit_code == 0
     assert len(answers(pipeline)) == ROWS
 
@@ -45,9 +45,9 @@ def test_answers_and_dead_letters_may_be_csv(pipeline: Path, weather: Path) -> N
     in_csv = (
         '[predictions]\nkind = "csv"\npath = "answers.csv"\n[dead_letters]\nkind = "csv"\npath = "dead.csv"\n'
     )
-    told = pipeline.read_text()
-    begin, end = told.index("[predictions]"), told.index("[snapshots]")
-    pipeline.write_text(told[:begin] + in_csv + told[end:])
+    text = pipeline.read_text()
+    begin, end = text.index("[predictions]"), text.index("[snapshots]")
+    pipeline.write_text(text[:begin] + in_csv + text[end:])
     with weather.open("a") as file:
         file.write("600,60.0,blue\n")
     assert run("run", pipeline).exit_code == 0
@@ -63,8 +63,8 @@ def test_answers_and_dead_letters_may_be_csv(pipeline: Path, weather: Path) -> N
 
 
 def test_labels_among_the_samples_of_a_file_are_joined_as_the_docs_say(tmp_path: Path) -> None:
-    told = (EXAMPLES.parent / "docs" / "pipelines.md").read_text("utf-8").split("## Late labels")[1]
-    file, events = (told.split(f"```{kind}\n")[1].split("```")[0] for kind in ("toml", "json"))
+    page = (EXAMPLES.parent / "docs" / "pipelines.md").read_text("utf-8").split("## Late labels")[1]
+    file, events = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("toml", "json"))
     (tmp_path / "late.toml").write_text(file)
     (tmp_path / "events.jsonl").write_text(events + '{"id": 1, "at": 90000, "type": "label", "rain": "no"}\n')
     result = json.loads(run("run", tmp_path / "late.toml", "--json").stdout)
@@ -75,17 +75,17 @@ def test_labels_among_the_samples_of_a_file_are_joined_as_the_docs_say(tmp_path:
 
 def test_a_second_run_says_what_it_took_itself(pipeline: Path) -> None:
     run("run", pipeline, "--limit", 400)
-    said = " ".join(run("run", pipeline).stdout.split())
-    assert "weather: 200 records, 200 learned" in said
-    assert "including earlier runs 600 records, 600 learned" in said
+    printed = " ".join(run("run", pipeline).stdout.split())
+    assert "weather: 200 records, 200 learned" in printed
+    assert "including earlier runs 600 records, 600 learned" in printed
     assert "weather: 0 records, 0 learned by NaiveBayes; including earlier" in " ".join(
         run("run", pipeline).stdout.split()
     )
 
 
 def test_a_dry_run_says_where_it_would_start_and_changes_nothing(pipeline: Path) -> None:
-    told = json.loads(run("run", pipeline, "--dry-run", "--json").stdout)
-    assert (told["snapshot"], told["records"], told["delivery"]) == (None, 0, "exactly once")
+    report = json.loads(run("run", pipeline, "--dry-run", "--json").stdout)
+    assert (report["snapshot"], report["records"], report["delivery"]) == (None, 0, "exactly once")
     assert sorted(path.name for path in pipeline.parent.iterdir()) == ["weather.csv", "weather.toml"]
     run("run", pipeline, "--limit", 100)
     assert json.loads(run("run", pipeline, "--dry-run", "--json").stdout)["records"] == 100
@@ -96,8 +96,8 @@ def test_the_pipeline_of_the_examples_runs_as_it_stands_and_then_has_nothing_lef
 ) -> None:
     for name in ("weather.toml", "weather.csv"):
         shutil.copy(EXAMPLES / name, tmp_path / name)
-    told = json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)
-    assert told["learned"] == 200 and told["cumulative"]["accuracy"] > 0.7 and not told["dead_letters"]
+    report = json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)
+    assert report["learned"] == 200 and report["cumulative"]["accuracy"] > 0.7 and not report["dead_letters"]
     assert json.loads(run("run", tmp_path / "weather.toml", "--json").stdout)["records_in_this_run"] == 0
     answered = run("explain", tmp_path / "weather-state", '{"sky": "grey", "wind": 6.5}')
     assert answered.exit_code == 0 and "no such feature" not in answered.stdout
@@ -107,8 +107,8 @@ def test_a_run_until_the_end_takes_what_was_there_and_does_not_wait_for_more(pip
     pipeline.write_text(pipeline.read_text().replace('kind = "csv"', 'kind = "csv"\nfollow = true'))
     with (pipeline.parent / "weather.csv").open("a") as file:
         file.write("600,60.0,gr")  # half a line: there is none yet
-    told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
-    assert told["records"] == ROWS == len(answers(pipeline))
+    report = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
+    assert report["records"] == ROWS == len(answers(pipeline))
     with (pipeline.parent / "weather.csv").open("a") as file:
         file.write("ey,0.5,yes\n")
     assert json.loads(run("run", pipeline, "--until-end", "--json").stdout)["records_in_this_run"] == 1
@@ -122,9 +122,9 @@ def test_a_run_without_a_schema_is_the_replay_of_its_file(pipeline: Path, weathe
         .replace('sky = "nominal"\n', "")
         .replace('wind = "numeric"\n', "")
     )
-    told = json.loads(run("run", pipeline, "--json").stdout)
+    report = json.loads(run("run", pipeline, "--json").stdout)
     rest = ("--target", "rain", "--ignore", "id", "--time", "at", "--model", "nb", "--json")
-    assert told["cumulative"] == json.loads(run("replay", weather, *rest).stdout)["cumulative"]
+    assert report["cumulative"] == json.loads(run("replay", weather, *rest).stdout)["cumulative"]
 
 
 def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline: Path, weather: Path) -> None:
@@ -140,9 +140,9 @@ def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline:
     assert run("run", pipeline, "--until-end").exit_code == 0
     calm = [re.sub(r",[\d.]+,(yes|no)", r",calm,\1", row) for row in whole[51:]]
     weather.write_text("".join([*whole[:51], *calm]))
-    told = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
-    assert (told["learned"], told["dead_letters"]) == (ROWS, {})
-    assert told["misfits"] == {"wind": ROWS - 50}  # calm is no number
+    report = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
+    assert (report["learned"], report["dead_letters"]) == (ROWS, {})
+    assert report["misfits"] == {"wind": ROWS - 50}  # calm is no number
     assert run("run", pipeline, "--until-end", "--rebuild", "--json").exit_code == 0
     found = SnapshotStore(pipeline.parent / "state").latest()
     assert found is not None
@@ -181,8 +181,8 @@ def test_a_warm_start_takes_the_model_and_nothing_else(pipeline: Path, weather: 
     run("run", pipeline)
     exported = tmp_path / "warm.zip"
     assert run("snapshot", "export", tmp_path / "state", exported).exit_code == 0
-    told = json.loads(run("run", pipeline, "--warm-start", exported, "--rebuild", "--json").stdout)
-    assert (told["records"], told["learned"]) == (ROWS, ROWS)
+    report = json.loads(run("run", pipeline, "--warm-start", exported, "--rebuild", "--json").stdout)
+    assert (report["records"], report["learned"]) == (ROWS, ROWS)
     assert answers(pipeline)[0]["prediction"] in ("yes", "no")  # it had learned before
     assert run("run", pipeline, "--warm-start", exported).exit_code == 3
 

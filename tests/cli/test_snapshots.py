@@ -35,8 +35,8 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def test_list_shows_each_generation_with_its_events(directory: Path) -> None:
-    told = json.loads(run("snapshot", "list", directory, "--json").stdout)
-    assert [(row["generation"], row["events"], row["model"]) for row in told] == [
+    listed = json.loads(run("snapshot", "list", directory, "--json").stdout)
+    assert [(row["generation"], row["events"], row["model"]) for row in listed] == [
         (1, 1, "Counter"),
         (2, 2, "Counter"),
         (3, 3, "Counter"),
@@ -67,8 +67,8 @@ def test_verify_names_a_broken_one_and_ends_with_4(directory: Path) -> None:
 
 def test_a_broken_one_is_listed_with_what_is_wrong(directory: Path) -> None:
     SnapshotStore(directory).path(2).write_bytes(b"")
-    told = json.loads(run("snapshot", "list", directory, "--json").stdout)
-    assert told[1]["generation"] == 2 and "zip" in told[1]["error"]
+    listed = json.loads(run("snapshot", "list", directory, "--json").stdout)
+    assert listed[1]["generation"] == 2 and "zip" in listed[1]["error"]
 
 
 def test_rollback_makes_an_older_one_the_newest(directory: Path) -> None:
@@ -99,7 +99,7 @@ def test_looking_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (("list", "nowhere"), 4, "there is no directory nowhere"),
         (("show", "{}", 9), 4, "there is no snapshot"),
@@ -110,11 +110,11 @@ def test_looking_changes_nothing(
     ],
 )
 def test_a_mistake_is_one_line_and_a_code(
-    directory: Path, arguments: tuple[object, ...], code: int, said: str
+    directory: Path, arguments: tuple[object, ...], code: int, message: str
 ) -> None:
     before = contents(directory)
     result = run("snapshot", *(str(part).format(directory) for part in arguments))
-    assert (result.exit_code, said in result.stderr, "Traceback" in result.stderr) == (code, True, False)
+    assert (result.exit_code, message in result.stderr, "Traceback" in result.stderr) == (code, True, False)
     assert contents(directory) == before
 
 

@@ -232,11 +232,11 @@ def test_the_server_answers_as_the_filter_does(
 ) -> None:
     for raw, _ in MESSAGES[:5]:
         by_server = ran(monkeypatch, raw, "filter", "--home", home)
-        asked = start.query_server(str(home), raw)
+        response = start.query_server(str(home), raw)
         monkeypatch.setattr(start, "query_server", lambda home, raw: None)
         assert ran(monkeypatch, raw, "filter", "--home", home) == by_server
         monkeypatch.undo()
-        assert asked is not None and asked[3].startswith(f"{id_of_mail(raw)}.")
+        assert response is not None and response[3].startswith(f"{id_of_mail(raw)}.")
     assert server.answered == 10
 
 

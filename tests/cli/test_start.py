@@ -21,9 +21,9 @@ SLOW = {
 
 def loaded_by(code: str, directory: Path) -> set[str]:
     """Which of the slow ones a new process has loaded after running the code."""
-    told = f"\nimport sys; print(*sorted({SLOW!r} & set(sys.modules)), file=sys.stderr)"
+    listing = f"\nimport sys; print(*sorted({SLOW!r} & set(sys.modules)), file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code + told],
+        [sys.executable, "-c", code + listing],
         cwd=directory,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

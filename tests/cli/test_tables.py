@@ -126,12 +126,12 @@ def test_costs_move_decisions_and_not_predictions(people: Path, tmp_path: Path) 
         ).stdout
     )
     assert compared["costs"]["nb"] < compared["costs"]["no-change"]
-    for wrong, said in (
+    for wrong, message in (
         ("True=5", "expected LABEL:DECISION=COST"),
         ("True:Flase=5", "there is no label 'Flase'"),
     ):
         result = run("predict", model, people, "--out", out, "--cost", wrong)
-        assert result.exit_code == 3 and said in result.stderr
+        assert result.exit_code == 3 and message in result.stderr
 
 
 class Tags(HTMLParser):
@@ -215,20 +215,20 @@ def compared(path: Path, *arguments: str, target: str = "y") -> tuple[int, str]:
 def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,n,y\n" + lines_of())
-    code, said = compared(path)
-    assert code == 0 and "--target y has 110 distinct numbers" in said and "--bins 4" in said
+    code, message = compared(path)
+    assert code == 0 and "--target y has 110 distinct numbers" in message and "--bins 4" in message
     result = run(
         "compare", path, "--target", "y", "--model", "nb", "--bins", "3", "--checkpoints", tmp_path / "c"
     )
     assert result.exit_code == 0
     f1 = json.loads((tmp_path / "c").read_text().splitlines()[-3])["cumulative"]["f1"]
     assert len(f1) == 3 and any(label.startswith("below ") for label in f1)
-    code, said = compared(path, "--bins", "3", target="n")
-    assert code == 3 and "the target 'n' is not numeric" in said
+    code, message = compared(path, "--bins", "3", target="n")
+    assert code == 3 and "the target 'n' is not numeric" in message
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments", "code", "said"),
+    ("text", "arguments", "code", "message"),
     [
         ("x,y\n" + "1,a\n" * 30, (), 0, "--target y has one value, 'a', in the first 30 rows"),
         (
@@ -262,12 +262,12 @@ def test_a_numeric_target_is_named_and_bins_make_classes_of_it(tmp_path: Path) -
     ],
 )
 def test_bad_input_is_a_clear_line(
-    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, said: str
+    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
     found, stderr = compared(path, *arguments)
-    assert (found, said in stderr) == (code, True), stderr
+    assert (found, message in stderr) == (code, True), stderr
 
 
 def test_a_file_without_a_header_is_read_with_numbered_columns(tmp_path: Path) -> None:

@@ -70,9 +70,9 @@ def test_another_tool_reads_the_same_numbers(tool, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert len(told) == sum(table.size for table in NETWORK.tables.values())
-    for variable, read, number in told:
+    rows = json.loads(done.stdout.splitlines()[-1])
+    assert len(rows) == sum(table.size for table in NETWORK.tables.values())
+    for variable, read, number in rows:
         labels = {v: label == "True" if v == "rain_" else label for v, label in read.items()}
         expected = NETWORK.probability(variable, labels[variable], labels)
         assert number == pytest.approx(expected, abs=EXACTLY[tool], rel=0)

@@ -61,24 +61,28 @@ def learner(entry: dict[str, Any]) -> AODE:
 
 @pytest.mark.parametrize("entry", of("AODE", "AODEsr"), ids=title)
 def test_each_row_gets_wekas_probabilities_before_it_is_learned(entry: dict[str, Any]) -> None:
-    model, asked = learner(entry), dict(zip(entry["asked"], entry["probabilities"], strict=True))
+    model, expected_rows = learner(entry), dict(zip(entry["asked"], entry["probabilities"], strict=True))
     for row, (x, y, w) in enumerate(rows(entry["stream"])):
         answer = model.predict_learn_one(x, y, w)
-        if row in asked:
-            assert in_order(answer, entry["stream"]) == pytest.approx(asked[row], rel=CLOSE, abs=0.0), row
+        if row in expected_rows:
+            assert in_order(answer, entry["stream"]) == pytest.approx(
+                expected_rows[row], rel=CLOSE, abs=0.0
+            ), row
 
 
 @pytest.mark.parametrize("entry", of("WAODE"), ids=title)
 def test_weighted_super_parents_give_wekas_probabilities(entry: dict[str, Any]) -> None:
-    model, asked = learner(entry), dict(zip(entry["asked"], entry["probabilities"], strict=True))
+    model, expected_rows = learner(entry), dict(zip(entry["asked"], entry["probabilities"], strict=True))
     seen: set[tuple[str, int | None]] = set()
     compared = 0
     for row, (x, y, w) in enumerate(rows(entry["stream"])):
         model.rederive()  # WEKA builds its own anew before each answer
         answer = model.predict_learn_one(x, y, w)
         # To WEKA a value that was never met is a super-parent too, here it is none.
-        if row in asked and seen.issuperset(x.items()):
-            assert in_order(answer, entry["stream"]) == pytest.approx(asked[row], rel=CLOSE, abs=0.0), row
+        if row in expected_rows and seen.issuperset(x.items()):
+            assert in_order(answer, entry["stream"]) == pytest.approx(
+                expected_rows[row], rel=CLOSE, abs=0.0
+            ), row
             compared += 1
         seen.update(x.items())
     assert compared >= 10

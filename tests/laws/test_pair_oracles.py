@@ -285,12 +285,12 @@ def test_super_parents_weigh_what_they_tell_of_the_class(
     oracle = Averaged(min_count=1, weights="mutual-information", **arguments)
     learn_the_same(data, model, oracle)
     model.rederive()
-    told = {name: oracle.mutual_information(name) for name in NAMES if oracle.values(name)}
+    information = {name: oracle.mutual_information(name) for name in NAMES if oracle.values(name)}
     for name, weight in model.weights_.items():
-        if max(told.values(), default=0.0) > 1e-6:
-            assert weight == pytest.approx(told.get(name, 0.0), abs=COUNTS)
+        if max(information.values(), default=0.0) > 1e-6:
+            assert weight == pytest.approx(information.get(name, 0.0), abs=COUNTS)
     for x in data.draw(st.lists(st.one_of(whole_rows, gappy_rows), min_size=1, max_size=4)):
-        eligible = [told[name] for name, value in x.items() if oracle.frequency({name: value}) >= 1.0]
+        eligible = [information[name] for name, value in x.items() if oracle.frequency({name: value}) >= 1.0]
         if eligible and max(eligible) < 1e-6:
             continue  # of weights that are all rounding the ratio is anything
         answer, expected = model.predict_proba_one(x), oracle.probabilities(x)

@@ -22,7 +22,7 @@ from tests.resealing import resealed
 DERIVED = pytest.mark.parametrize("kind", [TAN, KDB], ids=lambda kind: kind.__name__)
 
 
-def known(stream: list[Event]) -> OneDependenceOracle:
+def oracle_of(stream: list[Event]) -> OneDependenceOracle:
     oracle = OneDependenceOracle()
     for x, y in stream:
         oracle.learn(x, y)
@@ -114,7 +114,7 @@ def test_the_tree_is_looked_at_when_there_are_a_tenth_more_and_derived_when_its_
                 assert times == expected
                 continue
             last = expected[-1] if expected else 0
-            oracle = known(stream)
+            oracle = oracle_of(stream)
             information = [oracle.conditional_mutual_information(a, b) for a, b in edges]
             if number >= 2 * last:
                 reason = "doubled"

@@ -57,8 +57,8 @@ def test_parents_are_those_that_tell_most_of_those_that_tell_more_of_the_class(k
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}
     for name, parents in model.parents_.items():
         above = [other for other in "abcde" if of_class[other] > of_class[name]]
-        told = {other: oracle.conditional_mutual_information(name, other) for other in above}
-        assert parents == tuple(sorted(above, key=lambda other: -told[other])[:k])
+        information = {other: oracle.conditional_mutual_information(name, other) for other in above}
+        assert parents == tuple(sorted(above, key=lambda other: -information[other])[:k])
 
 
 def test_k_0_1_and_2_have_the_same_first_parent():

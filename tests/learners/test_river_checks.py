@@ -174,14 +174,14 @@ def test_a_bag_of_words_is_learned_one_by_one_as_in_a_sparse_frame(model: BayesC
     many.learn_many(TEXTS[2:], KINDS[2:])
     assert many["learner"]._store.by_name() == one["learner"]._store.by_name()
 
-    asked = pd.Series(["free pills", "the notes", "never a known word", ""], index=list("abcd"))
-    answers = many.predict_proba_many(asked)
-    assert list(answers.index) == list(asked.index)
-    for label, text in asked.items():
+    texts = pd.Series(["free pills", "the notes", "never a known word", ""], index=list("abcd"))
+    answers = many.predict_proba_many(texts)
+    assert list(answers.index) == list(texts.index)
+    for label, text in texts.items():
         for kind, p in one.predict_proba_one(text).items():
             assert answers.loc[label, kind] == pytest.approx(p, abs=1e-12)
-    predicted = many.predict_many(asked)
-    assert predicted.to_dict() == {label: one.predict_one(text) for label, text in asked.items()}
+    predicted = many.predict_many(texts)
+    assert predicted.to_dict() == {label: one.predict_one(text) for label, text in texts.items()}
 
 
 def test_a_sparse_frame_is_learned_as_the_dense_one() -> None:

@@ -21,7 +21,7 @@ from tests.oracles.random_trees import random_tree, tree_events, undirected
 DERIVED = pytest.mark.parametrize("kind", [TAN, KDB], ids=lambda kind: kind.__name__)
 
 
-def known(stream: list[Event]) -> OneDependenceOracle:
+def oracle_of(stream: list[Event]) -> OneDependenceOracle:
     oracle = OneDependenceOracle()
     for x, y in stream:
         oracle.learn(x, y)
@@ -137,7 +137,7 @@ def test_edges_come_strongest_first_and_no_other_tree_tells_more(seed):
     for number, (x, _) in enumerate(stream):
         if number % 3 == 0:
             del x["abcde"[number % 5]]
-    model, oracle = trained(TAN(), stream), known(stream)
+    model, oracle = trained(TAN(), stream), oracle_of(stream)
     model.rederive()
     information = {
         frozenset(pair): oracle.conditional_mutual_information(*pair) for pair in combinations("abcde", 2)
@@ -191,7 +191,7 @@ def test_a_root_that_the_schema_does_not_declare_is_refused(root):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_parent_is_the_one_that_tells_most_of_those_that_tell_more_of_the_class(seed):
     stream = biased_events(seed, 80, names="abcde", classes="uvw")
-    oracle = known(stream)
+    oracle = oracle_of(stream)
     model = trained(KDB(), stream)
     model.rederive()
     of_class = {name: oracle.mutual_information(name) for name in "abcde"}

@@ -10,7 +10,7 @@ from typing import Any
 Event = tuple[Any, dict[Any, float], Any, float]
 
 
-def answered(event: Event) -> Any:
+def predicted_label(event: Event) -> Any:
     """Return the predicted label."""
     _, probabilities, predicted, _ = event
     if predicted is not ...:
@@ -29,7 +29,7 @@ def labels_answered(events: Sequence[Event]) -> list[Any]:
     for event in events:
         label, probabilities, predicted, _ = event
         possible = {name for name, p in probabilities.items() if p > 0}
-        answer = answered(event)
+        answer = predicted_label(event)
         if predicted is not ... and possible and answer not in {label, *known, *probabilities}:
             answer = None
         answers.append(answer)
@@ -69,7 +69,7 @@ def area(pairs: Sequence[tuple[float, bool, float]]) -> float | None:
 
 def is_answered(event: Event) -> bool:
     """An event without an answer is in no measure, but counts for the baselines."""
-    return answered(event) is not None or any(p > 0 for p in event[1].values())
+    return predicted_label(event) is not None or any(p > 0 for p in event[1].values())
 
 
 def measures(events: Sequence[Event], weights: Sequence[float], least: float) -> dict[str, Any]:

@@ -203,7 +203,7 @@ class BagOracle(Oracle):
             dict.fromkeys(token for event in self.events for token, count in event.x.items() if count > 0)
         )
 
-    def known(self, x: dict[Any, Any]) -> dict[Any, Any]:
+    def known_tokens(self, x: dict[Any, Any]) -> dict[Any, Any]:
         vocabulary = self.vocabulary()
         return {token: count for token, count in x.items() if token in vocabulary and count > 0}
 
@@ -215,9 +215,9 @@ class MultinomialOracle(BagOracle):
         below = self.words(events) + self.alpha * len(self.vocabulary())
         if below <= 0:
             return 0.0
-        known = self.known(x)
+        known_tokens = self.known_tokens(x)
         return math.fsum(
-            n * log((self.count(token, events) + self.alpha) / below) for token, n in known.items()
+            n * log((self.count(token, events) + self.alpha) / below) for token, n in known_tokens.items()
         )
 
 
@@ -230,9 +230,9 @@ class ComplementOracle(BagOracle):
         below = self.words(others) + self.alpha * len(self.vocabulary())
         if below <= 0:
             return 0.0
-        known = self.known(x)
+        known_tokens = self.known_tokens(x)
         return -math.fsum(
-            n * log((self.count(token, others) + self.alpha) / below) for token, n in known.items()
+            n * log((self.count(token, others) + self.alpha) / below) for token, n in known_tokens.items()
         )
 
 
@@ -250,8 +250,8 @@ class BernoulliOracle(BagOracle):
         below = self.total(events) + 2 * self.alpha
         if below <= 0:
             return 0.0
-        said = 0.0
+        logarithm = 0.0
         for token in self.vocabulary():
             share = min(1.0, (self.count(token, events) + self.alpha) / below)
-            said += log(share if token in x and x[token] > self.true_threshold else 1.0 - share)
-        return said
+            logarithm += log(share if token in x and x[token] > self.true_threshold else 1.0 - share)
+        return logarithm

@@ -48,13 +48,13 @@ def title(entry: dict[str, Any]) -> str:
 @pytest.mark.parametrize("entry", WEKA["averaged"], ids=title)
 def test_the_oracle_says_what_weka_says(entry: dict[str, Any]) -> None:
     oracle = oracle_of(entry)
-    said = {}
+    answers = {}
     for row, (x, y, w) in enumerate(events(entry["stream"])):
         if row in entry["asked"]:
-            said[row] = list(oracle.probabilities(x).values())
+            answers[row] = list(oracle.probabilities(x).values())
         oracle.learn(x, y, w)
     for row, wanted in zip(entry["asked"], entry["probabilities"], strict=True):
-        assert said[row] == pytest.approx(wanted, rel=CLOSE, abs=0.0), f"row {row}"
+        assert answers[row] == pytest.approx(wanted, rel=CLOSE, abs=0.0), f"row {row}"
 
 
 def learned(oracle: OneDependenceOracle, stream: str) -> OneDependenceOracle:

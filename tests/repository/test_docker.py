@@ -32,10 +32,10 @@ OURS = ("worker", "producer")
 def test_the_image_has_a_python_that_the_package_runs_on() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     least = re.fullmatch(r">=\s*3\.(\d+)", project["requires-python"])
-    taken = re.search(r"^ARG PYTHON=3\.(\d+)$", DOCKERFILE, re.MULTILINE)
+    version = re.search(r"^ARG PYTHON=3\.(\d+)$", DOCKERFILE, re.MULTILINE)
     assert least is not None
-    assert taken is not None
-    assert int(taken[1]) >= int(least[1])
+    assert version is not None
+    assert int(version[1]) >= int(least[1])
 
 
 def test_the_image_holds_a_wheel_and_not_the_compiler_that_made_it() -> None:

@@ -76,7 +76,7 @@ def test_the_files_that_the_docs_name_are_there() -> None:
 
 
 def test_the_example_of_drift_ends_with_more_right_than_the_static_model() -> None:
-    told = run([str(ROOT / "examples/drift.py")])
-    right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", told, re.M)}
+    printed = run([str(ROOT / "examples/drift.py")])
+    right = {name: float(share) for name, share in re.findall(r"^(\w+): ([\d.]+)% right$", printed, re.M)}
     assert right["adaptive"] > right["static"] + 5.0
-    assert told.count("adopted") >= 2
+    assert printed.count("adopted") >= 2

@@ -15,7 +15,7 @@ DETECTORS = [Case(type(make()).__name__, make, drive) for make, drive in of_dete
 EVENTS, CHANGES, LATER = 1200, 300, 120
 
 
-def seen(detector: Any, event: int) -> tuple[bool, bool]:
+def signals_after(detector: Any, event: int) -> tuple[bool, bool]:
     """What it says of an event of a stream in which more and fewer errors take turns."""
     worse = event // CHANGES % 2
     detector.update(rng_at(event).random() < (0.6 if worse else 0.1))
@@ -25,15 +25,15 @@ def seen(detector: Any, event: int) -> tuple[bool, bool]:
 @pytest.mark.parametrize("number", range(len(DETECTORS)), ids=[case.name for case in DETECTORS])
 def test_saved_where_it_notices_something_it_goes_on_the_same(number: int) -> None:
     make = DETECTORS[number].make
-    rivers, others, noticed = make(), list[tuple[int, Any]](), set()
+    rivers, others, distinct = make(), list[tuple[int, Any]](), set()
     for event in range(EVENTS):
-        said = seen(rivers, event)
+        signals = signals_after(rivers, event)
         others = [(until, other) for until, other in others if until > event]
-        assert [seen(other, event) for _, other in others] == [said] * len(others)
-        if any(said) and (said not in noticed or said[0]):
-            noticed.add(said)
+        assert [signals_after(other, event) for _, other in others] == [signals] * len(others)
+        if any(signals) and (signals not in distinct or signals[0]):
+            distinct.add(signals)
             state = model_state(rivers)
             arrays = state.pop("arrays")
             restored = restore_model(make(), json.loads(json.dumps(state)) | {"arrays": arrays})
             others.append((event + LATER, restored))
-    assert type(rivers).__name__ == "NoDrift" or any(said[0] for said in noticed)
+    assert type(rivers).__name__ == "NoDrift" or any(signals[0] for signals in distinct)

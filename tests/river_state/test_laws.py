@@ -160,7 +160,7 @@ for case in cases():
 
 def test_states_and_answers_do_not_depend_on_hashes() -> None:
     """Other seeds put sets in another order: the same events must make the same bytes."""
-    told = []
+    listings = []
     for seed in ("1", "2", "3"):
         run = subprocess.run(
             [sys.executable, "-c", SCRIPT],
@@ -169,6 +169,6 @@ def test_states_and_answers_do_not_depend_on_hashes() -> None:
             text=True,
             check=True,
         )
-        told.append(dict.fromkeys(run.stdout.splitlines()))
-    assert len(told[0]) == len(CASES)
-    assert [line for line in told[0] if line not in told[1] or line not in told[2]] == []
+        listings.append(dict.fromkeys(run.stdout.splitlines()))
+    assert len(listings[0]) == len(CASES)
+    assert [line for line in listings[0] if line not in listings[1] or line not in listings[2]] == []

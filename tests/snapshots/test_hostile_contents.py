@@ -23,8 +23,8 @@ FILE = example().to_bytes()
 
 
 def with_array(kind: Any, shape: Any, data: bytes, name: str = "b") -> bytes:
-    told = {"a": {"text": 2, "arrays": {name: [kind, shape]}}}
-    return forged([("a/state.json", b"{}"), (f"a/{name}.npy", data)], sections=told)
+    listed = {"a": {"text": 2, "arrays": {name: [kind, shape]}}}
+    return forged([("a/state.json", b"{}"), (f"a/{name}.npy", data)], sections=listed)
 
 
 def header_of(text: str) -> bytes:
@@ -139,15 +139,15 @@ def test_a_learner_is_a_name_and_never_an_import_path(learner: Any) -> None:
 
 @pytest.mark.parametrize("newer", [2, 99, 2**62])
 def test_a_newer_format_is_refused_as_such(newer: int) -> None:
-    said = "this version of stream_bayes reads 1; a newer version wrote it, upgrade to read it"
+    message = "this version of stream_bayes reads 1; a newer version wrote it, upgrade to read it"
     # Whatever else is new in it.
     for file in (
         forged(format=newer),
         zipped([("meta.json", text_of({"format": newer, "new": []})), ("new", b"")]),
     ):
-        with refused(said):
+        with refused(message):
             Snapshot.from_bytes(file)
-        with refused(said):
+        with refused(message):
             describe(file, len(file))
 
 
@@ -300,5 +300,5 @@ def test_a_section_that_holds_anything_is_refused_or_what_would_be_written(value
     text = value if isinstance(value, bytes) else text_of(value)
     accepts(forged([("a/state.json", text)], sections={"a": {"text": len(text)}}))
     header = npy(np.zeros(len(data), np.uint8))
-    told = {"a": {"text": len(text), "arrays": {"b": ["|u1", [len(data)]]}}}
-    accepts(forged([("a/state.json", text), ("a/b.npy", header + data)], sections=told))
+    listed = {"a": {"text": len(text), "arrays": {"b": ["|u1", [len(data)]]}}}
+    accepts(forged([("a/state.json", text), ("a/b.npy", header + data)], sections=listed))

@@ -26,11 +26,11 @@ def test_the_forger_can_forge() -> None:
     # Otherwise the tests below would only see that he cannot.
     assert accepts(forged())
     section = ("a/state.json", b"{}")
-    told = {"a": {"text": 2, "arrays": {"b": ["<f8", [2]]}}}
+    declared = {"a": {"text": 2, "arrays": {"b": ["<f8", [2]]}}}
     array = Snapshot(learner="C", sections={"a": {"arrays": {"b": np.ones(2)}}}).to_bytes()
     with zipfile.ZipFile(io.BytesIO(array)) as read:
         header = read.read("a/b.npy")
-    assert accepts(forged([section, ("a/b.npy", header)], sections=told))
+    assert accepts(forged([section, ("a/b.npy", header)], sections=declared))
 
 
 def test_every_single_flipped_bit_is_noticed() -> None:

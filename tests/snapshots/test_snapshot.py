@@ -80,8 +80,8 @@ def test_a_learner_comes_back_to_the_byte(name: str) -> None:
     model: Any = LEARNERS[name].clone()
     for x, y, w in Streams(model).samples(30):
         model.learn_one(x, y, w)
-    taken = Snapshot(learner=type(model).__name__, sections={"learner": model.state()})
-    loaded = Snapshot.from_bytes(taken.to_bytes()).sections["learner"]
+    example_snapshot = Snapshot(learner=type(model).__name__, sections={"learner": model.state()})
+    loaded = Snapshot.from_bytes(example_snapshot.to_bytes()).sections["learner"]
     same_bytes(type(model).from_state(loaded), model, "a snapshot")
 
 
@@ -186,8 +186,8 @@ def test_what_changes_after_a_snapshot_was_taken_is_not_in_it() -> None:
     table, nested = np.zeros(3), {"list": [1]}
     state: dict[str, Any] = {"nested": nested, "arrays": {"table": table}}
     positions, outputs, sections = {Partition("a"): 1}, {"out": 1}, {"learner": state}
-    taken = Snapshot.take(learner="C", sections=sections, positions=positions, outputs=outputs)
-    before = taken.to_bytes()
+    example_snapshot = Snapshot.take(learner="C", sections=sections, positions=positions, outputs=outputs)
+    before = example_snapshot.to_bytes()
     table[0] = 1.0
     nested["list"].append(2)
     state["new"] = 1
@@ -195,7 +195,7 @@ def test_what_changes_after_a_snapshot_was_taken_is_not_in_it() -> None:
     positions[Partition("a")] = 2
     outputs["out"] = 2
     sections["new"] = {}
-    assert taken.to_bytes() == before
+    assert example_snapshot.to_bytes() == before
 
 
 def test_taking_and_writing_a_snapshot_leaves_the_learner_as_it_was() -> None:
@@ -315,14 +315,19 @@ def test_a_snapshot_is_described_by_its_beginning_alone() -> None:
     for key in (None, KEY):
         file = example().to_bytes(key)
         needed = head_size(file[:100])
-        told = describe(file[:needed], len(file))
+        description = describe(file[:needed], len(file))
         assert needed < len(file) / 2
-        assert told["bytes"] == len(file) and told["signed"] is (key is not None)
-        assert told["positions"] == [["a", 0, 0], ["a", 1, 2**40], ["b", 0, 5]]
-        assert told["outputs"] == {"a b/ü.csv": 0, "out.jsonl": 90}
-        assert told["sections"]["learner"]["arrays"]["weight"] == ["<f8", [2, 3]]
-        assert (told["learner"], told["clock"], told["schema"]) == ("Counter", 7, "60303ae2")
-        assert told["configuration"] == "9f86d081" and told["format"] == 1 and told["package"] == "0.1.0"
+        assert description["bytes"] == len(file) and description["signed"] is (key is not None)
+        assert description["positions"] == [["a", 0, 0], ["a", 1, 2**40], ["b", 0, 5]]
+        assert description["outputs"] == {"a b/ü.csv": 0, "out.jsonl": 90}
+        assert description["sections"]["learner"]["arrays"]["weight"] == ["<f8", [2, 3]]
+        assert (description["learner"], description["clock"], description["schema"]) == (
+            "Counter",
+            7,
+            "60303ae2",
+        )
+        assert (description["configuration"], description["format"]) == ("9f86d081", 1)
+        assert description["package"] == "0.1.0"
 
 
 def test_describing_sees_that_the_file_has_another_size() -> None:

@@ -60,12 +60,12 @@ def test_memory_bytes_is_what_the_tables_take_and_a_little_for_each_name(order, 
     last = store.memory_bytes
     for x, y, _ in MANY:
         store.learn({**x, "heat": 3.5}, y, weight)
-        tables, said = table_bytes(store), store.memory_bytes
+        tables, reported = table_bytes(store), store.memory_bytes
         features = store.tables.values.layout.features + len(store.encoder.numeric)
         codes = sum(len(feature.vocabulary) for feature in store.encoder.nominal)
-        assert tables + 30 * codes <= said <= tables + 110 * codes + 700 * features + 16
-        assert said >= last
-        last = said
+        assert tables + 30 * codes <= reported <= tables + 110 * codes + 700 * features + 16
+        assert reported >= last
+        last = reported
 
 
 def wide_row(number: int, features: int, values: int) -> dict[str, str]:

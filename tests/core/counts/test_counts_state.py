@@ -99,13 +99,13 @@ def test_an_empty_or_partly_unlearned_store_comes_back(many, gone):
 def test_taking_a_state_changes_nothing_and_holds_nothing_of_the_store(order):
     store = stored(None, order)
     state = store.state()
-    kept = copy.deepcopy(state["arrays"])
+    original = copy.deepcopy(state["arrays"])
     before = frozen(store)
     store.state()
     assert frozen(store) == before
     for x, y, w in MANY:
         store.learn(x, y, w)
-    assert all((state["arrays"][name] == kept[name]).all() for name in kept)
+    assert all((state["arrays"][name] == original[name]).all() for name in original)
 
 
 def altered_arrays(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -120,9 +120,9 @@ def altered_arrays(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         for what, value in (("nan", math.nan), ("infinite", math.inf), ("negative", -1.0)):
             if name == "numeric_mean" and what == "negative":
                 continue
-            wrong = array.copy()
-            wrong.flat[0] = value
-            add(what, name, wrong)
+            altered = array.copy()
+            altered.flat[0] = value
+            add(what, name, altered)
         add("shorter", name, array[:-1].copy())
         add("longer", name, np.concatenate([array, array[:1]]))
         add("flat", name, array.reshape(-1, 1, 1).copy())
@@ -132,9 +132,9 @@ def altered_arrays(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         add("as a list", name, array.tolist())
         add("absent", name, None)
         if name.endswith("samples"):
-            wrong = array.copy()
-            wrong.flat[0] += 0.5
-            add("fractional", name, wrong)
+            altered = array.copy()
+            altered.flat[0] += 0.5
+            add("fractional", name, altered)
         arrays = dict(state["arrays"])
         del arrays[name]
         variants.append((f"{name} missing", {**state, "arrays": arrays}))
@@ -146,9 +146,9 @@ def altered_arrays(state: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 @KINDS
 def test_every_altered_array_is_bad_state(order, half_life):
     state = stored(half_life, order).state()
-    for what, wrong in altered_arrays(state):
+    for what, altered in altered_arrays(state):
         try:
-            fresh(half_life, order).load(wrong)
+            fresh(half_life, order).load(altered)
         except BadState:
             continue
         pytest.fail(f"{what}: loaded")

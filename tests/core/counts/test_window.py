@@ -55,7 +55,7 @@ def decoded(store: CountStore, row: Row) -> tuple[dict[str, Any], str, float]:
 
 
 def expected(store: CountStore, x: dict[str, Any], y: str, w: float) -> tuple[dict[str, Any], str, float]:
-    known = {}
+    without_missing = {}
     bins: Any = store.encoder.bins
     for name, value in x.items():
         if value is None or value != value:
@@ -65,8 +65,8 @@ def expected(store: CountStore, x: dict[str, Any], y: str, w: float) -> tuple[di
             if slot not in bins.cuts:
                 continue
             value = store.encoder.nominal[slot].vocabulary.values[bins.code_of(slot, value)]
-        known[name] = value
-    return known, y, w
+        without_missing[name] = value
+    return without_missing, y, w
 
 
 @settings(max_examples=EXAMPLES)
@@ -107,7 +107,11 @@ def test_what_was_taken_back_is_found_no_more_and_the_rest_still_is(samples, siz
     held = list(kept)
     for _ in range(min(len(held), 3)):
         x, y, w, clock = data.draw(st.sampled_from(held))
-        same = [other for other in held if known(other[0]) == known(x) and other[1:3] == (y, w)]
+        same = [
+            other
+            for other in held
+            if without_missing(other[0]) == without_missing(x) and other[1:3] == (y, w)
+        ]
         if data.draw(st.booleans()):
             store.unlearn(x, y, w, at=clock)
             held.remove((x, y, w, clock))
@@ -118,7 +122,7 @@ def test_what_was_taken_back_is_found_no_more_and_the_rest_still_is(samples, siz
         assert window_of(store).freeze().clocks.tolist() == [clock for *_, clock in held]
 
 
-def known(x: dict[str, Any]) -> dict[str, Any]:
+def without_missing(x: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in x.items() if value is not None and value == value}
 
 

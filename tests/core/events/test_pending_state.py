@@ -84,9 +84,9 @@ def test_whatever_waits_a_snapshot_takes_it():
     pending = filled()
     (predict,) = pending.arrive(Event(deepest, None, "deep"))
     assert isinstance(predict, Predict) and pending.predicted(predict, [deepest]) == []
-    taken = Snapshot(learner="NaiveBayes", sections={"pending": pending.state()}).to_bytes()
+    file_bytes = Snapshot(learner="NaiveBayes", sections={"pending": pending.state()}).to_bytes()
     twin = Pending(wait_for=100, on_tombstone="unlearn")
-    twin.load(Snapshot.from_bytes(taken).sections["pending"])
+    twin.load(Snapshot.from_bytes(file_bytes).sections["pending"])
     assert text_of(twin) == text_of(pending)
 
 

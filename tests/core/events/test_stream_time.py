@@ -14,7 +14,7 @@ from stream_bayes.errors import BadState, BadValue
 times = st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True), st.integers(-10, 10))
 
 
-def seen(*seconds: float | None, max_skew: float | None = None) -> StreamTime:
+def time_after(*seconds: float | None, max_skew: float | None = None) -> StreamTime:
     time = StreamTime(max_skew)
     for moment in seconds:
         time.advance(Event({}, time=moment))
@@ -24,7 +24,7 @@ def seen(*seconds: float | None, max_skew: float | None = None) -> StreamTime:
 @given(st.lists(times))
 def test_time_is_the_highest_event_time_seen(many):
     finite = [float(time) for time in many if time is not None and math.isfinite(time)]
-    assert seen(*many).now == max(finite, default=-math.inf)
+    assert time_after(*many).now == max(finite, default=-math.inf)
 
 
 @given(st.lists(times), st.floats(0.001, 100))
@@ -38,16 +38,16 @@ def test_no_event_but_the_first_puts_time_forward_by_more_than_the_skew(many, ma
 
 
 def test_one_event_from_the_far_future_moves_time_by_the_skew_only():
-    assert seen(1000.0, 4070908800.0, max_skew=60).now == 1060.0
-    assert seen(1000.0, 4070908800.0).now == 4070908800.0
+    assert time_after(1000.0, 4070908800.0, max_skew=60).now == 1060.0
+    assert time_after(1000.0, 4070908800.0).now == 4070908800.0
 
 
 def test_after_a_gap_time_catches_up():
-    assert seen(0.0, *[100.0] * 4, max_skew=30).now == 100.0
+    assert time_after(0.0, *[100.0] * 4, max_skew=30).now == 100.0
 
 
 def test_the_first_time_is_taken_as_it_is():
-    assert seen(None, 1e9, max_skew=1).first == seen(1e9, 5.0).first == 1e9
+    assert time_after(None, 1e9, max_skew=1).first == time_after(1e9, 5.0).first == 1e9
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, math.inf, math.nan])
@@ -58,7 +58,7 @@ def test_a_skew_that_is_none_is_refused(bad):
 
 @given(st.lists(times), st.lists(times))
 def test_a_saved_time_goes_on_as_if_it_had_not_been_saved(before, after):
-    time, twin = seen(*before, max_skew=5), StreamTime(5)
+    time, twin = time_after(*before, max_skew=5), StreamTime(5)
     twin.load(json.loads(json.dumps(time.state(), allow_nan=False)))
     for moment in after:
         time.advance(Event({}, time=moment))

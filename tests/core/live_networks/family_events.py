@@ -66,7 +66,7 @@ def counted(events: Any, structure: Structure = STRUCTURE) -> dict[Any, float]:
     return {key: weight for key, weight in found.items() if weight}
 
 
-def told(counts: FamilyCounts) -> dict[Any, float]:
+def stored_weights(counts: FamilyCounts) -> dict[Any, float]:
     """The same out of the store, in each of the ways there are to read it."""
     found = {}
     for family in counts.families():

@@ -30,7 +30,7 @@ from tests.core.live_networks.family_events import (
     rows,
     same,
     samples,
-    told,
+    stored_weights,
 )
 
 
@@ -40,13 +40,15 @@ from tests.core.live_networks.family_events import (
 def test_counts_are_those_of_a_dictionary_and_what_is_unlearned_was_never_there(most, samples, data):
     with cells(most):
         counts = learned(samples)
-        assert told(counts) == counted(samples)
+        assert stored_weights(counts) == counted(samples)
         assert counts.weight == sum(w for _, w in samples)
         gone = [data.draw(st.booleans()) for _ in samples]
         for (x, w), out in zip(samples, gone, strict=True):
             if out:
                 counts.unlearn(x, w)
-        assert told(counts) == counted([sample for sample, out in zip(samples, gone, strict=True) if not out])
+        assert stored_weights(counts) == counted(
+            [sample for sample, out in zip(samples, gone, strict=True) if not out]
+        )
 
 
 @SIZES
@@ -64,9 +66,12 @@ def test_faded_counts_have_their_closed_form_and_are_taken_back_at_their_time(mo
                 counts.unlearn(x, w, at=clock)
                 aged.remove((x, w, clock))
         now = counts.tables.clock
-        close(told(counts), counted([(x, w * 2.0 ** ((clock - now) / half_life)) for x, w, clock in aged]))
+        close(
+            stored_weights(counts),
+            counted([(x, w * 2.0 ** ((clock - now) / half_life)) for x, w, clock in aged]),
+        )
         if not aged:
-            assert told(counts) == {}
+            assert stored_weights(counts) == {}
 
 
 @SIZES
@@ -82,9 +87,9 @@ def test_merged_counts_are_those_of_all_events(most, first, second, half_life):
         before = other.state()
         one.merge(other)
         assert other.state()["meta"] == before["meta"]
-        close(told(one), told(whole))
+        close(stored_weights(one), stored_weights(whole))
         if half_life is None:
-            assert told(one) == told(whole)
+            assert stored_weights(one) == stored_weights(whole)
 
 
 @SIZES
@@ -147,7 +152,7 @@ def test_another_structure_counts_what_the_window_holds_and_keeps_what_stays(
         kept = ("b", "c", "a")  # c has the same parents, in another order
         expected = {key: n for key, n in everything.items() if key[0] in kept}
         expected |= {key: n for key, n in recent.items() if key[0] not in kept}
-        assert told(counts) == expected
+        assert stored_weights(counts) == expected
         twin = FamilyCounts.from_state(counts.state(), network_encoder(), window=size)
         assert twin.structure == OTHER
         same(counts, twin)
@@ -156,7 +161,7 @@ def test_another_structure_counts_what_the_window_holds_and_keeps_what_stays(
         for x, w in reversed(third[-size:]):
             counts.unlearn(x, w)
         if len(third) <= size:
-            assert told(counts) == expected
+            assert stored_weights(counts) == expected
 
 
 def test_what_was_taken_back_is_not_counted_again_from_the_window():

@@ -96,7 +96,7 @@ def test_measures_are_those_of_scikit_learn(labels, weighted):
     assert len(names) == labels
     losses = scored(events, window=2500)
     y = [e[0] for e in events]
-    z = [oracle.answered(e) for e in events]
+    z = [oracle.predicted_label(e) for e in events]
     w = [e[3] for e in events]
     table = np.array([[e[1][name] for name in names] for e in events])
     for measures in (losses.cumulative, losses.windowed):

@@ -43,8 +43,8 @@ def test_losses_that_were_saved_go_on_as_if_they_had_not_been(before, after, win
 
 def test_losses_survive_a_snapshot():
     losses, twin = scored(random_events(100, 3, weighted=True)), Losses()
-    taken = Snapshot(learner="NaiveBayes", sections={"losses": losses.state()}).to_bytes()
-    twin.load(Snapshot.from_bytes(taken).sections["losses"])
+    file_bytes = Snapshot(learner="NaiveBayes", sections={"losses": losses.state()}).to_bytes()
+    twin.load(Snapshot.from_bytes(file_bytes).sections["losses"])
     assert frozen(twin) == frozen(losses)
 
 

@@ -26,14 +26,17 @@ odd_rows = st.dictionaries(st.sampled_from(["f", "g", ("h", 2), "größe", b"i"]
 odd_samples = st.lists(st.tuples(odd_rows, st.sampled_from(["y", 1, False, ("y",)]), whole), max_size=30)
 
 
-def told(store: CountStore) -> tuple[list[Any], NDArray[np.float64], NDArray[np.float64]]:
+def information_in(store: CountStore) -> tuple[list[Any], NDArray[np.float64], NDArray[np.float64]]:
     """The features by name, what each tells of the class, and what each pair tells given the class."""
     named = NamedFeatures(store.tables, store.encoder)
     return named.names, named.with_class(), named.information.between_all()
 
 
 def assert_same_bits(one: CountStore, other: CountStore) -> None:
-    (names, with_class, between), (same_names, same_with_class, same_between) = told(one), told(other)
+    (names, with_class, between), (same_names, same_with_class, same_between) = (
+        information_in(one),
+        information_in(other),
+    )
     assert names == same_names
     assert with_class.tobytes() == same_with_class.tobytes()
     assert between.tobytes() == same_between.tobytes()
@@ -43,7 +46,7 @@ def assert_brute_force(store: CountStore, many: list[Sample]) -> None:
     oracle = OneDependenceOracle()
     for x, y, w in many:
         oracle.learn(x, y, w)
-    names, with_class, between = told(store)
+    names, with_class, between = information_in(store)
     for i, name in enumerate(names):
         assert with_class[i] == pytest.approx(oracle.mutual_information(name), rel=1e-9, abs=1e-12)
     for i, j in combinations(range(len(names)), 2):
@@ -96,7 +99,7 @@ def test_information_is_of_the_weights_as_they_have_faded():
         y = source.choice("uv")
         store.learn(x, y)
         oracle.learn(x, y)
-    names, with_class, between = told(store)
+    names, with_class, between = information_in(store)
     for i, name in enumerate(names):
         assert with_class[i] == pytest.approx(oracle.mutual_information(name), rel=1e-9)
         for j in range(i):
@@ -112,7 +115,7 @@ def test_a_copy_of_a_feature_tells_all_of_it_and_a_coin_tells_nothing():
                 many += [({"a": a, "copy": a + "!", "coin": coin}, y, 1.0)] * (
                     3 if (a == "x") == (y == "u") else 1
                 )
-    names, with_class, between = told(learned(many, 2))
+    names, with_class, between = information_in(learned(many, 2))
     place = {name: number for number, name in enumerate(names)}
     # That of a given the class, which is the same for both.
     entropy = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
@@ -132,14 +135,14 @@ def test_a_feature_of_one_value_tells_nothing_but_rounding(weight):
             ({"same": "x", "also": "y", "other": source.choice("xyz")}, source.randrange(classes), weight)
             for _ in range(60)
         ]
-        names, with_class, between = told(learned(many, 2))
+        names, with_class, between = information_in(learned(many, 2))
         same, also, other = (names.index(name) for name in ("same", "also", "other"))
         assert max(with_class[same], with_class[also]) < 1e-14
         assert max(between[same, also], between[same, other], between[also, other]) < 1e-14
 
 
 def test_features_that_never_came_together_tell_nothing_of_one_another():
-    names, with_class, between = told(learned([({"a": "x"}, "u", 1), ({"b": "y"}, "v", 1)], 2))
+    names, with_class, between = information_in(learned([({"a": "x"}, "u", 1), ({"b": "y"}, "v", 1)], 2))
     assert names == ["a", "b"]
     assert not between.any()
     assert not with_class.any()
@@ -148,8 +151,8 @@ def test_features_that_never_came_together_tell_nothing_of_one_another():
 def test_a_feature_whose_samples_are_all_gone_is_not_among_those_that_tell():
     store = learned([({"a": "x", "b": "y"}, "u", 1), ({"b": "z"}, "v", 1)], 2)
     store.unlearn({"a": "x", "b": "y"}, "u")
-    assert told(store)[0] == ["b"]
-    assert told(rows_store(2))[0] == []
+    assert information_in(store)[0] == ["b"]
+    assert information_in(rows_store(2))[0] == []
 
 
 # -- no trace of the order --------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_tables_hold_what_the_rows_say_whichever_way_they_are_counted(
 def test_many_rows_are_counted_packed_and_few_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     ways: list[str] = []
 
-    def noted(name: str) -> None:
+    def count_calls(name: str) -> None:
         real = getattr(family_scores._Rows, name)
 
         def count(*args: Any) -> None:
@@ -117,8 +117,8 @@ def test_many_rows_are_counted_packed_and_few_are_not(monkeypatch: pytest.Monkey
 
         monkeypatch.setattr(family_scores._Rows, name, count)
 
-    noted("packed")
-    noted("plain")
+    count_calls("packed")
+    count_calls("plain")
     for rows in (10, 10_000):
         values = np.array(
             list(itertools.islice(itertools.cycle(itertools.product(range(3), repeat=4)), rows))

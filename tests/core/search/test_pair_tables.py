@@ -28,8 +28,8 @@ def test_tables_hold_what_the_rows_weigh(drawn: Drawn, data: st.DataObject, cram
         tables = list(pair_tables(sample, one, others, beside))
         alone = list(pair_information(sample, one, others, beside))
     assert len(tables) == len(alone) == len(others)
-    for table, (told, weight) in zip(tables, alone, strict=True):
-        assert told == pytest.approx(table.information(), abs=1e-9)
+    for table, (expected_information, weight) in zip(tables, alone, strict=True):
+        assert expected_information == pytest.approx(table.information(), abs=1e-9)
         assert weight == pytest.approx(float(table.weight.sum()))
     for other, table in zip(others, tables, strict=True):
         found: dict[int, dict[tuple[int, int], float]] = {}
@@ -45,8 +45,8 @@ def test_tables_hold_what_the_rows_weigh(drawn: Drawn, data: st.DataObject, cram
         expected = strata(drawn.rows, name[one], name[other], [name[v] for v in beside])
         ordered = sorted(sorted(cells.items()) for cells in expected)
         assert sorted(sorted(cells.items()) for cells in found.values()) == ordered
-        told = information(drawn.rows, name[one], name[other], [name[v] for v in beside])
-        assert table.information() == pytest.approx(told, abs=1e-9)
+        expected_information = information(drawn.rows, name[one], name[other], [name[v] for v in beside])
+        assert table.information() == pytest.approx(expected_information, abs=1e-9)
 
 
 def test_large_vocabularies_take_no_more_room_than_the_rows() -> None:

@@ -228,9 +228,11 @@ def test_no_altered_byte_of_an_array_is_read(name):
         for place in {0, array.nbytes // 2, array.nbytes - 1}:
             altered = np.frombuffer(bytearray(array.tobytes()), np.uint8).copy()
             altered[place] ^= 1
-            wrong = altered.view(np.float64).reshape(array.shape)
+            altered_array = altered.view(np.float64).reshape(array.shape)
             with pytest.raises(BadState, match="checksum"):
-                type(LEARNERS[name][0]).from_state({**state, "arrays": {**state["arrays"], key: wrong}})
+                type(LEARNERS[name][0]).from_state(
+                    {**state, "arrays": {**state["arrays"], key: altered_array}}
+                )
 
 
 @EACH
@@ -240,19 +242,19 @@ def test_a_resealed_state_with_impossible_arrays_is_bad_state(name):
         for value in (np.nan, np.inf, -np.inf, -1.0):
             if not array.size or (key == "numeric_mean" and value == -1.0):
                 continue
-            wrong = array.copy()
-            wrong.flat[-1] = value
+            altered_array = array.copy()
+            altered_array.flat[-1] = value
             with pytest.raises(BadState, match=key):
                 type(LEARNERS[name][0]).from_state(
-                    resealed({**state, "arrays": {**state["arrays"], key: wrong}})
+                    resealed({**state, "arrays": {**state["arrays"], key: altered_array}})
                 )
         for shape in (array[:-1], array[:, :-1] if array.ndim > 1 else array[1:], array[..., None]):
-            wrong = np.ascontiguousarray(shape)
-            if wrong.shape == array.shape:
+            altered_array = np.ascontiguousarray(shape)
+            if altered_array.shape == array.shape:
                 continue
             with pytest.raises(BadState):
                 type(LEARNERS[name][0]).from_state(
-                    resealed({**state, "arrays": {**state["arrays"], key: wrong}})
+                    resealed({**state, "arrays": {**state["arrays"], key: altered_array}})
                 )
 
 

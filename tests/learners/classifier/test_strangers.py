@@ -21,7 +21,7 @@ PAIRS = [
 ]
 
 
-def made(kind: type[BayesClassifier], settings: dict[str, Any]) -> BayesClassifier:
+def make(kind: type[BayesClassifier], settings: dict[str, Any]) -> BayesClassifier:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NeverEligible)
         return kind(**settings)
@@ -37,21 +37,21 @@ def refused(model: BayesClassifier, other: Any) -> str:
     ("kind", "settings", "others"), PAIRS, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_learners_that_differ_in_a_setting_name_it(kind: Any, settings: Any, others: Any) -> None:
-    one, other = made(kind, settings), made(kind, others)
+    one, other = make(kind, settings), make(kind, others)
     mine, theirs = one._get_params(), other._get_params()
     differing = [name for name in mine if mine[name] != theirs[name] and name != "memory_budget"]
     assert differing
     for model, stranger in ((one, other), (other, one)):
         # What can never be merged says so, whatever else differs.
-        said = f"differ in {differing[0]}" if model.traits.is_mergeable else "cannot be merged"
-        assert said in refused(model, stranger)
+        expected = f"differ in {differing[0]}" if model.traits.is_mergeable else "cannot be merged"
+        assert expected in refused(model, stranger)
 
 
 @pytest.mark.parametrize(
     ("kind", "stranger"), list(itertools.permutations(SETTINGS, 2)), ids=lambda kind: kind.__name__
 )
 def test_learners_of_different_kinds_name_both(kind: Any, stranger: Any) -> None:
-    message = refused(made(kind, SETTINGS[kind][0]), made(stranger, SETTINGS[stranger][0]))
+    message = refused(make(kind, SETTINGS[kind][0]), make(stranger, SETTINGS[stranger][0]))
     assert kind.__name__ in message and stranger.__name__ in message
 
 

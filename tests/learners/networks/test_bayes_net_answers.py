@@ -180,13 +180,13 @@ def test_a_table_of_very_many_rows_takes_a_few_bytes_a_cell():
     tracemalloc.start()
     try:
         table = model.cpt("all")
-        told = table[3, 3, 3, 3, 3, 3], table[3, 3, 3, 3, 3, 4], table.interval(dict.fromkeys(names, 3))
+        results = table[3, 3, 3, 3, 3, 3], table[3, 3, 3, 3, 3, 4], table.interval(dict.fromkeys(names, 3))
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert len(table) == 8**6 and most < 5 * 8 * 2 * 8**6
-    assert told[0] == {"even": 0.0, "odd": 1.0} and told[1] == {"even": 0.5, "odd": 0.5}
-    assert told[2]["odd"] == pytest.approx(beta(1.5, 0.5).interval(0.95))
+    assert results[0] == {"even": 0.0, "odd": 1.0} and results[1] == {"even": 0.5, "odd": 0.5}
+    assert results[2]["odd"] == pytest.approx(beta(1.5, 0.5).interval(0.95))
     assert repr(table).endswith(f"}}, {8**6 - 100:,} more rows)")
     assert next(iter(table)) in table and (8,) * 6 not in table
 

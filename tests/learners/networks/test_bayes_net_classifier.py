@@ -73,9 +73,9 @@ def test_the_class_is_what_all_rows_add_up_to(named, most, events, probes, stren
             # What is impossible may lie elsewhere: then what bears on the class still tells. Else the prior answers.
             near = what_bears_on_the_class(parents, set(known))
             part = oracle.network(near, together(events), strength, prior == "m-estimate")
-            told = {v: value for v, value in known.items() if v in near}
-            if part.probability(told):
-                wanted = {label: p for (label,), p in part.posterior(["class"], told).items()}
+            near_values = {v: value for v, value in known.items() if v in near}
+            if part.probability(near_values):
+                wanted = {label: p for (label,), p in part.posterior(["class"], near_values).items()}
                 assert answer == pytest.approx(wanted, abs=1e-9)
             else:
                 assert answer == pytest.approx(model.class_prior_)
@@ -217,11 +217,11 @@ def test_only_where_something_of_the_blanket_is_missing_is_anything_summed(monke
     summed: list[object] = []
     infer = ClassReading.infer
 
-    def noted(reading: ClassReading, row: Any) -> None:
+    def record(reading: ClassReading, row: Any) -> None:
         summed.append(row)
         infer(reading, row)
 
-    monkeypatch.setattr(ClassReading, "infer", noted)
+    monkeypatch.setattr(ClassReading, "infer", record)
     structure = STRUCTURES["around"]
     events = [(dict.fromkeys(NAMES, value), label, 1.0) for value, label in (("x", "yes"), ("y", "no"))]
     model = learned(events, structure)

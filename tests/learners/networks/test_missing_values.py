@@ -288,8 +288,8 @@ def test_a_variable_never_seen_is_found_over_a_window():
     for x in events:
         model.learn_one(x)
         even.learn_one(x)
-    told = [model.query("kind", x)["one"] > 0.5 for x in events]
-    agreed = float(np.mean(np.array(told) == kinds.astype(bool)))
+    predicted = [model.query("kind", x)["one"] > 0.5 for x in events]
+    agreed = float(np.mean(np.array(predicted) == kinds.astype(bool)))
     assert max(agreed, 1 - agreed) > 0.9
     assert held_out(model, events) < held_out(even, events) - 0.2
     before = model.cpt("sky")["one",][True]

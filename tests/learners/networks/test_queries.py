@@ -89,7 +89,7 @@ def test_intervals_of_posteriors_cover_what_they_promise():
     rng, names = np.random.default_rng(11), ["a", "b", "c"]
     structure, values = {"a": [], "b": ["a"], "c": ["a", "b"]}, ["x", "y"]
     schema = Schema(dict.fromkeys(names, values))
-    covered = asked = 0
+    covered = total = 0
     for _ in range(150):
         true = {v: rng.beta(2.0, 2.0, (2,) * len(structure[v])) for v in names}  # P(y | parents)
         codes = {v: np.zeros(300, int) for v in names}
@@ -117,8 +117,8 @@ def test_intervals_of_posteriors_cover_what_they_promise():
             rate = rates[1] / rates.sum()
             assert low < answer["y"] < high
             assert intervals(answer)["x"] == pytest.approx((1 - high, 1 - low))
-            covered, asked = covered + (low <= rate <= high), asked + 1
-    assert 0.92 <= covered / asked <= 0.98, covered / asked
+            covered, total = covered + (low <= rate <= high), total + 1
+    assert 0.92 <= covered / total <= 0.98, covered / total
 
 
 def test_intervals_shrink_with_evidence_and_are_points_where_nothing_is_uncertain():

@@ -58,15 +58,15 @@ def test_a_view_answers_as_the_model_did_when_it_was_made(make, answers):
         model.learn_one({"a": "new", "b": "new", "c": "new"}, 100.0)
     else:
         model.learn_one({"b": "new", "c": "new"}, "new", 100.0)
-    for asked in (view, pickle.loads(pickle.dumps(view))):
-        assert {name: answer(asked) for name, answer in answers.items()} == expected
+    for network in (view, pickle.loads(pickle.dumps(view))):
+        assert {name: answer(network) for name, answer in answers.items()} == expected
     assert any(answer(model) != expected[name] for name, answer in answers.items())
 
 
 def test_threads_ask_while_one_learns_and_every_answer_is_of_one_moment():
     model = learned()
     views = [model.view()]
-    stop, asked = threading.Event(), [0, 0]
+    stop, answered = threading.Event(), [0, 0]
     wrong: list[object] = []
 
     def ask(number: int) -> None:
@@ -79,7 +79,7 @@ def test_threads_ask_while_one_learns_and_every_answer_is_of_one_moment():
                     wrong.append(answer)
             except Exception as error:
                 wrong.append(error)
-            asked[number] += 1
+            answered[number] += 1
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(2)]
     for thread in threads:
@@ -90,7 +90,7 @@ def test_threads_ask_while_one_learns_and_every_answer_is_of_one_moment():
         )
         if number % 50 == 0:
             views.append(model.view())
-    while min(asked) < 20:
+    while min(answered) < 20:
         pass
     stop.set()
     for thread in threads:

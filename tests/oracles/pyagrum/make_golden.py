@@ -63,7 +63,7 @@ def a_row(network: DiscreteNetwork, rng: random.Random) -> dict[Any, int]:
     return row
 
 
-def asked(network: DiscreteNetwork, rng: random.Random) -> dict[str, Any]:
+def random_question(network: DiscreteNetwork, rng: random.Random) -> dict[str, Any]:
     """A question: two targets, and evidence on at most five other variables, on the last of them by likelihoods."""
     row = a_row(network, rng)
     variables = rng.sample(network.structure.variables, min(7, len(row) - 1))
@@ -76,7 +76,7 @@ def asked(network: DiscreteNetwork, rng: random.Random) -> dict[str, Any]:
     }
 
 
-def answered(made: Any, network: DiscreteNetwork, question: dict[str, Any]) -> dict[str, Any]:
+def pyagrum_answer(made: Any, network: DiscreteNetwork, question: dict[str, Any]) -> dict[str, Any]:
     """What pyAgrum says: marginals and joint of the targets, and the probability of the evidence that is certain."""
     import pyagrum
 
@@ -110,8 +110,8 @@ def main(folder: str) -> None:
         network = read_bif(Path(folder) / f"{name}.bif.gz")
         made = as_pyagrum(network)
         rng = random.Random(number)
-        questions = [asked(network, rng) for _ in range(QUESTIONS)]
-        entry: dict[str, Any] = {"questions": [q | answered(made, network, q) for q in questions]}
+        questions = [random_question(network, rng) for _ in range(QUESTIONS)]
+        entry: dict[str, Any] = {"questions": [q | pyagrum_answer(made, network, q) for q in questions]}
         if name in WHOLE:
             entry["parents"] = {v: network.structure.parents(v) for v in network.structure}
             entry["labels"] = dict(network.states)

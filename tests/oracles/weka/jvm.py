@@ -60,8 +60,8 @@ def jar() -> Path:
             check=False,
         )
         if done.returncode or not kept.exists():
-            said = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it said nothing")
-            raise NoWeka(f"Maven did not bring {kept.name}: {said}")
+            fault = next((line for line in done.stdout.splitlines() if "ERROR" in line), "it said nothing")
+            raise NoWeka(f"Maven did not bring {kept.name}: {fault}")
     return kept
 
 

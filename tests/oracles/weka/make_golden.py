@@ -133,8 +133,8 @@ def drawn(
         before = label
         for feature, size in enumerate(values):
             seen = size - 1 if feature == 0 and size > 2 else size
-            leaning = rng.random() < 0.4
-            before = (before * (feature % 3 + 1) + label) % seen if leaning else rng.randrange(seen)
+            is_dependent = rng.random() < 0.4
+            before = (before * (feature % 3 + 1) + label) % seen if is_dependent else rng.randrange(seen)
             codes.append(None if rng.random() < missing else before)
         if number == events - 2 and values[0] > 2:
             codes[0] = values[0] - 1
@@ -213,24 +213,29 @@ def numbers(lines: list[str]) -> list[list[float]]:
 def averaged(stream: Stream) -> Iterator[Settings]:
     """What AODE and its kin say of a stream, each event before it is learned."""
     for name, options, meaning in settings(stream):
-        said = numbers(run("Probabilities", BAYES + name, *options.split(), stream=stream.text))
-        kept = [row for row in stream.asked if all(number == number for number in said[row])]
-        assert kept == stream.asked or name == "WAODE", (stream.name, name, options)
+        numbers_by_row = numbers(run("Probabilities", BAYES + name, *options.split(), stream=stream.text))
+        answered_rows = [
+            row for row in stream.asked if all(number == number for number in numbers_by_row[row])
+        ]
+        assert answered_rows == stream.asked or name == "WAODE", (stream.name, name, options)
         about = {"stream": stream.name, "classifier": name, "options": options} | meaning
-        yield about | {"asked": kept, "probabilities": [said[row] for row in kept]}
+        yield about | {
+            "asked": answered_rows,
+            "probabilities": [numbers_by_row[row] for row in answered_rows],
+        }
 
 
 def tree(stream: Stream) -> Settings:
     """The tree of a whole stream, and what it says."""
     first, *lines = run("Tree", "1", stream=stream.text)
-    said = numbers(lines)
+    numbers_by_row = numbers(lines)
     asked = stream.asked[::2]
     return {
         "stream": stream.name,
         "alpha": 1,
         "parents": [int(parent) for parent in first.split(",")],
         "asked": asked,
-        "probabilities": [said[row] for row in asked],
+        "probabilities": [numbers_by_row[row] for row in asked],
     }
 
 
