@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str], model: Any = None, *, key: bytes | None =
     NoSnapshot
         If there is no such file.
     BadState
-        If the file is no saved model, is broken, or its signature does not match.
+        If the file is not a saved model, is broken, or its signature does not match.
     OtherConfiguration
         If `model` is configured otherwise than the saved one; the message names the parameter.
     NotSupported

@@ -62,7 +62,7 @@ def iter_dicts(frame: Native) -> Iterator[dict[Hashable, object]]:
     Raises
     ------
     SchemaError
-        If this is no frame, or two columns have the same name.
+        If this is not a frame, or two columns have the same name.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def read_table(frame: Native) -> Table:
     Raises
     ------
     SchemaError
-        If this is no frame, two columns have the same name, or columns differ in length.
+        If this is not a frame, two columns have the same name, or columns differ in length.
 
     Examples
     --------

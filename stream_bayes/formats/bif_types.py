@@ -72,4 +72,6 @@ def _value(text: str, name: str) -> Value:
             return canonical(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         pass
-    raise BadFormat(f"{shown(text)} is no {name}; correct the property, or remove it to read strings")
+    raise BadFormat(
+        f"{shown(text)} is not of type {name}; correct the property, or remove it to read strings"
+    )

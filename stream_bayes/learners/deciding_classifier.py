@@ -65,7 +65,7 @@ class DecidingClassifier(ReadOnlyArguments, base.Wrapper[base.Estimator], base.M
         return self.classifier
 
     # The keyword arguments are the classifier's (a weight, for one), so their types are not known here; and names are
-    # of any type, since to a type checker a dict[str, Any] is no dict[Hashable, Any].
+    # of any type, since to a type checker a dict[str, Any] is not a dict[Hashable, Any].
     def learn_one(self, x: dict[Any, Any], y: base.typing.ClfTarget, **kwargs: Any) -> None:
         self.classifier.learn_one(x, y, **kwargs)
 

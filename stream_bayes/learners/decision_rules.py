@@ -388,7 +388,7 @@ def _threshold(value: object, of: str) -> float:
 
 
 def _checked(probabilities: Mapping[Any, float]) -> dict[Any, float]:
-    """Return the probabilities as floats; raise if one is no probability."""
+    """Return the probabilities as floats; raise if one is not a probability."""
     known = {label: _number(value) for label, value in probabilities.items()}
     for label, probability in known.items():
         if not 0 <= probability <= 1 + SLACK:
@@ -404,7 +404,7 @@ def _place(name: Hashable, names: tuple[Hashable, ...], kind: str) -> int:
 
 
 def _number(value: object) -> float:
-    """Return the value as a float; NaN, which every range refuses, if it is no number."""
+    """Return the value as a float; NaN, which every range refuses, if it is not a number."""
     if not isinstance(value, Real):
         return math.nan
     try:

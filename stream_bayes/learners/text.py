@@ -195,7 +195,7 @@ class ComplementNB(_BagClassifier):
 
     Notes
     -----
-    Promises, time and memory: as `MultinomialNB`. The score is no likelihood, so there are no credible intervals.
+    Promises, time and memory: as `MultinomialNB`. The score is not a likelihood, so there are no credible intervals.
 
     Examples
     --------

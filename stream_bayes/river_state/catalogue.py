@@ -131,6 +131,6 @@ def make_adaptive(
 
 
 def check_adapting(arguments: Mapping[str, Any]) -> None:
-    """Raise `BadValue` for what is no argument of `DriftAdaptive`, or has a key of its own."""
+    """Raise `BadValue` for what is not an argument of `DriftAdaptive`, or has a key of its own."""
     known = [name for name in inspect.signature(DriftAdaptive).parameters if name not in NOT_FROM_A_FILE]
     check_arguments("drift", arguments, known)

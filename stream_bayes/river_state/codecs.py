@@ -127,7 +127,7 @@ def _stand_for_themselves(values: list[Any]) -> bool:
 
 def _is_number(value: object) -> bool:
     if isinstance(value, int):
-        # A larger one is no float, and River would fail at computing with it.
+        # A larger one is not a float, and River would fail at computing with it.
         return value.bit_length() < 1023
     return isinstance(value, float)
 

@@ -136,7 +136,7 @@ def restore_model(model: Any, state: Mapping[str, Any]) -> Any:
         If the model was configured otherwise; the message names the step and the parameter.
     """
     if not isinstance(state, Mapping) or "format" not in state:
-        raise BadState("this is no state of a model: expected what model_state() returned")
+        raise BadState("this is not a state of a model: expected what model_state() returned")
     if state["format"] != FORMAT:
         raise BadState(
             f"the model's state has format {shown(state['format'])}, this version reads {FORMAT}; "
@@ -265,7 +265,7 @@ class _Steps(ObjectCodec):
         if names != list(steps) or len(names) < len(pairs):
             raise OtherConfiguration(
                 f"{location}: the snapshot was taken with the steps {shown(names)}, "
-                f"the model has {shown(list(steps))}; use the former configuration, or begin anew without the snapshot"
+                f"the model has {shown(list(steps))}; use the former configuration, or start over without the snapshot"
             )
         for name, step in pairs:
             steps[name] = decode_object(steps[name], step, location.step(name))

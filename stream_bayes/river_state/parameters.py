@@ -31,7 +31,7 @@ TYPES: dict[type, str] = {
 }
 TYPES[numbers.Number] = "Number"
 
-ObjectWriter = Callable[[Any, Location], JSONValue]  # raises for what is no object of a known class
+ObjectWriter = Callable[[Any, Location], JSONValue]  # raises for what is not an object of a known class
 IsObject = Callable[[Any], bool]
 
 
@@ -92,7 +92,7 @@ def decode_parameter(
     if written != saved:
         raise OtherConfiguration(
             f"{location}: the snapshot was taken with {shown(saved)}, the model is configured with {shown(written)}; "
-            "use the former configuration, or begin anew without the snapshot"
+            "use the former configuration, or start over without the snapshot"
         )
 
 
@@ -109,7 +109,7 @@ def _same_length(made: int, saved: int, location: Location) -> None:
     if made != saved:
         raise OtherConfiguration(
             f"{location}: the snapshot was taken with {saved} of these, the model is configured with {made}; "
-            "use the former configuration, or begin anew without the snapshot"
+            "use the former configuration, or start over without the snapshot"
         )
 
 
@@ -126,5 +126,5 @@ def compare_parameters(made: dict[str, Any], saved: Any, location: Location) -> 
             raise OtherConfiguration(
                 f"{location.at(name)}: the snapshot was taken with {shown(saved.get(name))}, "
                 f"the model is configured with {shown(made.get(name))}; "
-                "use the former configuration, or begin anew without the snapshot"
+                "use the former configuration, or start over without the snapshot"
             )

@@ -166,7 +166,7 @@ def decode_object(made: Any, saved: Any, location: Location) -> Any:
     if saved["class"] != _name_of(made):
         raise OtherConfiguration(
             f"{location}: the snapshot was taken with a {shown(saved['class'])}, the model has a {_name_of(made)} "
-            "there; use the former configuration, or begin anew without the snapshot"
+            "there; use the former configuration, or start over without the snapshot"
         )
     return codec.decode(made, {key: saved[key] for key in saved if key != "class"}, location.inside())
 

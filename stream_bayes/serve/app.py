@@ -438,7 +438,9 @@ class Service:
             return _json(done)
         view = await self._view()
         if not view.quick.describes_mails:
-            raise Refused(409, "not-supported", "the model is no spam filter; send labels to POST v1/labels")
+            raise Refused(
+                409, "not-supported", "the model is not a spam filter; send labels to POST v1/labels"
+            )
         if self.traits.no_labels is not None:
             raise Refused(409, "no-labels", self.traits.no_labels)
         key = view.quick.id_of_mail(raw) if is_mail else body.id

@@ -164,7 +164,9 @@ class Copy:
         """Return the verdict on a mail, and the tokens that decided."""
         model = self.model
         if not isinstance(model, SpamFilter):
-            raise NotSupported(f"{type(model).__name__} is no spam filter; send features to POST /v1/predict")
+            raise NotSupported(
+                f"{type(model).__name__} is not a spam filter; send features to POST /v1/predict"
+            )
         why = model.explain_one(raw)
         return {
             "verdict": as_json(why.verdict),
@@ -210,7 +212,7 @@ class Copy:
             engine, net = model._reading.engine(), model._reading.network()
         else:
             raise NotSupported(
-                f"{type(model).__name__} is no network to query; those are BayesNet and BayesNetClassifier"
+                f"{type(model).__name__} is not a network to query; those are BayesNet and BayesNetClassifier"
             )
         given = self._typed(evidence, net.states)
         variables = list(net.structure.variables)

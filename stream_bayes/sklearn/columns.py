@@ -177,7 +177,7 @@ def _small_codes(X: Native) -> Codes | None:
     """Return an array of small whole numbers as codes, as `OrdinalEncoder` makes them; None for anything else."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiu":
         return None
-    with np.errstate(invalid="ignore"):  # NaN is no int
+    with np.errstate(invalid="ignore"):  # NaN is not an int
         codes = X.astype(np.int32, order="C")
     differs = codes != X
     if differs.any():

@@ -126,7 +126,7 @@ def first_size(head: Bytes, name: str) -> int:
     """Return the size of the first entry if the file begins with one of this name. Nothing is checked yet."""
     stop = HEADER.size + len(name)
     if len(head) < stop or head[:4] != LOCAL or bytes(head[HEADER.size : stop]) != name.encode():
-        raise BadSnapshot(f"this is no snapshot: expected a zip whose first entry is {name}")
+        raise BadSnapshot(f"this is not a snapshot: expected a zip whose first entry is {name}")
     return int(HEADER.unpack(head[: HEADER.size])[7])
 
 

@@ -171,7 +171,7 @@ def parsed(where: str, text: Bytes) -> dict[str, Any]:
     try:
         value = json.loads(bytes(text).decode("ascii"))
     except (ValueError, RecursionError) as error:
-        raise BadSnapshot(f"{where} was altered: it is no JSON in ASCII: {error}") from error
+        raise BadSnapshot(f"{where} was altered: it is not ASCII JSON: {error}") from error
     if not isinstance(value, dict):
         raise BadSnapshot(f"{where} was altered: expected a JSON object, got {shown(value)}")
     return value

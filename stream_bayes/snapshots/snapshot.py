@@ -228,7 +228,7 @@ class Snapshot:
         _check_signature(view, key)
         meta, extents, comment_size = _read_head(view, len(view))
         if comment_size != (0 if key is None else SIGNATURE):
-            raise BadSnapshot("the zip has a comment, which is no signature: it was altered")
+            raise BadSnapshot("the zip has a comment, which is not a signature: it was altered")
         archive.check(view, extents, comment_size)
         snapshot = cls._from_meta(meta, read_sections(view, meta["sections"], extents[1:]))
         # What remains is to be spelled the one way in which it is written: key order, names twice, headers of arrays.
@@ -259,7 +259,7 @@ def head_size(beginning: Bytes) -> int:
     Raises
     ------
     BadSnapshot
-        If this is no snapshot.
+        If this is not a snapshot.
     """
     size = archive.first_size(beginning, META)
     if size > MOST_META:

@@ -142,7 +142,7 @@ def test_what_columns_were_taken_for_is_kept_whatever_the_file_becomes(pipeline:
     weather.write_text("".join([*whole[:51], *calm]))
     report = json.loads(run("run", pipeline, "--until-end", "--json").stdout)
     assert (report["learned"], report["dead_letters"]) == (ROWS, {})
-    assert report["misfits"] == {"wind": ROWS - 50}  # calm is no number
+    assert report["misfits"] == {"wind": ROWS - 50}  # calm is not a number
     assert run("run", pipeline, "--until-end", "--rebuild", "--json").exit_code == 0
     found = SnapshotStore(pipeline.parent / "state").latest()
     assert found is not None

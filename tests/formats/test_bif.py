@@ -232,10 +232,10 @@ def test_a_network_learned_from_booleans_answers_the_same_after_a_file(tmp_path)
     ("types", "complaint"),
     [
         ("bool", "expected 2 types"),
-        ("bool int", "'False' is no int"),
+        ("bool int", "'False' is not of type int"),
         ("bool date", "types among str, quoted, bool"),
-        ("float bool", "'True' is no float"),
-        ("quoted bool", "'True' is no quoted"),
+        ("float bool", "'True' is not of type float"),
+        ("quoted bool", "'True' is not of type quoted"),
     ],
 )
 def test_a_record_of_types_that_does_not_fit_is_refused_with_its_position(types, complaint):

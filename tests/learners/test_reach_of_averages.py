@@ -129,7 +129,7 @@ def test_super_parents_of_any_size_are_averaged_by_their_size(features):
     for sample in held:
         model.learn_one(*sample)
     x = {"one": "x", "two": "x", **rare}
-    # By hand: the value of each of the others weighs 1, so it is no super-parent.
+    # By hand: the value of each of the others weighs 1, so it is not a super-parent.
     one = math.log((2 + 1 / 2) / 19.1875) + math.log((0 + 1 / 2) / 3) + features * math.log((1 + 1 / 2) / 3)
     two = math.log(16.6875 / 19.1875) + (features + 1) * math.log((0 + 1 / 2) / 17.1875)
     expected = float(np.logaddexp(one, two)) - math.log(2)

@@ -188,7 +188,7 @@ class NaiveBayesOracle(Oracle):
 
 @dataclass(kw_only=True)
 class BagOracle(Oracle):
-    """Bags of words: `{token: count}`; a count of 0 is no token."""
+    """Bags of words: `{token: count}`; a count of 0 is not a token."""
 
     alpha: float = 1.0
 

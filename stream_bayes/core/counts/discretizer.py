@@ -358,7 +358,7 @@ class Discretizer(NumberObserver):
         for slot, learned, due in saved:
             expect(slot in may_be and slot not in self.due, "cuts are open that are not to be set")
             for count in (learned, due):
-                expect(type(count) is int and 0 <= count < 2**62, "a number of numbers is no count")
+                expect(type(count) is int and 0 <= count < 2**62, "a count of numbers is invalid")
             expect(learned < due, "cuts are open that are due")
             self.learned[slot], self.due[slot] = learned, due
         expect(may_be - set(self.due) <= set(self.bins.cuts), "a feature has no cuts, and never gets any")

@@ -180,7 +180,7 @@ def _checked_family(
     child: object, parents: object, rows: object, since: object, *, used: NDArray[Any], clock: int
 ) -> tuple[Family, int, int]:
     slots = range(len(used))
-    expect(type(child) is int and child in slots, f"{child!r} is no variable of a family")
+    expect(type(child) is int and child in slots, f"{child!r} is not a variable of a family")
     if not isinstance(parents, list) or not all(type(slot) is int and slot in slots for slot in parents):
         expect(False, f"{parents!r} are no parents of a family")
         raise AssertionError
@@ -188,10 +188,10 @@ def _checked_family(
         all(a < b for a, b in pairwise(parents)) and child not in parents,
         f"{parents!r} are no parents of {child}",
     )
-    expect(type(rows) is int and 0 <= rows < 2**40, f"{rows!r} is no number of configurations")
+    expect(type(rows) is int and 0 <= rows < 2**40, f"{rows!r} is not a number of configurations")
     expect(
         type(since) is int and 0 <= since <= clock + 1,
-        f"{since!r} is no time since which a family is counted",
+        f"{since!r} is not a time since which a family is counted",
     )
     return (child, tuple(parents)), rows, since  # type: ignore[return-value]  # expected above
 
@@ -202,7 +202,7 @@ def _checked_array(name: str, array: object) -> NDArray[Any]:
     expect(fits, f"{name} is no flat array of {np.dtype(dtype)}")
     checked: NDArray[Any] = np.asarray(array)
     expect(
-        bool((checked >= 0).all() and np.isfinite(checked).all()), f"{name} holds what is no count or code"
+        bool((checked >= 0).all() and np.isfinite(checked).all()), f"{name} holds what is not a count or code"
     )
     if name == "family_samples":
         expect(bool((checked == np.floor(checked)).all()), "family_samples holds fractions of samples")

@@ -99,7 +99,7 @@ def load_clock(tables: Tables, meta: Mapping[str, Any]) -> None:
     """Set empty tables to a saved time."""
     clock, origin, exact = meta["clock"], meta["origin"], meta["exact"]
     expect(
-        type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is no clock"
+        type(clock) is int and type(origin) is int and 0 <= origin <= clock < 2**62, "its clock is invalid"
     )
     expect(type(exact) is bool, "it does not say whether its counts are exact")
     if tables.half_life:
@@ -347,7 +347,7 @@ def load_arrays(encoder: Encoder, tables: Tables, arrays: Mapping[str, Array]) -
 def _checked(name: str, array: object, shape: tuple[int, int], *, exact: bool) -> Array:
     """Return an array of a state, or raise `BadState`."""
     if not isinstance(array, np.ndarray):
-        raise BadState(f"the state does not fit: {name} is no array")
+        raise BadState(f"the state does not fit: {name} is not an array")
     expect(array.dtype == np.float64, f"{name} has dtype {array.dtype}, expected float64")
     expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
     least, are_whole = _survey(array)

@@ -278,7 +278,7 @@ def _bytes(size: int, codes: int, numbers: int) -> int:
 def _check(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
     """Raise `BadState` for an array of another type or shape."""
     fits = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
-    expect(fits, f"window_{name} is no {np.dtype(dtype)} array of shape {shape}")
+    expect(fits, f"window_{name}: expected an array of {np.dtype(dtype)} of shape {shape}")
     expect(
         dtype is not np.float64 or not bool(np.isinf(array).any()), f"window_{name} holds infinite numbers"
     )

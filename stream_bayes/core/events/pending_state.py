@@ -98,7 +98,7 @@ def load_pending(state: Mapping[str, Any], time: StreamClock, counted: Iterable[
             _check_moments([entry.since for entry in entries], time)
         counts = dict(state["counts"])
         expect(list(counts) == list(counted), f"it counts {list(counts)}")
-        expect(all(map(_is_count, counts.values())), "a counter is no whole number")
+        expect(all(map(_is_count, counts.values())), "a counter is not a whole number")
         return PendingSnapshot(time.state(), waiting, early, resolved, counts)
 
 
@@ -123,11 +123,11 @@ def _saved_event(event: Event) -> list[JSONValue]:
 
 
 def _loaded_event(saved: Any) -> Event:
-    expect(type(saved) is list, "an event is no array")
+    expect(type(saved) is list, "an event is not an array")
     x, y, key, time, position, weight, kind, source, partition, length = saved
     time = untagged_payload(time)
-    expect(time is None or type(time) is float, "an event's time is no number")
-    expect(_is_weight(weight), "an event's weight is no weight")
+    expect(time is None or type(time) is float, "an event's time is not a number")
+    expect(_is_weight(weight), "an event's weight is invalid")
     expect(_is_count(position) and _is_count(partition) and _is_count(length), "an event is nowhere")
     expect(type(source) is str, "an event's source has no name")
     return Event(
@@ -148,7 +148,7 @@ def _loaded_waiting(saved: list[Any]) -> Waiting:
     loaded = _loaded_event(event)
     expect(
         loaded.kind is Kind.SAMPLE and loaded.y is None,
-        "an entry in waiting is no sample without label",
+        "an entry in waiting is not a sample without label",
     )
     return Waiting(loaded, untagged_payload(prediction), untagged_payload(since))
 
@@ -172,8 +172,8 @@ def _loaded_resolved(saved: list[Any]) -> Resolved:
     if len(saved) == 2:
         return Dropped(untagged(saved[0]), untagged_payload(saved[1]))
     key, label, weight, clock, encoded, since = saved
-    expect(_is_weight(weight), "a weight is no weight")
-    expect(clock is None or _is_count(clock), "a learner's clock is no clock")
+    expect(_is_weight(weight), "a weight is invalid")
+    expect(clock is None or _is_count(clock), "a learner's clock is invalid")
     return Learned(
         untagged(key), untagged_payload(encoded), untagged(label), weight, clock, untagged_payload(since)
     )

@@ -26,8 +26,8 @@ class LabelCodes:
     """The codes of labels: 0 for the first label, 1 for the next.
 
     A label gets a code when it is a true label, a prediction, or has a probability above 0, in this order within an
-    event. An answer to which the probabilities give no place, such as "unsure", is no label and gets none. A value that
-    cannot be a label raises `BadLabel`, and no label of its event gets a code.
+    event. An answer without a probability, such as "unsure", is not a label and gets none. A value that cannot be a
+    label raises `BadLabel`, and no label of its event gets a code.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Losses:
     these. River skips them, too. A label missing from a prediction has probability 0, and a true label with
     probability 0 counts as `least_probability` in the log-loss. A probability that is negative or not a number counts
     as 0, one above 1 as 1; `invalid_probabilities` counts these. An answer that the probabilities do not list, such as
-    "unsure", is no label: it is not right, and in no table by label; `Measures.undecided` is its share.
+    "unsure", is not a label: it is not right, and in no table by label; `Measures.undecided` is its share.
 
     Parameters
     ----------

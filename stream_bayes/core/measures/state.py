@@ -135,7 +135,7 @@ def _codes(name: str, arrays: Mapping[str, Any], events: int, least: int, labels
 def _array(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...], kind: type) -> Array:
     """Return a checked copy of a saved array."""
     array = arrays[name]
-    expect(isinstance(array, np.ndarray), f"{name} is no array")
+    expect(isinstance(array, np.ndarray), f"{name} is not an array")
     expect(array.dtype == kind, f"{name} has dtype {array.dtype}, expected {np.dtype(kind)}")
     expect(array.shape == shape, f"{name} has shape {array.shape}, expected {shape}")
     return np.array(array, order="C")

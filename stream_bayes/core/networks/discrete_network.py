@@ -134,7 +134,7 @@ class DiscreteNetwork:
         """
         tables: dict[Any, npt.ArrayLike] = dict(self.tables)
         for variable in values:
-            self.structure.parents(variable)  # refuses what is no variable
+            self.structure.parents(variable)  # refuses what is not a variable
             point = np.zeros(len(self.states[variable]))
             point[self._code(variable, values)] = 1.0
             tables[variable] = point
@@ -314,7 +314,7 @@ def _check_keys(what: str, given: Mapping[Any, object], structure: Structure, *,
     for variable in given:
         if variable not in structure:
             raise BadStructure(
-                f"{what} for {shown(variable)}, which is no variable of the structure; its variables: "
+                f"{what} for {shown(variable)}, which is not a variable of the structure; its variables: "
                 f"{shown(list(structure.variables))}"
             )
     for variable in structure.variables if all_needed else ():

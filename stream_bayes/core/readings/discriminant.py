@@ -47,7 +47,7 @@ class Discriminant(DiscriminantReading):
         deviation = _numbers(saved["deviations"], (groups, features))
         below = _numbers(saved["correlations"], (groups, features * (features - 1) // 2))
         if not (deviation > 0.0).all() or not (np.abs(below) <= 1.0).all():
-            raise BadState("the state does not fit: a covariance is none")
+            raise BadState("the state does not fit: a matrix is not a covariance")
         correlation = np.zeros((groups, features, features))
         correlation[:, *np.tril_indices(features, -1)] = below
         correlation += correlation.transpose(0, 2, 1)

@@ -14,7 +14,7 @@ __all__ = ["load_clock", "load_losses", "load_slot"]
 def load_clock(saved: object) -> int:
     """Return a clock out of a state, or raise `BadState`."""
     if type(saved) is not int or not 0 <= saved <= NEVER:
-        raise BadState(f"the state does not fit: {saved!r} is no time")
+        raise BadState(f"the state does not fit: {saved!r} is not a time")
     return saved
 
 
@@ -22,7 +22,7 @@ def load_losses(saved: object) -> NDArray[np.float64]:
     """Return losses out of a state, or raise `BadState`."""
     losses = np.array(saved, np.float64)
     if losses.ndim != 1 or not np.isfinite(losses).all() or not (losses >= 0).all():
-        raise BadState("the state does not fit: a loss is no number of at least 0")
+        raise BadState("the state does not fit: a loss is not a number of at least 0")
     return losses
 
 

@@ -65,7 +65,7 @@ def counted(tokens: Sequence[object]) -> dict[str | bytes, int]:
 
 
 def refuse_bag(x: object) -> None:
-    """Raise for a bag of words, as `BagOfWords` makes it: an absent word is no missing number."""
+    """Raise for a bag of words, as `BagOfWords` makes it: an absent word is not a missing number."""
     if isinstance(x, Counter):
         raise BadValue(
             "a learner whose numbers go into bins takes no bag of words: absent words would be missing "

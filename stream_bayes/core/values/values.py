@@ -320,7 +320,7 @@ def _plain(value: object, depth: int) -> Value | None:
         return bytes(memoryview(value))
     if isinstance(value, tuple):
         return _plain_tuple(value, depth)
-    if isinstance(value, np.timedelta64):  # numpy derives it from its integers, but a duration is no number
+    if isinstance(value, np.timedelta64):  # numpy derives durations from its integers
         return None
     if isinstance(value, np.integer):
         return int(value)

@@ -3,7 +3,7 @@
 The tables are Dirichlet posteriors, independent of each other. The log-odds of a class is then close to a sum of
 independent log-Gamma variables whose cumulants are known. An interval is two quantiles of that sum, mapped back to
 probabilities: the delta method, with a correction for skewness (Cornish and Fisher). The odds are against all other
-classes together. The logarithm of their sum is no sum of logarithms, so its cumulants are computed by quadrature.
+classes together. The logarithm of their sum is not a sum of logarithms, so its cumulants are computed by quadrature.
 Without any evidence the posterior is a Beta distribution and the interval is exact.
 """
 

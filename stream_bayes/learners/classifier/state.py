@@ -91,7 +91,7 @@ def checksum(text: str, arrays: Mapping[str, Any]) -> int:
 def verified(state: object, learner: str) -> Mapping[str, Any]:
     """Return a state whose outer form, format and checksum are right; otherwise raise `BadState`."""
     if not isinstance(state, Mapping) or "format" not in state:
-        raise BadState("this is no state of a learner: expected what state() returned")
+        raise BadState("this is not a state of a learner: expected what state() returned")
     if state["format"] != FORMAT:
         raise BadState(
             f"the state has format {state['format']!r}, this version reads {FORMAT}; "

@@ -49,7 +49,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
     >>> table["yes"]
     Traceback (most recent call last):
         ...
-    stream_bayes.errors.UnknownRow: 'yes' is no row of P('lawn' | ...); a row is a tuple of values of ('rain',), ...
+    stream_bayes.errors.UnknownRow: 'yes' is not a row of P('lawn' | ...); a row is a tuple of values of ('rain',), ...
     """
 
     __slots__ = ("_codes", "_shares", "_states", "_weights", "parents", "variable")
@@ -73,7 +73,7 @@ class ConditionalTable(Mapping[Row, dict[Any, float]]):
         place = self._place(values)
         if place is None:
             raise UnknownRow(
-                f"{shown(values)} is no row of P({shown(self.variable)} | ...); a row is a tuple of values of "
+                f"{shown(values)} is not a row of P({shown(self.variable)} | ...); a row is a tuple of values of "
                 f"{shown(self.parents)}, as {shown(next(iter(self)))}"
             )
         return dict(zip(self._states[-1], self._shares[place].tolist(), strict=True))

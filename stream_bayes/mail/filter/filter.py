@@ -141,7 +141,7 @@ class SpamFilter(base.Classifier):
             TokenScorer(influence) if learner is None else LearnerScorer(learner, labels, influence)
         )
         self._parts = FilterParts(scorer, Calibration(), Receipts(max_receipts), training, Rehearsal())
-        # A cache: a message that is predicted and then learned is parsed once. It is no part of the state.
+        # A cache: a message that is predicted and then learned is parsed once. It is not a part of the state.
         self._last_scored: _Scored | None = None
 
     # -- scoring ------------------------------------------------------------------------------------------------------

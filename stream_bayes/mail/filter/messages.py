@@ -42,7 +42,7 @@ def checked_bag(message: Any) -> dict[str, int]:
     Raises
     ------
     BadValue
-        If it is no bag of tokens.
+        If it is not a bag of tokens.
     """
     if not isinstance(message, Mapping):
         instead = "; give its as_bytes()" if hasattr(message, "as_bytes") else ""

@@ -224,7 +224,7 @@ def load_state(
 
 def _load_scorer(scorer: Scorer, store: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     tokens = unpacked(store["tokens"])
-    expect(all(type(token) is str for token in tokens), "a token is no text")
+    expect(all(type(token) is str for token in tokens), "a token is not a text")
     size = len(tokens)
     counts = _whole("counts", arrays, (size, 2), least=0)
     margins = _whole("margins", arrays, (size,), least=-_MAX)
@@ -284,7 +284,7 @@ def _load_receipts(parts: FilterParts, store: Mapping[str, Any], arrays: Mapping
     bags = _loaded_bags(arrays, entries, of_learner=isinstance(parts.scorer, LearnerScorer))
     parts_of_codes = np.split(codes, np.cumsum(sizes)[:-1]) if entries else []
     for place, (key, own) in enumerate(zip(ids, parts_of_codes, strict=True)):
-        expect(type(key) is str, "an id of its receipts is no text")
+        expect(type(key) is str, "an id of its receipts is not a text")
         receipt = Receipt(
             own.copy(),
             int(tokens[place]),
@@ -312,7 +312,7 @@ def _loaded_bags(arrays: Mapping[str, Any], entries: int, *, of_learner: bool) -
             try:
                 checked_bag(json.loads(bag))
             except (ValueError, RecursionError) as error:
-                raise BadState(f"the state is broken: a bag of its receipts is no bag: {error}") from error
+                raise BadState(f"the state is broken: a bag of its receipts is invalid: {error}") from error
         else:
             expect(not bag, "its receipts hold bags for no learner")
     return bags

@@ -87,7 +87,7 @@ class ARFFSource(FileSource):
     Raises
     ------
     SourceError
-        If the file cannot be read, or its heading is no ARFF.
+        If the file cannot be read, or its heading is not an ARFF.
     SchemaError
         If a field has no attribute.
 

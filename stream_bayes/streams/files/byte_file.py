@@ -196,7 +196,7 @@ class ByteFile:
             end = self.offset if self.compressed else self.size
             raise SourceError(
                 f"{self.path} ends after {end} bytes, but was read to byte {offset} before: it was cut or replaced. "
-                "Bring the file back, or start anew without the snapshot"
+                "Bring the file back, or start over without the snapshot"
             )
         return before
 
@@ -266,7 +266,7 @@ def found_again(path: Path, number: int, lines: int) -> ByteFile:
         file.close()
     raise SourceError(
         f"the file that was read last is neither {path} nor next to it as {path.name}.1 or the like: it was deleted, "
-        "compressed or replaced. Bring it back to read the rest of it, or start anew without the snapshot"
+        "compressed or replaced. Bring it back to read the rest of it, or start over without the snapshot"
     )
 
 
@@ -294,7 +294,7 @@ def after(path: Path, file: ByteFile) -> ByteFile | None:
         following.close()
         raise SourceError(
             f"{following.path} comes after {file.path} and is compressed, so it cannot be followed: "
-            "decompress it under a name without .gz, or start anew without the snapshot"
+            "decompress it under a name without .gz, or start over without the snapshot"
         )
     return following
 

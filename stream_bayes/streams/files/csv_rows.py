@@ -4,7 +4,7 @@ A record is a line, unless a newline stands in quotes. A quote that is never clo
 rest of a file; so where it is not closed within `max_record_bytes`, or `csv.field_size_limit()` if that is less, its
 first line alone is a bad record, and reading goes on with the next line. What the records are depends on the file
 alone, not on how it is read in blocks. Unlike the module's, a record that holds a byte of 0 is bad: what a power cut or
-UTF-16 leaves in a file is no value.
+UTF-16 leaves in a file is not a value.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class _Lines:
         self.following = 0  # the line that is read next
         self._given = lines
         self._delimiter = delimiter
-        self._no_text: Undecodable | None = None  # why the present record is no text
+        self._no_text: Undecodable | None = None  # why the present record is not a text
         self._open_to = (
             0  # of the lines before this one, and not before `first`, none closes a quote that is open
         )

@@ -122,7 +122,7 @@ class ParquetSource:
         if position > self._file.metadata.num_rows:
             raise SourceError(
                 f"{self.path} has {self._file.metadata.num_rows} rows, but was read to row {position} before: it was "
-                "replaced. Bring the file back, or start anew without the snapshot"
+                "replaced. Bring the file back, or start over without the snapshot"
             )
         self._position, self._batches = position, self._read(position)
 

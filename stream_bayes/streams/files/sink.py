@@ -146,7 +146,7 @@ class FileSink(ABC):
         if length is not None and size < length:
             raise SinkError(
                 f"{self.path} holds {size} bytes, but {length} when the snapshot was taken: it was cut or replaced. "
-                "Bring it back, or start anew without the snapshot"
+                "Bring it back, or start over without the snapshot"
             )
 
     def _opened(self) -> int:

@@ -28,7 +28,7 @@ def read_snapshot(path: Path, key: bytes | None = None) -> Snapshot:
     NoSnapshot
         If there is no such file.
     BadSnapshot
-        If the file is no snapshot, is broken, or its signature does not match.
+        If the file is not a snapshot, is broken, or its signature does not match.
     """
     if path.is_dir():
         raise NoSnapshot(

@@ -370,7 +370,7 @@ class SnapshotStore:
             if epoch != self._epoch:
                 raise NotOwner(
                     f"another process has taken over {self.directory}: it is owner {epoch}, this one was owner "
-                    f"{self._epoch}. Nothing more can be saved here; stop, or start anew to take over again"
+                    f"{self._epoch}. Nothing more can be saved here; stop, or restart to take over again"
                 )
             yield
 

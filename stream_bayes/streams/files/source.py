@@ -158,14 +158,14 @@ class FileSource(ABC):
             if partition.source != self.name:
                 raise SourceError(
                     f"the snapshot is of the source {partition.source!r}, and this one is {self.name!r}: "
-                    "give it its old name, or start anew without the snapshot"
+                    "give it its old name, or start over without the snapshot"
                 )
         # Of rotated files the newest is the one that was being read.
         partition = max(positions, default=Partition(self.name))
         position = positions.get(partition, 0)
         if partition.partition and not self.follow:
             raise SourceError(
-                f"{self.path} was followed before: follow it again, or start anew without the snapshot"
+                f"{self.path} was followed before: follow it again, or start over without the snapshot"
             )
         if partition.partition:
             file = found_again(self.path, partition.partition, 1 + self._lines_of_heading)
@@ -226,7 +226,7 @@ class FileSource(ABC):
         if before != b"\n" and self._file.read(1):  # a record may also end with the file
             raise SourceError(
                 f"{self.path}: no record begins at byte {position}, where it was read to before: it was changed or "
-                "replaced. Bring the file back, or start anew without the snapshot"
+                "replaced. Bring the file back, or start over without the snapshot"
             )
         self._data, self._start, self._span = b"", position, position
 
@@ -265,7 +265,7 @@ class FileSource(ABC):
         if not self._file.compressed and self._file.size < self._file.offset:
             raise SourceError(
                 f"{self.path} was cut to {self._file.size} bytes while it was read, to byte {self._file.offset}. "
-                "Rotate a log by renaming it; start anew without the snapshot to read what it holds now"
+                "Rotate a log by renaming it; start over without the snapshot to read what it holds now"
             )
         if not self.follow:
             return True

@@ -131,7 +131,8 @@ def decode_entry(topic: str, value: bytes | None, offset: int) -> Entry:
         entry = msgspec.json.decode(value or b"", type=Entry)
     except msgspec.DecodeError as error:
         raise CannotResume(
-            f"topic {topic!r} is no journal of this package: record {offset} is {error}; give the pipeline another name"
+            f"topic {topic!r} is not a journal of this package: record {offset} is {error}; "
+            "give the pipeline another name"
         ) from error
     if entry.format > FORMAT:
         raise CannotResume(

@@ -263,7 +263,7 @@ def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()
     Raises
     ------
     BadValue
-        If it is no classifier, network, or pipeline that ends in a classifier; or if `predict` is given for another
+        If it is not a classifier, a network, or a pipeline that ends in a classifier; or if `predict` is given for another
         model than a network without a class.
 
     Examples

@@ -377,7 +377,7 @@ def warm_start(engine: Engine, path: Path) -> None:
     Raises
     ------
     BadState
-        If the file is no snapshot, or of another model.
+        If the file is not a snapshot, or of another model.
     """
     snapshot = read_snapshot(path)
     if "model" not in snapshot.sections:

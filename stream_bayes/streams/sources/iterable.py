@@ -110,7 +110,7 @@ class IterableSource:
         if unknown := [partition for partition in positions if partition != self._partition]:
             raise SourceError(
                 f"expected positions of {self._partition}, got those of {shown(unknown)}: give the source its old "
-                "name, or start anew without the snapshot"
+                "name, or start over without the snapshot"
             )
         position = positions.get(self._partition, 0)
         if self._iterator is None or position < self._position:
@@ -122,7 +122,7 @@ class IterableSource:
         if self._position < position:
             raise SourceError(
                 f"{self.name} ends after {self._position} items, but was read to item {position} before: give the same "
-                "items again, or start anew without the snapshot"
+                "items again, or start over without the snapshot"
             )
 
     def close(self) -> None:

@@ -118,7 +118,7 @@ class MergedSource:
         if unknown := sorted({part.source for part in positions} - names):
             raise SourceError(
                 f"the snapshot has positions of the sources {shown(unknown)}, and these are {shown(sorted(names))}: "
-                "give them their old names, or start anew without the snapshot"
+                "give them their old names, or start over without the snapshot"
             )
         for source in self.sources:
             source.seek({part: at for part, at in positions.items() if part.source == source.name})

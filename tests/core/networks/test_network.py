@@ -101,9 +101,9 @@ def test_its_repr_is_short():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"states": {"d": ["x"]}}, "labels for 'd', which is no variable of the structure"),
-        ({"tables": {"d": [1.0]}}, "a table for 'd', which is no variable of the structure"),
-        ({"properties_of": {"d": ["x"]}}, "properties for 'd', which is no variable"),
+        ({"states": {"d": ["x"]}}, "labels for 'd', which is not a variable of the structure"),
+        ({"tables": {"d": [1.0]}}, "a table for 'd', which is not a variable of the structure"),
+        ({"properties_of": {"d": ["x"]}}, "properties for 'd', which is not a variable"),
         ({"states": {"a": []}}, "variable 'a' needs at least one label"),
         ({"states": {"a": "xy"}}, "the labels of 'a': expected a list of values"),
         ({"states": {"a": ["x", "x"]}}, "variable 'a' has the label 'x' twice"),

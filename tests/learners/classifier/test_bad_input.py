@@ -1,4 +1,4 @@
-"""What is no sample must be refused: with which error, in which words, and with nothing changed."""
+"""What is not a sample must be refused: with which error, in which words, and with nothing changed."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ RULES = {
     "eligible": (
         "A feature of the event is a super-parent when its value is present and its class-free frequency, a sum of "
         "weights and not of events, is at least F: >=, not >. The same super-parents answer for all classes. With "
-        "F=1 a value that was never seen is no super-parent, but it is a child: its count is 0."
+        "F=1 a value that was never seen is not a super-parent, but it is a child: its count is 0."
     ),
     "AODE": (
         "score(y) = mean over the super-parents i of P(y, x_i) * product over the other present features j of "

@@ -214,7 +214,7 @@ def test_a_correction_that_is_refused_changes_no_count(model: Any) -> None:
     with pytest.raises(StreamBayesError):
         relabel(model, {"sky": "green"}, "sun", "rain", 1.0, 1)  # which was not learned
     with pytest.raises(StreamBayesError):
-        relabel(model, {"sky": "red"}, "sun", ["rain"], 1.0, 1)  # which is no label
+        relabel(model, {"sky": "red"}, "sun", ["rain"], 1.0, 1)  # which is not a label
     twin.advance(model.clock - twin.clock)
     assert model._store.by_name() == pytest.approx(twin._store.by_name())
 

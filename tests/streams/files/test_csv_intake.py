@@ -60,7 +60,7 @@ def test_the_tokens_of_pandas_are_missing_by_default(tmp_path: Path, token: str)
         {"sky": "blue", "wind": 3.0},
     ]
     assert [event.y for event in records] == ["a", "b", None]
-    assert source.misfits == {}  # a missing cell is no misfit
+    assert source.misfits == {}  # a missing cell is not a misfit
 
 
 def test_the_tokens_are_those_that_pandas_reads_as_missing(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_record_of_a_newer_version_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [b"", None, b"text", b"[]", b'{"format":1}'])
 def test_what_is_no_record_of_a_journal_is_refused(value: bytes | None) -> None:
-    with pytest.raises(CannotResume, match="is no journal of this package: record 7 is"):
+    with pytest.raises(CannotResume, match="is not a journal of this package: record 7 is"):
         decode_entry("days", value, 7)
 
 

@@ -109,7 +109,7 @@ def test_another_snapshot_is_no_filter(tmp_path: Path) -> None:
     with pytest.raises(BadState, match="NaiveBayes"):
         home.load()
     home.state.write_bytes(b"PK")
-    with pytest.raises(BadState, match=r"filter\.zip: this is no snapshot"):
+    with pytest.raises(BadState, match=r"filter\.zip: this is not a snapshot"):
         home.load()
     home.state.unlink()
     with home.changing(SpamFilter):

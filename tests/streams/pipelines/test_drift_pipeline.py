@@ -86,7 +86,7 @@ def test_a_state_of_other_settings_is_not_gone_on_from(directory: Path) -> None:
         run(directory, LEAST)
     run(
         directory, LEAST + DRIFT.replace("drifts.jsonl", "elsewhere.jsonl")
-    )  # where the log goes is no setting
+    )  # where the log goes is not a setting
 
 
 @pytest.mark.parametrize("detector", ["adwin", "page-hinkley", "ddm", "eddm", "hddm-a", "hddm-w", "kswin"])
