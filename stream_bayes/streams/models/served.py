@@ -263,8 +263,8 @@ def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()
     Raises
     ------
     BadValue
-        If it is not a classifier, a network, or a pipeline that ends in a classifier; or if `predict` is given for another
-        model than a network without a class.
+        If it is not a classifier, a network, or a pipeline that ends in a classifier; or if `predict` is given for a
+        model other than a network without a class.
 
     Examples
     --------
