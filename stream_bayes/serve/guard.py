@@ -44,6 +44,7 @@ SECURE = {
     "Cache-Control": "no-store",
 }
 MOST_ADDRESSES = 10_000  # whose rates are remembered
+MOST_ARRIVING = 64_000_000  # bytes of bodies that arrive at the same time
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Guard:
         self._limits = limits
         self._hosts = {name.lower() for name in (*limits.hosts, "localhost", "127.0.0.1", "::1", limits.host)}
         self._is_everywhere = _is_unspecified(limits.host)
+        self._arriving = 0  # bytes of bodies that are not whole yet
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -238,16 +240,22 @@ class Guard:
         if scope["method"] in READS:
             return b""
         parts: list[bytes] = []
-        size = 0
+        size, most = 0, max(MOST_ARRIVING, 2 * self._limits.max_body_bytes)
         try:
             async with asyncio.timeout(self._limits.seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise Refused(400, "cut-off", "the request ended before its body")
-                    size += len(message.get("body", b""))
+                    length = len(message.get("body", b""))
+                    size += length
+                    self._arriving += length
                     if size > self._limits.max_body_bytes:
                         raise self._too_large()
+                    if self._arriving > most:
+                        raise Refused(
+                            503, "busy", "too many bodies arrive at once; try again", {"Retry-After": "1"}
+                        )
                     parts.append(message.get("body", b""))
                     if not message.get("more_body", False):
                         return b"".join(parts)
@@ -256,6 +264,8 @@ class Guard:
                 f"the body did not arrive within {self._limits.seconds:g} s; send it faster, or less of it"
             )
             raise Refused(408, "slow", detail) from None
+        finally:
+            self._arriving -= size
 
     def _too_large(self) -> Refused:
         most = self._limits.max_body_bytes

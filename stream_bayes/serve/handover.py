@@ -325,6 +325,8 @@ class Handover:
                 return
             except StreamBayesError as error:
                 logger.warning("the service gets no view of the model: %s", error)
+            except Exception:  # one fault must not end all that is handed over later
+                logger.exception("a status or view could not be handed over to the service")
 
     def _stop_watching(self) -> None:
         self._wanted_until = float("-inf")

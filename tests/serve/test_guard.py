@@ -171,6 +171,42 @@ def test_one_address_cannot_send_without_end() -> None:
     assert statuses == ([200] * 20 + [429]) * 2
 
 
+def test_bodies_that_arrive_together_take_bounded_memory() -> None:
+    statuses: list[int] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("alive")(scope, receive, send)
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def request_together(guard: Guard) -> None:
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/v1/predict", "headers": headers}
+        arrived = asyncio.Event()
+
+        def receiver() -> Receive:
+            parts = iter((True, False))
+
+            async def receive() -> Message:
+                more = next(parts)
+                if not more:
+                    await arrived.wait()
+                return {"type": "http.request", "body": b" " * 7_000_000 * more, "more_body": more}
+
+            return receive
+
+        tasks = [asyncio.create_task(guard(scope, receiver(), send)) for _ in range(12)]
+        await asyncio.sleep(0.1)
+        arrived.set()
+        await asyncio.gather(*tasks)
+        await guard(scope, receiver(), send)  # what has arrived counts no more
+
+    asyncio.run(request_together(Guard(app, Limits())))
+    assert sorted(statuses[:12]) == [200] * 9 + [503] * 3 and statuses[12] == 200
+
+
 def test_many_idle_connections_do_not_keep_others_out(client: Client) -> None:
     lines = [socket.create_connection(("127.0.0.1", client.port), timeout=20) for _ in range(300)]
     try:

@@ -64,6 +64,8 @@ class AnswerColumns:
     >>> answers, refused = served(NaiveBayes()).process([{}, {}], ["rain", None], [1.0, 1.0])
     >>> answers.named(str), answers.decide(most_probable), refused
     ([{}, {'rain': 1.0}], [None, 'rain'], None)
+    >>> answers.newest(1).named(str)
+    [{'rain': 1.0}]
     """
 
     def __init__(self, answers: AnswerTable, labels: Sequence[Any]) -> None:
@@ -94,11 +96,9 @@ class AnswerColumns:
 
     def newest(self, number: int, /) -> AnswerDicts:
         rows = self.table[max(0, len(self) - number) :].tolist()
-        labels = self.labels
+        # NaN differs from itself.
         return AnswerDicts(
-            [
-                {label: p for label, p in zip(labels, row, strict=True) if p == p} for row in rows
-            ]  # NaN: not known yet
+            [{label: p for label, p in zip(self.labels, row, strict=True) if p == p} for row in rows]
         )
 
     def score(self, losses: Losses, labels: Sequence[Any], weights: Sequence[float], /) -> None:

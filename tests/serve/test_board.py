@@ -1,0 +1,68 @@
+"""The board is bounded: its curve, its history, and how far a follower may be behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stream_bayes.serve.board import MOST_BEHIND, MOST_POINTS, Board, Follower
+
+
+def status(second: int) -> dict[str, Any]:
+    return {
+        "what": "status",
+        "time": float(second),
+        "processed": 10 * second,
+        "running": True,
+        "lag": [["days", 0, 3], ["days", 1, 4]],
+        "measures": {"accuracy": 0.5},
+    }
+
+
+def event(number: int) -> dict[str, Any]:
+    return {"id": f"days/0/{number}", "key": f"k{number}", "label": None}
+
+
+def events(*numbers: int, labels: Any = ()) -> dict[str, Any]:
+    return {
+        "what": "events",
+        "entries": [event(each) for each in numbers],
+        "left_out": 0,
+        "labels": list(labels),
+    }
+
+
+def test_a_follower_that_does_not_read_is_dropped_and_the_others_go_on() -> None:
+    board, dropped = Board("days"), []
+    slow = [Follower(lambda: dropped.append(1)) for _ in range(100)]
+    swift = Follower(lambda: dropped.append(2))
+    board.followers.update(slow, [swift])
+    for second in range(3 * MOST_BEHIND):
+        board.apply(status(second))
+        assert swift.queue.get_nowait().startswith(b"event: status\ndata: {")
+    assert dropped == [1] * 100 and board.followers == {swift} and board.dropped_followers == 100
+    assert all(each.queue.qsize() == MOST_BEHIND for each in slow)
+
+
+def test_a_curve_of_a_day_keeps_its_first_and_newest_point_within_its_bound() -> None:
+    board = Board("days")
+    for second in range(20_000):
+        board.apply(status(second))
+        assert len(board.curve) <= MOST_POINTS
+    assert board.curve[0]["time"] == 0.0 and board.curve[-1]["time"] > 19_900
+    assert board.curve[-1]["lag"] == 7 and board.curve[5]["events_per_second"] == 10.0
+
+
+def test_the_history_drops_the_oldest_and_finds_by_key() -> None:
+    board = Board("days", history_events=3)
+    board.apply(events(1, 2, 3, 4))
+    assert [each["key"] for each in board.history(10, None)["events"]] == ["k4", "k3", "k2"]
+    assert board.history(10, "k1")["events"] == []
+    board.apply(events(5, labels=[{"key": "k4", "label": "rain", "kind": "label"}]))
+    assert board.history(10, "k4")["events"][0]["label"] == "rain"
+    assert Board("days", history_events=0).history(10, None)["events"] == []
+
+
+def test_a_key_that_is_no_text_is_found_by_its_text() -> None:
+    board = Board("days")
+    board.apply({"what": "events", "entries": [event(1) | {"key": 17}], "left_out": 0, "labels": []})
+    assert board.key_of("17") == 17 and board.key_of("18") == "18"
