@@ -18,6 +18,7 @@ import pytest
 
 from stream_bayes import NaiveBayes
 from stream_bayes.streams.engine.engine import Engine
+from stream_bayes.testing.mails import made_up_mails
 from tests.browser.chromium import browser, complaints, why_there_is_none
 from tests.serve.weather import TOKEN, Client, pipeline_text, running, write_days
 
@@ -49,6 +50,7 @@ def wait_until(is_so: Callable[[], Any], seconds: float = 30.0) -> Any:
 def open_page(driver: Any, client: Client, tab: str, token: str | None = TOKEN) -> None:
     address = f"http://127.0.0.1:{client.port}/"
     driver.get("about:blank")
+    driver.get_log("browser")  # of the service before, which has ended
     driver.get(address + ("" if token is None else f"#token={token.replace(' ', '%20')}"))
     wait_until(lambda: driver.find_elements("css selector", "#state") and "running" in text(driver, "#state"))
     driver.find_element("id", f"tab-{tab}").click()
@@ -309,3 +311,47 @@ def answers(client: Client) -> bool:
         return bool(client.send("GET", "/livez")[0] == 200)
     except OSError:
         return False
+
+
+# -- mails ------------------------------------------------------------------------------------------------------------
+
+MAILS = """
+name = "mails"
+source = { kind = "jsonl", path = "mails.jsonl", target = "label", key = "id", follow = true }
+model = { kind = "spam-filter" }
+labels = { most_correctable = 5000 }
+snapshots = { directory = "state" }
+[serve]
+port = 0
+[serve.history]
+keep = ["features", "subject", "sender"]
+"""
+
+
+def test_a_hostile_subject_stays_text_and_its_mail_is_corrected_by_a_click(
+    driver: Any, tmp_path: Path
+) -> None:
+    lines = []
+    for n, (raw, label) in enumerate(made_up_mails(150)):
+        mail = raw.decode("latin-1")
+        if n == 149:
+            mail = f"Subject: {EVIL}\nFrom: {EVIL} <a@b.example>\n\ncheap pills\n"
+        lines.append(json.dumps({"id": f"m{n}", "mail": mail, "label": label}))
+    (tmp_path / "mails.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    with running(tmp_path, MAILS) as (engine, client):
+        wait_until(lambda: engine.step.processed >= 150, 60)
+        open_page(driver, client, "history")
+        wait_until(lambda: EVIL in text(driver, "#panel-history td.name + td"))
+        assert "pwned" not in driver.title
+        assert driver.execute_script("return document.querySelectorAll('main img').length") == 0
+        (button,) = driver.find_elements(
+            "css selector", "button[aria-label^='Label of m149 is']:not(:disabled)"
+        )
+        button.click()
+        wait_until(lambda: "corrected" in text(driver, "#panel-history .toolbar"))
+        model = engine.step.model.model
+        wait_until(lambda: sum(model.messages.values()) == 150)
+        driver.find_element("css selector", "button[aria-label='Evidence for m149']").click()
+        wait_until(lambda: "Tokens that decided" in text(driver, "#panel-history"))
+        take(driver, "mails")
+        assert complaints(driver) == [] and errors(driver) == []
