@@ -196,9 +196,10 @@ class TokenScorer:
     def drop_unused_tokens(self, receipts: Receipts) -> None:
         """Drop the tokens that neither counts nor receipts hold."""
         held: NDArray[np.bool_] = np.asarray(self.counts().any(axis=1))
-        # A correction of a skipped message needs its tokens.
+        # Learned messages hold their tokens by counts. A correction of a skipped one needs its tokens too.
         for other in receipts.by_id.values():
-            held[other.codes[other.codes >= 0]] = True
+            if not other.learned:
+                held[other.codes[other.codes >= 0]] = True
         if not held.all():
             receipts.recode(self.keep(held))
 
