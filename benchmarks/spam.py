@@ -30,7 +30,7 @@ from benchmarks.checks import Check, show
 from benchmarks.spam_attack import START, dictionary, falls, table_of, uncapped
 from benchmarks.spam_checks import PEER, attack_checks, checks_of
 from benchmarks.spam_costs import one_threshold
-from benchmarks.spam_filters import Corpus, Order, Run, bogofilters, ours, rivers
+from benchmarks.spam_filters import Corpus, Order, Run, bogofilters, ours, rivers, with_wrong_labels
 from benchmarks.spam_measures import Measures, measures, over, roca, settled
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.text.parsing import fast_parser_is_installed
@@ -38,10 +38,11 @@ from stream_bayes.mail.text.parsing import fast_parser_is_installed
 __all__ = ["main"]
 
 
-def compared(corpus: Corpus, name: str, alone: bool, settings: dict[str, Any]) -> Order:
-    """Run each filter over the messages in one order."""
+def compared(corpus: Corpus, name: str, alone: bool, settings: dict[str, Any], wrong: float = 0.0) -> Order:
+    """Run each filter over the messages in one order, with a share of the labels that it learns wrong."""
     places = corpus.order(name)
-    stream = [(corpus.messages[place], bool(corpus.spam[place])) for place in places]
+    labels = with_wrong_labels(corpus.spam, wrong)
+    stream = [(corpus.messages[place], bool(labels[place])) for place in places]
     others = [] if alone else [rivers, *([bogofilters] if shutil.which(PEER) else [])]
     runs = [ours(stream, **settings), *(other(stream) for other in others)]
     return Order(name, places, corpus.spam[places], {run.name: run for run in runs})
@@ -113,7 +114,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the filters over a corpus, and print measures and checks."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spam", description=__doc__.splitlines()[0])
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--order", action="append", help="file, time, rand or seed:N; may be given again")
+    parser.add_argument(
+        "--order",
+        action="append",
+        help="file, time, rand, seed:N, ham-first, spam-first or batches:N (of a label in turn); may be given again",
+    )
+    parser.add_argument(
+        "--wrong-labels", type=float, default=0.0, metavar="SHARE", help="the share of labels learned wrong"
+    )
     parser.add_argument("--alone", action="store_true", help="leave River and bogofilter out")
     parser.add_argument("--parser", default="auto", help="what decodes messages: auto, fast or standard")
     parser.add_argument("--train", default="everything", choices=SpamFilter.TRAINING)
@@ -144,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     orders, found = [], []
     for name in names:
-        order = compared(corpus, name, given.alone, settings)
+        order = compared(corpus, name, given.alone, settings, given.wrong_labels)
         measured = [measures(run, order.spam) for run in order.runs.values()]
         size = f"{len(order.places):,} messages, {order.spam.sum():,} spam"
         console.print(report(order, measured, f"{given.corpus.name}, order {name}: {size}"))

@@ -22,7 +22,7 @@ from river import feature_extraction, naive_bayes
 from stream_bayes.mail import SpamFilter
 from stream_bayes.mail.filter.token_scorer import TokenScorer
 
-__all__ = ["Corpus", "Message", "Order", "Run", "bogofilters", "ours", "rivers"]
+__all__ = ["Corpus", "Message", "Order", "Run", "bogofilters", "ours", "rivers", "with_wrong_labels"]
 
 Array = NDArray[Any]
 
@@ -44,17 +44,42 @@ class Corpus:
         return cls(messages, np.array([line["label"] == "spam" for line in lines]), lines)
 
     def order(self, name: str) -> list[int]:
-        """Return the places of the messages in an order: `file`, `time`, `rand` or `seed:N`."""
+        """Return the places of the messages in an order: `file`, `time`, `rand`, `seed:N`, or by label."""
         places = range(len(self.messages))
         if name in ("time", "rand"):
             return sorted(places, key=lambda place: (self.lines[place][name], place))
         if name == "file":
             return list(places)
         kind, _, seed = name.partition(":")
+        if name in ("ham-first", "spam-first"):
+            return self._by_label(len(self.messages), name == "spam-first")
+        if kind == "batches" and seed.isdigit() and int(seed):
+            return self._by_label(int(seed), spam_first=False)
         if kind != "seed" or not seed.isdigit():
-            raise SystemExit(f"an order is file, time, rand or seed:N; got {name!r}")
+            raise SystemExit(
+                f"an order is file, time, rand, seed:N, ham-first, spam-first or batches:N; got {name!r}"
+            )
         found: list[int] = np.random.default_rng(int(seed)).permutation(len(self.messages)).tolist()
         return found
+
+    def _by_label(self, size: int, spam_first: bool) -> list[int]:
+        """Return a random order with the labels in turn, so many messages of each."""
+        mixed = self.order("seed:0")
+        rest = {
+            label: [place for place in mixed if bool(self.spam[place]) == label] for label in (False, True)
+        }
+        found: list[int] = []
+        label = spam_first
+        while any(rest.values()):
+            found += rest[label][:size]
+            rest[label], label = rest[label][size:], not label
+        return found
+
+
+def with_wrong_labels(spam: Array, share: float) -> Array:
+    """Return the labels with a share of them wrong, the same ones at each call."""
+    wrong: Array = np.asarray(spam) ^ (np.random.default_rng(0).random(len(spam)) < share)
+    return wrong
 
 
 @dataclass

@@ -18,7 +18,7 @@ from benchmarks.spam import main
 from benchmarks.spam_attack import Falls, dictionary, falls, uncapped
 from benchmarks.spam_checks import attack_checks, checks_of
 from benchmarks.spam_costs import cost_of, least_cost, one_threshold
-from benchmarks.spam_filters import Corpus, Order, Run
+from benchmarks.spam_filters import Corpus, Order, Run, with_wrong_labels
 from benchmarks.spam_measures import measures, over, roca
 from stream_bayes.mail import SpamFilter
 from tests.mail.messages import stream
@@ -103,8 +103,23 @@ def test_orders_are_what_they_are_called(corpus: Path) -> None:
     assert [read.lines[place]["rand"] for place in read.order("rand")] == sorted(
         line["rand"] for line in read.lines
     )
+    ham = int((~read.spam).sum())
+    assert (
+        not read.spam[read.order("ham-first")[:ham]].any()
+        and not read.spam[read.order("spam-first")[-ham:]].any()
+    )
+    batches = read.order("batches:10")
+    assert sorted(batches) == list(range(200))
+    assert [bool(read.spam[place]) for place in batches[:40]] == ([False] * 10 + [True] * 10) * 2
     with pytest.raises(SystemExit, match="seed:N"):
         read.order("best")
+
+
+def test_wrong_labels_are_as_many_as_asked_for() -> None:
+    spam = np.arange(4000) % 3 == 0
+    assert (with_wrong_labels(spam, 0.0) == spam).all()
+    wrong = with_wrong_labels(spam, 0.05) != spam
+    assert 0.04 < wrong.mean() < 0.06 and wrong[spam].any() and wrong[~spam].any()
 
 
 @pytest.mark.skipif(not stream_bayes.compiled, reason="benchmarks refuse this build")
