@@ -32,9 +32,9 @@ class ListSource:
     def poll(self, limit: int) -> list[Record]:
         if self.place == len(self.records):
             raise Exhausted
-        taken = self.records[self.place : self.place + limit]
-        self.place += len(taken)
-        return taken
+        portion = self.records[self.place : self.place + limit]
+        self.place += len(portion)
+        return portion
 
     def seek(self, positions: Mapping[Partition, Position]) -> None:
         self.place = next(

@@ -195,9 +195,9 @@ def test_a_forgotten_message_leaves_no_count_no_id_and_no_token() -> None:
     model.predict_one("shared secretword offer")
     model.forget("secret")
     assert counts(model) == counts(without)
-    kept = str(model.state()["store"])
-    assert "secretword" not in kept
-    assert "'secret'" not in kept
+    stored = str(model.state()["store"])
+    assert "secretword" not in stored
+    assert "'secret'" not in stored
     assert model.score_one("shared secretword offer") == pytest.approx(
         without.score_one("shared secretword offer")
     )

@@ -46,11 +46,11 @@ def uncapped(words: int) -> tuple[float, float]:
     """The same of a filter in which every message counts fully."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scorer, "MIN_FULL", 10**9)
-        return judged.__wrapped__(words, influence=10**9)
+        return accuracy_and_roca.__wrapped__(words, influence=10**9)
 
 
 @cache
-def judged(words: int, influence: int = 700) -> tuple[float, float]:
+def accuracy_and_roca(words: int, influence: int = 700) -> tuple[float, float]:
     """Accuracy, and 1-ROCA%, on the honest messages after the start of the attack."""
     model = SpamFilter(influence=influence)
     scores, labels, right = [], [], 0
@@ -69,12 +69,15 @@ def judged(words: int, influence: int = 700) -> tuple[float, float]:
 
 @pytest.mark.parametrize("words", [1_000, 5_000])
 def test_accuracy_falls_by_less_than_two_points(words: int) -> None:
-    assert judged(0)[0] - judged(words)[0] < 2.0
+    assert accuracy_and_roca(0)[0] - accuracy_and_roca(words)[0] < 2.0
 
 
 @pytest.mark.parametrize("words", [1_000, 5_000])
 def test_ranking_loses_less_than_half_of_what_it_would_lose_without_the_cap(words: int) -> None:
-    lost, would_lose = judged(words)[1] - judged(0)[1], uncapped(words)[1] - uncapped(0)[1]
+    lost, would_lose = (
+        accuracy_and_roca(words)[1] - accuracy_and_roca(0)[1],
+        uncapped(words)[1] - uncapped(0)[1],
+    )
     assert would_lose > 5.0
     assert lost < would_lose / 2
 

@@ -78,14 +78,14 @@ def test_a_score_is_what_the_formulas_say(events: Bags, asked: list[str]) -> Non
 
 
 @given(bags, bags, st.randoms(use_true_random=False))
-def test_unlearning_leaves_nothing(kept: Bags, taken: Bags, random: Random) -> None:
-    evidence, receipts = learned(kept + taken)
-    doomed = receipts[len(kept) :]
+def test_unlearning_leaves_nothing(mask: Bags, taken: Bags, random: Random) -> None:
+    evidence, receipts = learned(mask + taken)
+    doomed = receipts[len(mask) :]
     random.shuffle(doomed)
     for receipt in doomed:
         evidence.unlearn(receipt)
     # What came first was learned without the rest; so were its steps.
-    assert contents(evidence) == contents(learned(kept)[0])
+    assert contents(evidence) == contents(learned(mask)[0])
 
 
 @given(bags)
@@ -115,8 +115,8 @@ def test_a_last_message_that_is_corrected_is_as_if_it_had_come_so(events: Bags, 
 def test_tokens_that_are_dropped_leave_the_others_as_they_are(events: Bags, gone: set[str]) -> None:
     evidence, receipts = learned(events)
     before = contents(evidence)
-    kept = np.array([token not in gone for token in evidence.table.vocabulary.values], bool)
-    moved = evidence.keep(kept)
+    mask = np.array([token not in gone for token in evidence.table.vocabulary.values], bool)
+    moved = evidence.keep(mask)
     assert contents(evidence) == {token: row for token, row in before.items() if token not in gone}
     values = evidence.table.vocabulary.values
     for (tokens, _), receipt in zip(events, receipts, strict=True):

@@ -58,8 +58,8 @@ def test_the_parsers_agree_on_what_is_in_canonical_form(parts: list[tuple[str, b
 
 @given(st.binary(max_size=300))
 def test_base64_comes_back_as_it_was(data: bytes) -> None:
-    body, wrong = canonical_base64(base64.encodebytes(data))
-    assert not wrong
+    body, is_defective = canonical_base64(base64.encodebytes(data))
+    assert not is_defective
     assert binascii.a2b_base64(body) == data
     if body:
         assert STANDARD([("base64", body)]) == [data]
@@ -68,16 +68,16 @@ def test_base64_comes_back_as_it_was(data: bytes) -> None:
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=200))
 def test_quoted_printable_comes_back_as_it_was(text: str) -> None:
     data = text.encode()
-    body, wrong = canonical_quoted(quopri.encodestring(data))
-    assert not wrong
+    body, is_defective = canonical_quoted(quopri.encodestring(data))
+    assert not is_defective
     if body:
         assert STANDARD([("quoted-printable", body)])[0].rstrip(b"\n") == data.rstrip(b"\n")
 
 
 @pytest.mark.parametrize("body", [b"YWJj*ZGVm", b"YWJ", b"YWJj=ZGVm", b"Y", b"YWJjZA"])
 def test_broken_base64_is_mended_and_told(body: bytes) -> None:
-    sound, wrong = canonical_base64(body)
-    assert wrong
+    sound, is_defective = canonical_base64(body)
+    assert is_defective
     assert len(sound) % 4 == 0
     binascii.a2b_base64(sound, strict_mode=bool(sound))
 

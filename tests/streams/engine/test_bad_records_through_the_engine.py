@@ -38,11 +38,11 @@ def reasons(directory: Path, kind: str) -> Counter[str]:
     assert (engine.step.learned, engine.step.model.clock) == (GOOD, GOOD)
     assert len((directory / "answers").read_bytes().splitlines()) == GOOD
     letters = [json.loads(line) for line in (directory / "dead").read_bytes().splitlines()]
-    told = Counter(letter["reason"] for letter in letters)
-    assert told == Counter(engine.step.dead)
+    counts = Counter(letter["reason"] for letter in letters)
+    assert counts == Counter(engine.step.dead)
     assert all(letter["source"] == "days" and letter["detail"] for letter in letters)
     assert len({letter["position"] for letter in letters}) == len(letters)
-    return told
+    return counts
 
 
 def test_bad_json_lines_are_dead_letters_and_the_stream_goes_on(tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_bad_json_lines_are_dead_letters_and_the_stream_goes_on(tmp_path: Path) 
     for place, line in enumerate(bad):
         lines.insert(2 * place + 1, line)
     (tmp_path / "days.jsonl").write_bytes(b"\n".join(lines) + b"\n")
-    told = reasons(tmp_path, "jsonl")
-    assert told.total() == len(bad)
-    assert (told["too_deep"], told["not_utf8"]) == (1, 1)
-    assert told["not_json"] + told["wrong_type"] == 5
+    counts = reasons(tmp_path, "jsonl")
+    assert counts.total() == len(bad)
+    assert (counts["too_deep"], counts["not_utf8"]) == (1, 1)
+    assert counts["not_json"] + counts["wrong_type"] == 5
 
 
 def test_a_record_of_100_megabytes_is_a_dead_letter_that_was_never_in_memory(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_bad_rows_are_dead_letters_and_the_stream_goes_on(tmp_path: Path) -> Non
     for place, line in enumerate(bad):
         lines.insert(3 * place + 2, line)
     (tmp_path / "days.csv").write_bytes(b"\n".join(lines) + b"\n")
-    told = reasons(tmp_path, "csv")
-    assert told == {"ragged": 2, "not_utf8": 1, "unclosed_quote": 1}
+    counts = reasons(tmp_path, "csv")
+    assert counts == {"ragged": 2, "not_utf8": 1, "unclosed_quote": 1}
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_how_long_a_record_and_a_batch_may_be_is_what_the_pipeline_says(
     tmp_path: Path, kind: str, content: str
 ) -> None:
     (tmp_path / f"days.{kind}").write_text(content)
-    told = PIPELINE.format(kind=kind, encoding="").replace(
+    text = PIPELINE.format(kind=kind, encoding="").replace(
         'target = "rain"', 'target = "rain", max_record_bytes = 50'
     )
-    engine = build(parse_config(told + "batch = 7\n"), tmp_path)
+    engine = build(parse_config(text + "batch = 7\n"), tmp_path)
     batches: list[int] = []
     engine.watch(lambda progress: batches.append(progress.processed))
     engine.run()

@@ -31,7 +31,7 @@ def adaptive(**arguments: Any) -> DriftAdaptive:
     return DriftAdaptive(NaiveBayes(), **arguments)
 
 
-def taken(batch: int, model: Any = None) -> Step:
+def step_after(batch: int, model: Any = None) -> Step:
     step = Step(served(adaptive() if model is None else model), "weather")
     stream = list(days())
     for start in range(0, len(stream), batch):
@@ -44,7 +44,7 @@ def bytes_of(step: Step) -> bytes:
 
 
 def test_an_output_says_which_model_answered_before_and_after_a_swap() -> None:
-    step = taken(EVENTS)
+    step = step_after(EVENTS)
     _, adopted = step.drifts
     generations = [output.model.generation for output in step.collect_outputs()]
     swapped = adopted.event  # the event after which the other one answers
@@ -56,14 +56,14 @@ def test_an_output_says_which_model_answered_before_and_after_a_swap() -> None:
 
 @pytest.mark.parametrize("batch", [1, 7, 300])
 def test_the_size_of_batches_leaves_no_trace(batch: int) -> None:
-    whole, parts = taken(EVENTS), taken(batch)
+    whole, parts = step_after(EVENTS), step_after(batch)
     assert parts.collect_outputs() == whole.collect_outputs()
     assert parts.drifts == whole.drifts
     assert bytes_of(parts) == bytes_of(whole)
 
 
 def test_each_entry_says_with_which_record_it_came() -> None:
-    step = taken(300)
+    step = step_after(300)
     assert [entry.what for entry in step.drifts] == ["drift", "adopted"]
     for entry in step.drifts:
         number = entry.event - 1
@@ -71,10 +71,10 @@ def test_each_entry_says_with_which_record_it_came() -> None:
         assert (entry.source, entry.partition) == ("stream", 0)
     log = step.model.drifts
     assert log is not None and len(log.entries) == 2
-    for kept, entry in zip(log.entries, step.drifts, strict=True):
+    for logged, entry in zip(log.entries, step.drifts, strict=True):
         written = msgspec.to_builtins(entry)
         assert (written.pop("key"), written.pop("version")) == (None, 1)
-        assert kept == written.pop("details") | written
+        assert logged == written.pop("details") | written
     assert log.counts == {"drift": 1, "adopted": 1}
 
 
@@ -99,12 +99,12 @@ def test_with_late_labels_an_entry_comes_with_the_label() -> None:
 
 @pytest.mark.parametrize("stop", [3, CHANGES + 5, EVENTS - 100])
 def test_entries_of_before_a_restart_are_not_told_again(stop: int) -> None:
-    whole, first = taken(EVENTS), Step(served(adaptive()), "weather")
+    whole, first = step_after(EVENTS), Step(served(adaptive()), "weather")
     stream = list(days())
     first.process(stream[:stop])
-    kept = Snapshot.from_bytes(bytes_of(first))
+    snapshot = Snapshot.from_bytes(bytes_of(first))
     second = Step(served(adaptive()), "weather")
-    second.load(kept.sections)
+    second.load(snapshot.sections)
     second.process(stream[stop:])
     assert [*first.drifts, *second.drifts] == whole.drifts
     assert [output.model for output in [*first.collect_outputs(), *second.collect_outputs()]] == [

@@ -37,7 +37,7 @@ class Sent:
 
     def __init__(self, stop_at: int) -> None:
         self.results: list[Result] = []
-        self.taken = 0  # the records that all batches were made of
+        self.committed = 0  # the records that all batches were made of
         self.stop_at = stop_at
         self._open: list[Result] = []
 
@@ -51,8 +51,8 @@ class Sent:
     def commit(self, slices: Sequence[Slice]) -> None:
         self.results += self._open
         self._open.clear()
-        self.taken = slices[-1].stop
-        if self.taken >= self.stop_at:
+        self.committed = slices[-1].stop
+        if self.committed >= self.stop_at:
             self.stop_at = EVENTS + 1
             raise ConnectionError("the process died once the batch had been sent")
 
@@ -75,7 +75,7 @@ class SentRecovery:
 
     @property
     def length(self) -> int:
-        return self.sent.taken
+        return self.sent.committed
 
     def check(self, point: ResumePoint | None, rebuild: bool) -> None: ...
 
@@ -87,8 +87,8 @@ class SentRecovery:
         return iter(())
 
     def replay(self) -> Iterator[Sequence[Record]]:
-        for start in range(self.first, self.sent.taken, 30):
-            yield self.records[start : min(start + 30, self.sent.taken)]
+        for start in range(self.first, self.sent.committed, 30):
+            yield self.records[start : min(start + 30, self.sent.committed)]
 
     def maintain(self, positions: Mapping[Partition, Position]) -> None: ...
 
@@ -107,13 +107,13 @@ def records() -> list[Record]:
 
 
 def run(directory: Path, sent: Sent) -> Engine:
-    taken = records()
+    given = records()
     engine = Engine(
         Step(served(DriftAdaptive(NaiveBayes()))),
-        Outside(taken),
+        Outside(given),
         predictions=sent,
         drifts=JSONLinesSink(directory / "drifts.jsonl", "drifts"),
-        recovery=SentRecovery(sent, taken),
+        recovery=SentRecovery(sent, given),
         store=SnapshotStore(directory / "state"),
         schedule=Schedule(every_events=200),
         batch=20,

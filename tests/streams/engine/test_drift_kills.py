@@ -56,7 +56,7 @@ def run(directory: Path, kill_at: int, hash_seed: int = 0) -> int:
     return done.returncode
 
 
-def left(directory: Path) -> dict[str, Any]:
+def files_in(directory: Path) -> dict[str, Any]:
     """Everything that is left but for what the clock on the wall says."""
     found = SnapshotStore(directory / "state").latest()
     assert found is not None
@@ -96,7 +96,7 @@ def test_killed_around_each_step_of_a_drift_it_leaves_what_an_undisturbed_one_do
     for hash_seed, kill_at in enumerate(points):
         assert run(killed, kill_at, hash_seed) == -signal.SIGKILL
     assert run(killed, 0, hash_seed=77) == 0
-    assert left(killed) == left(whole)
+    assert files_in(killed) == files_in(whole)
     noted = [json.loads(line) for line in (killed / "drifts.jsonl").read_text().splitlines()]
     assert [entry["details"]["number"] for entry in noted] == list(range(len(noted)))
     assert {"drift", "adopted"} <= {entry["what"] for entry in noted}

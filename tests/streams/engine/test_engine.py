@@ -29,7 +29,7 @@ from stream_bayes.streams.files.json_sink import JSONLinesSink
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.streams.models.served import served
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
-from tests.streams.engine.test_step import bytes_of, days, held, label, taken
+from tests.streams.engine.test_step import bytes_of, days, held, label, step_after
 from tests.streams.lists import STREAM, ListSink, ListSource
 
 EVENTS = 230
@@ -73,11 +73,11 @@ class Pipeline:
 
 @cache
 def undisturbed(events: int = EVENTS) -> tuple[bytes, list[Result], list[Result]]:
-    step = taken(stream()[:events], name="model")
+    step = step_after(stream()[:events], name="model")
     return bytes_of(step), list(step.collect_outputs()), list(step.letters)
 
 
-def kept(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Result]]:
+def state_and_results(pipeline: Pipeline) -> tuple[bytes, list[Result], list[Result]]:
     found = SnapshotStore(pipeline.directory).latest()
     assert found is not None
     step = Step(served(NaiveBayes()))
@@ -90,14 +90,14 @@ def test_a_run_leaves_what_the_step_alone_would(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     progress = pipeline.engine().run()
     assert (progress.processed, progress.processed_in_run, progress.replayed) == (EVENTS, EVENTS, 0)
-    assert kept(pipeline) == undisturbed()
+    assert state_and_results(pipeline) == undisturbed()
 
 
 @pytest.mark.parametrize("batch", [1, 7, 1000])
 def test_the_size_of_batches_leaves_no_trace(tmp_path: Path, batch: int) -> None:
     pipeline = Pipeline(tmp_path, batch=batch)
     pipeline.engine().run()
-    assert kept(pipeline) == undisturbed()
+    assert state_and_results(pipeline) == undisturbed()
 
 
 @pytest.mark.parametrize("first", [0, 1, 39, 40, 41, 229, 230])
@@ -106,7 +106,7 @@ def test_a_run_that_was_told_to_stop_is_gone_on_with(tmp_path: Path, first: int)
     assert pipeline.engine().run(limit=first).processed == first
     progress = pipeline.engine().run()
     assert (progress.processed, progress.processed_in_run) == (EVENTS, EVENTS - first)
-    assert kept(pipeline) == undisturbed()
+    assert state_and_results(pipeline) == undisturbed()
 
 
 def test_stop_ends_the_run_after_its_batch_with_a_snapshot(tmp_path: Path) -> None:
@@ -137,7 +137,9 @@ def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(t
             pipeline.engine(SnapshotStore(pipeline.directory, file_system=files)).run()
         except Crash:
             pipeline.engine().run()
-            assert kept(pipeline) == undisturbed(events), f"after a crash at {files.operations[-1]}"
+            assert state_and_results(pipeline) == undisturbed(events), (
+                f"after a crash at {files.operations[-1]}"
+            )
         else:
             break
     assert number > 60
@@ -147,7 +149,7 @@ def test_a_crash_at_every_operation_on_the_snapshots_loses_and_repeats_nothing(t
 def test_a_power_cut_at_any_operation_on_state_and_outputs_leaves_no_trace(
     tmp_path: Path, survives: Survives
 ) -> None:
-    def left(directory: Path, files: FileSystem) -> list[bytes]:
+    def files_after(directory: Path, files: FileSystem) -> list[bytes]:
         store = SnapshotStore(directory / "state", file_system=files)
         engine = Engine(
             Step(served(NaiveBayes())),
@@ -164,14 +166,14 @@ def test_a_power_cut_at_any_operation_on_state_and_outputs_leaves_no_trace(
         outputs = [(directory / name).read_bytes() for name in ("answers", "dead")]
         return [found.snapshot.to_bytes(), *outputs]
 
-    expected = left(tmp_path / "whole", FileSystem())
+    expected = files_after(tmp_path / "whole", FileSystem())
     for number in count(1):
         files = FaultyFileSystem(crash_at=number, survives=survives)
         try:
-            left(tmp_path / str(number), files)
+            files_after(tmp_path / str(number), files)
         except Crash:
             where = f"after a crash at {files.operations[-1]}, operation {number}"
-            assert left(tmp_path / str(number), FaultyFileSystem()) == expected, where
+            assert files_after(tmp_path / str(number), FaultyFileSystem()) == expected, where
         else:
             break
     assert number > 30
@@ -183,7 +185,7 @@ def test_a_sink_that_raises_stops_the_run_and_the_next_one_repeats_nothing(tmp_p
         with pytest.raises(OSError, match="the disk is full"):
             pipeline.engine(fail_at=number).run()
         pipeline.engine().run()
-        assert kept(pipeline) == undisturbed()
+        assert state_and_results(pipeline) == undisturbed()
 
 
 def test_held_samples_survive_a_restart(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ def test_held_samples_survive_a_restart(tmp_path: Path) -> None:
     for _ in range(9):
         pipeline.engine().run(limit=31)
     found = SnapshotStore(tmp_path).latest()
-    whole = taken(records, name="model", pending=Pending(wait_for=30))
+    whole = step_after(records, name="model", pending=Pending(wait_for=30))
     assert found is not None
     sections = {name: state for name, state in found.snapshot.sections.items() if name != "settings"}
     assert Snapshot(learner="NaiveBayes", sections=sections).to_bytes() == bytes_of(whole)
@@ -265,7 +267,7 @@ def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> 
     files = FaultyFileSystem()
     healthy: list[bool] = []
 
-    def told(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         while (
             sum(engine.snapshots) < progress.processed
         ):  # the first one, and one after each event before this
@@ -280,7 +282,7 @@ def test_it_is_not_healthy_while_snapshots_cannot_be_written(tmp_path: Path) -> 
         schedule=Schedule(every_events=1),
         batch=1,
     )
-    engine.watch(told)
+    engine.watch(on_progress)
     engine.run()
     assert healthy == [True, True, True, False, False, True, True]
     assert not engine.healthy  # it has ended
@@ -338,7 +340,7 @@ def test_rebuild_begins_anew_whatever_is_kept(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path)
     pipeline.engine().run(limit=100)
     assert pipeline.engine().run(rebuild=True).processed_in_run == EVENTS
-    assert kept(pipeline) == undisturbed()
+    assert state_and_results(pipeline) == undisturbed()
 
 
 def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) -> None:
@@ -347,8 +349,12 @@ def test_a_look_says_where_a_run_would_begin_and_writes_nothing(tmp_path: Path) 
     assert not pipeline.directory.exists()
     pipeline.engine().run(limit=100)
     before = {path: path.read_bytes() for path in pipeline.directory.iterdir()}
-    told = pipeline.engine().preview()
-    assert (told["records"], told["positions"], told["delivery"]) == (100, {"stream[0]": 100}, "exactly once")
+    outlook = pipeline.engine().preview()
+    assert (outlook["records"], outlook["positions"], outlook["delivery"]) == (
+        100,
+        {"stream[0]": 100},
+        "exactly once",
+    )
     assert {path: path.read_bytes() for path in pipeline.directory.iterdir()} == before
 
 
@@ -365,7 +371,7 @@ def test_a_run_whose_last_snapshot_fails_ends_with_that_error(tmp_path: Path) ->
     with pytest.raises(SnapshotNotWritten, match="No space left"):
         engine.run()
     pipeline.engine().run()
-    assert kept(pipeline) == undisturbed()
+    assert state_and_results(pipeline) == undisturbed()
 
 
 def test_a_failed_snapshot_is_written_again_at_the_end(tmp_path: Path) -> None:
@@ -379,4 +385,4 @@ def test_a_failed_snapshot_is_written_again_at_the_end(tmp_path: Path) -> None:
 
     engine.watch(fail_next_change)
     engine.run()
-    assert kept(pipeline) == undisturbed()
+    assert state_and_results(pipeline) == undisturbed()

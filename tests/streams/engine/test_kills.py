@@ -71,18 +71,23 @@ class Workers:
 
     @staticmethod
     def _begun(hash_seed: int) -> subprocess.Popen[str]:
-        told = {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+        settings = {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-W", "error", str(WORKER)]
         return subprocess.Popen(
-            command, env=os.environ | told, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            env=os.environ | settings,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def run(self, number: int, directory: Path, kill_at: int, how: str) -> int:
         """How a run ends in a copy of one of the processes: with 0, or killed."""
         process = self._processes[number % len(self._processes)]
         assert process.stdin is not None and process.stdout is not None
-        told = {"directory": str(directory), "kill_at": kill_at, "how": how}
-        process.stdin.write(json.dumps(told) + "\n")
+        order = {"directory": str(directory), "kill_at": kill_at, "how": how}
+        process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
         code = int(process.stdout.readline())
         assert code in (0, -signal.SIGKILL)
@@ -101,7 +106,7 @@ def workers() -> Iterator[Workers]:
     workers.close()
 
 
-def left(directory: Path) -> dict[str, bytes]:
+def files_in(directory: Path) -> dict[str, bytes]:
     found = SnapshotStore(directory / "state").latest()
     assert found is not None
     files = {name: (directory / name).read_bytes() for name in FILES}
@@ -118,17 +123,17 @@ def check_kills(workers: Workers, tmp_path: Path, kills: int, seed: int, how: st
     killed = 0
     while killed < kills:  # a start takes up where the snapshot was, so every kill is somewhere else
         killed += workers.run(rng.randrange(1000), tmp_path / "killed", rng.randrange(1, 60), how) != 0
-        if left(tmp_path / "killed")["state"] == left(tmp_path / "whole")["state"]:
+        if files_in(tmp_path / "killed")["state"] == files_in(tmp_path / "whole")["state"]:
             for path in [
                 *(tmp_path / "killed" / "state").iterdir(),
                 *map((tmp_path / "killed").joinpath, FILES),
             ]:
                 path.unlink()
     workers.run(rng.randrange(1000), tmp_path / "killed", 0, how)
-    assert left(tmp_path / "killed") == left(tmp_path / "whole"), f"with seed {seed}"
-    answers = left(tmp_path / "whole")["answers"].decode().splitlines()
-    told = csv.DictReader(answers) if how == "csv" else map(json.loads, answers)
-    assert [answer["key"] for answer in told] == [f"k{number}" for number in range(SAMPLES)]
+    assert files_in(tmp_path / "killed") == files_in(tmp_path / "whole"), f"with seed {seed}"
+    answers = files_in(tmp_path / "whole")["answers"].decode().splitlines()
+    rows = csv.DictReader(answers) if how == "csv" else map(json.loads, answers)
+    assert [answer["key"] for answer in rows] == [f"k{number}" for number in range(SAMPLES)]
 
 
 @pytest.mark.parametrize(("how", "kills"), [("held", 10), ("together", 4), ("csv", 6)])

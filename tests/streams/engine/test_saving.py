@@ -20,7 +20,7 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.engine.saving import Schedule, SnapshotWriter
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import Crash, FaultyStore
-from tests.streams.files.numbered_snapshots import counted, kept, newest, owned
+from tests.streams.files.numbered_snapshots import counted, newest, owned, stored_numbers
 
 
 class Later(Executor):
@@ -130,7 +130,7 @@ def test_one_is_written_at_a_time(tmp_path: Path) -> None:
     later.run()
     assert writer.write(counted(3)) is True
     later.run()
-    assert kept(store) == [1, 3]
+    assert stored_numbers(store) == [1, 3]
 
 
 def test_in_a_thread_of_its_own_all_that_was_begun_is_written_before_it_closes(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_in_a_thread_of_its_own_all_that_was_begun_is_written_before_it_closes(t
     before = threading.active_count()
     begun = [number for number in range(20) if writer.write(counted(number))]
     writer.close()
-    assert kept(store) == begun[-9:] and begun[0] == 0
+    assert stored_numbers(store) == begun[-9:] and begun[0] == 0
     assert writer.written == len(begun) and writer.generation == len(begun)
     assert threading.active_count() <= before
 

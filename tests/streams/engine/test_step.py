@@ -45,14 +45,14 @@ def bytes_of(step: Step) -> bytes:
     return Snapshot(learner=step.model.name, sections=step.freeze()()).to_bytes()
 
 
-def taken(records: Iterable[Record], **settings: Any) -> Step:
+def step_after(records: Iterable[Record], **settings: Any) -> Step:
     step = Step(served(NaiveBayes()), **settings)
     step.process(records)
     return step
 
 
 def test_each_event_is_predicted_then_scored_then_learned() -> None:
-    step = taken(days(50))
+    step = step_after(days(50))
     model, losses = NaiveBayes(), Losses()
     for event, output in zip(days(50), step.collect_outputs(), strict=True):
         answer = model.predict_proba_one(event.x)
@@ -67,13 +67,13 @@ def test_each_event_is_predicted_then_scored_then_learned() -> None:
 
 def test_an_output_carries_the_coordinates_and_the_time_of_its_event() -> None:
     event = Event({"sky": "grey"}, "rain", key="k", time=12.5, position=7)
-    (output,) = taken([event], name="weather").collect_outputs()
+    (output,) = step_after([event], name="weather").collect_outputs()
     assert (output.key, output.source, output.partition, output.position) == ("k", "stream", 0, 7)
     assert (output.time, output.model.name, output.version) == (12.5, "weather", 1)
 
 
 def test_the_size_of_batches_leaves_no_trace() -> None:
-    whole = taken(days(300))
+    whole = step_after(days(300))
     parts = Step(served(NaiveBayes()))
     stream = list(days(300))
     for start in range(0, 300, 7):
@@ -83,7 +83,7 @@ def test_the_size_of_batches_leaves_no_trace() -> None:
 
 
 def test_a_sample_without_label_is_predicted_and_not_learned() -> None:
-    step = taken([*days(20), Event({"sky": "grey"}, position=20)])
+    step = step_after([*days(20), Event({"sky": "grey"}, position=20)])
     assert len(step.collect_outputs()) == 21
     assert (step.learned, step.model.clock) == (20, 20)
 
@@ -100,7 +100,7 @@ def test_a_sample_without_label_is_predicted_and_not_learned() -> None:
     ],
 )
 def test_what_cannot_be_used_is_a_dead_letter_and_changes_nothing_else(record: Record, reason: str) -> None:
-    step = taken(days(20))
+    step = step_after(days(20))
     model = bytes_of(step)
     step.process([record])
     (letter,) = step.letters
@@ -111,16 +111,16 @@ def test_what_cannot_be_used_is_a_dead_letter_and_changes_nothing_else(record: R
 
 
 def test_the_dead_letter_of_a_decoded_event_shows_its_features() -> None:
-    (letter,) = taken([Event({"sky": "grey"}, ("a",) * 2, weight=-1.0)]).letters
+    (letter,) = step_after([Event({"sky": "grey"}, ("a",) * 2, weight=-1.0)]).letters
     assert json.loads(letter.raw) == {"y": {"tuple": ["a", "a"]}, "x": {"dict": {"sky": "grey"}}}
     assert "-1" in letter.detail
 
 
 def test_half_a_character_is_told_in_dead_letters_and_labels_like_any_text() -> None:
     half = "\ud800"  # as in what was read with errors="surrogateescape"
-    (letter,) = taken([Event({"sky": half}, half, weight=-1.0)]).letters
+    (letter,) = step_after([Event({"sky": half}, half, weight=-1.0)]).letters
     assert json.loads(letter.raw) == {"y": half, "x": {"dict": {"sky": half}}}
-    step = taken([Event({"sky": half}, (half,)), Event({"sky": half}, position=1)])
+    step = step_after([Event({"sky": half}, (half,)), Event({"sky": half}, position=1)])
     assert step.collect_outputs()[-1].probabilities == {'["\\ud800"]': 1.0}
 
 
@@ -140,7 +140,7 @@ def test_few_dead_letters_do_not_stop_a_stream() -> None:
 
 def test_labels_of_any_kind_have_names_in_json() -> None:
     labels = [True, 2, 1.5, "text", b"raw", ("a", 1)]
-    step = taken(Event({"sky": "grey"}, label, position=n) for n, label in enumerate([*labels, "text"]))
+    step = step_after(Event({"sky": "grey"}, label, position=n) for n, label in enumerate([*labels, "text"]))
     assert list(step.collect_outputs()[-1].probabilities) == ["true", "2", "1.5", "text", '"cmF3"', '["a",1]']
 
 
@@ -165,21 +165,21 @@ def label(event: Event, says: str | None = None, kind: Kind = Kind.LABEL) -> Eve
 
 def test_late_labels_teach_and_score_what_was_predicted_then() -> None:
     stream = list(days(40))
-    late = taken([*map(held, stream), *map(label, stream)], pending=Pending())
+    late = step_after([*map(held, stream), *map(label, stream)], pending=Pending())
     assert [output.prediction for output in late.collect_outputs()] == [None] * 40
     assert late.losses.unanswered == 40 and late.losses.cumulative.weight == 0
     assert late.learned == 40
-    assert late.model.answer({"sky": "red"}) == taken(stream).model.answer({"sky": "red"})
+    assert late.model.answer({"sky": "red"}) == step_after(stream).model.answer({"sky": "red"})
 
 
 def test_a_correction_leaves_what_the_right_label_would_have() -> None:
     stream = list(days(40))
-    wrong = {"rain": "sun", "sun": "rain"}
-    pairs = [(held(e), label(e, wrong[e.y]) if e.position == 3 else label(e)) for e in stream]
-    step = taken([record for pair in pairs for record in pair], pending=Pending())
+    opposite = {"rain": "sun", "sun": "rain"}
+    pairs = [(held(e), label(e, opposite[e.y]) if e.position == 3 else label(e)) for e in stream]
+    step = step_after([record for pair in pairs for record in pair], pending=Pending())
     step.process([label(stream[3], kind=Kind.CORRECTION)])
     for x in ({"sky": "red"}, {"sky": "grey", "wind": True}):
-        assert step.model.answer(x) == taken(stream).model.answer(x)
+        assert step.model.answer(x) == step_after(stream).model.answer(x)
     assert step.pending is not None and step.pending.counts["corrected"] == 1
 
 
@@ -244,7 +244,7 @@ def test_every_sample_has_one_result_whatever_comes() -> None:
         )
         for n in range(2000)
     ]
-    step = taken(records, pending=Pending(wait_for=10))
+    step = step_after(records, pending=Pending(wait_for=10))
     samples = {record.position for record in records if record.kind is Kind.SAMPLE}
     answered = [output.position for output in step.collect_outputs()]
     refused = [letter.position for letter in step.letters if letter.position in samples]
@@ -262,8 +262,8 @@ def test_going_on_from_sections_leaves_the_same_bytes(holding: bool) -> None:
     stream: list[Event] = list(days(200))
     if holding:
         stream = [record for event in stream for record in (held(event), label(event))]
-    whole = taken(stream, pending=pending())
-    first = taken(stream[:77], pending=pending())
+    whole = step_after(stream, pending=pending())
+    first = step_after(stream[:77], pending=pending())
     snapshot = Snapshot.from_bytes(Snapshot(learner="NaiveBayes", sections=first.freeze()()).to_bytes())
     second = Step(served(NaiveBayes()), pending=pending())
     second.load(snapshot.sections)
@@ -272,7 +272,7 @@ def test_going_on_from_sections_leaves_the_same_bytes(holding: bool) -> None:
 
 
 def test_what_is_frozen_does_not_change_with_what_comes_after() -> None:
-    step = taken(days(100))
+    step = step_after(days(100))
     before = bytes_of(step)
     sections = step.freeze()
     step.process(days(100, seed=2))
@@ -280,7 +280,7 @@ def test_what_is_frozen_does_not_change_with_what_comes_after() -> None:
 
 
 def test_a_state_of_another_model_or_other_parts_is_refused() -> None:
-    sections = taken(days(10)).freeze()()
+    sections = step_after(days(10)).freeze()()
     with pytest.raises(BadState, match="AODE"):
         Step(served(AODE())).load(sections)
     with pytest.raises(BadState, match="strength"):

@@ -188,17 +188,17 @@ def test_nothing_to_score_is_no_error() -> None:
 
 
 def test_progress_is_told_and_a_stop_is_obeyed_with_labels_that_wait_left_alone() -> None:
-    told: list[int] = []
+    reported: list[int] = []
     endless = (pair for _ in iter(int, 1) for pair in weather(50))
     found = compare(
         {"a": NaiveBayes(), "b": NaiveBayes()},
         endless,
         delay=30,
-        progress=told.append,
-        should_stop=lambda: told[-1] >= 300,
+        progress=reported.append,
+        should_stop=lambda: reported[-1] >= 300,
     )
-    assert told == sorted(told) and 300 <= told[-1] <= 400
-    assert found["a"].events == found["b"].events == told[-1]
+    assert reported == sorted(reported) and 300 <= reported[-1] <= 400
+    assert found["a"].events == found["b"].events == reported[-1]
     assert found.waiting == 30
 
 

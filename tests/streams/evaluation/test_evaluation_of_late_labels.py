@@ -127,9 +127,9 @@ def test_a_delay_holds_back_labels_that_came_with_their_samples_and_no_others() 
 
 
 def test_a_silent_source_can_be_told_to_stop() -> None:
-    asked = iter([False, False, True])
+    stops = iter([False, False, True])
     source = Polled([[Event({}, "a")], [], [], [Event({}, "a")] * 5])
-    found = compare({"a": NaiveBayes()}, source, should_stop=lambda: next(asked))
+    found = compare({"a": NaiveBayes()}, source, should_stop=lambda: next(stops))
     assert found["a"].events == 1
 
 

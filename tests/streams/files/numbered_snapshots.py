@@ -49,7 +49,7 @@ def owned(directory: Path, keep: int = 3, file_system: FileSystem | None = None)
     return store
 
 
-def kept(store: SnapshotStore) -> list[int]:
+def stored_numbers(store: SnapshotStore) -> list[int]:
     """The numbers of all snapshots that are kept, oldest first."""
     return [number_of(store.load(generation)) for generation in store.list()]
 

@@ -17,7 +17,7 @@ from stream_bayes.streams.records.fields import Fields
 from tests.streams.files.reading import whole
 
 
-def told(path: Path, content: bytes, block_bytes: int = 2**15) -> list[str | None]:
+def faults_in(path: Path, content: bytes, block_bytes: int = 2**15) -> list[str | None]:
     """Of each record of the file why it is bad; None if it is not."""
     path.write_bytes(content)
     source = CSVSource(path, Fields(target="rain"), block_bytes=block_bytes)
@@ -31,7 +31,7 @@ def told(path: Path, content: bytes, block_bytes: int = 2**15) -> list[str | Non
 @pytest.mark.parametrize("cell", [b"gr\0ey", b'"gr\0ey"', b"\0", b'"gr\n\0ey"'])
 def test_a_row_with_a_byte_of_0_is_bad_and_no_other(tmp_path: Path, cell: bytes, block_bytes: int) -> None:
     content = b"sky,rain\n" + b"grey,yes\n" * 3 + cell + b",yes\n" + b"blue,no\n" * 3
-    details = told(tmp_path / "days.csv", content, block_bytes)
+    details = faults_in(tmp_path / "days.csv", content, block_bytes)
     assert [detail is None for detail in details] == [True] * 3 + [False] + [True] * 3
     assert details[3] == (
         "expected text, got a byte that is 0; if the file is in UTF-16: iconv -f utf-16 -t utf-8"
@@ -40,7 +40,7 @@ def test_a_row_with_a_byte_of_0_is_bad_and_no_other(tmp_path: Path, cell: bytes,
 
 def test_a_hole_of_zeros_costs_the_record_that_it_stands_in(tmp_path: Path) -> None:
     content = b"sky,rain\ngrey,yes\n" + b"\0" * 5000 + b"grey,yes\nblue,no\n"
-    assert [detail is None for detail in told(tmp_path / "days.csv", content)] == [True, False, True]
+    assert [detail is None for detail in faults_in(tmp_path / "days.csv", content)] == [True, False, True]
 
 
 @pytest.mark.parametrize("ahead", [b"", b"1,2,3\n"], ids=["all rows are sound", "a row is ragged"])
@@ -52,7 +52,7 @@ def test_a_cell_beyond_the_limit_is_bad_whatever_stands_around_it(
     rows = [quote + b"x" * size + quote + b",no\n" for size in (longest, longest + 1)]
     content = b"sky,rain\n" + ahead + b"grey,yes\n".join([b"", *rows, b""])
     for block_bytes in (2**10, 2**20):
-        details = told(tmp_path / "days.csv", content, block_bytes)[bool(ahead) :]
+        details = faults_in(tmp_path / "days.csv", content, block_bytes)[bool(ahead) :]
         assert details == [
             *[None] * 3,
             f"expected a row of CSV: a cell of it is longer than {longest:,} characters",
@@ -73,7 +73,7 @@ def test_a_file_that_another_program_wrote_is_refused_with_what_to_do(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
     with pytest.raises(SourceError, match=f"columns' names cannot be read: .*{message}"):
-        told(tmp_path / "days.csv", content)
+        faults_in(tmp_path / "days.csv", content)
 
 
 class Counted(str):

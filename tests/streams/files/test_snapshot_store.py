@@ -20,7 +20,7 @@ from stream_bayes.snapshots.snapshot import Snapshot
 from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from tests.snapshots.forging import KEY, forged
-from tests.streams.files.numbered_snapshots import counted, kept, names_in, newest, number_of, owned
+from tests.streams.files.numbered_snapshots import counted, names_in, newest, number_of, owned, stored_numbers
 
 PASSED_OVER = "ignore::stream_bayes.errors.BrokenSnapshotWarning"
 
@@ -65,7 +65,7 @@ def test_the_last_few_are_kept(tmp_path: Path) -> None:
         store = owned(tmp_path / str(keep), keep=keep)
         for number in range(4):
             store.save(counted(number))
-            assert kept(store) == list(range(4))[: number + 1][-keep:]
+            assert stored_numbers(store) == list(range(4))[: number + 1][-keep:]
         assert store.list()[-1] == 4
 
 
@@ -154,10 +154,14 @@ def test_describing_reads_no_arrays(tmp_path: Path) -> None:
     # So many that meta.json is longer than a page.
     arrays = {f"array{number}": np.zeros(10_000) for number in range(100)}
     store.save(Snapshot(learner="Counter", sections={"learner": {"arrays": arrays}}, clock=3))
-    told = SnapshotStore(tmp_path, file_system=files).describe(1)
-    assert (told["generation"], told["clock"], told["bytes"]) == (1, 3, store.path(1).stat().st_size)
-    assert told["sections"]["learner"]["arrays"]["array99"] == ["<f8", [10_000]]
-    assert files.bytes < told["bytes"] / 500
+    description = SnapshotStore(tmp_path, file_system=files).describe(1)
+    assert (description["generation"], description["clock"], description["bytes"]) == (
+        1,
+        3,
+        store.path(1).stat().st_size,
+    )
+    assert description["sections"]["learner"]["arrays"]["array99"] == ["<f8", [10_000]]
+    assert files.bytes < description["bytes"] / 500
 
 
 @pytest.mark.filterwarnings(PASSED_OVER)
@@ -235,7 +239,7 @@ def test_the_number_of_a_broken_file_that_was_moved_away_is_a_sound_one_again(tm
     assert newest(store) == 0
     store.path(2).unlink()
     assert [store.save(counted(number)) for number in (2, 3)] == [2, 3]
-    assert kept(store) == [2, 3]
+    assert stored_numbers(store) == [2, 3]
 
 
 def test_a_file_of_another_size_than_it_says_is_not_read_whole(tmp_path: Path) -> None:
@@ -279,7 +283,7 @@ def test_rolling_back_makes_an_older_snapshot_the_newest(tmp_path: Path) -> None
         store.save(counted(number))
     assert store.rollback(1) == 4
     assert store.path(4).read_bytes() == store.path(1).read_bytes()
-    assert kept(store) == [0, 1, 2, 0]
+    assert stored_numbers(store) == [0, 1, 2, 0]
     assert store.rollback(3) == 5  # and it can be taken back
     assert newest(store) == 2
 

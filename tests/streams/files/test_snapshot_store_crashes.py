@@ -13,7 +13,7 @@ from stream_bayes.errors import NoSnapshot
 from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import Crash, FaultyFileSystem, Survives
-from tests.streams.files.numbered_snapshots import Unsynced, counted, kept, names_in, newest, owned
+from tests.streams.files.numbered_snapshots import Unsynced, counted, names_in, newest, owned, stored_numbers
 
 EVERY_DISK = pytest.mark.parametrize("survives", Survives)
 KEEP = 2
@@ -61,7 +61,7 @@ def crashes(directory: Path, survives: Survives, prepare: Callable[[Path], None]
         assert newest(following) == found, where
         following.save(counted(90))
         following.save(counted(91))
-        assert kept(following) == [90, 91], where
+        assert stored_numbers(following) == [90, 91], where
         left = names_in(folder) - {following.path(generation).name for generation in following.list()}
         assert left <= {"epoch", "lock"}, where
     raise AssertionError
@@ -102,7 +102,7 @@ def test_a_crash_at_every_operation_of_a_rollback_leaves_the_old_snapshot_or_the
             store.rollback(1)
         except Crash:
             assert newest(SnapshotStore(folder)) in (3, 1)
-            assert kept(SnapshotStore(folder))[:3] == [1, 2, 3]
+            assert stored_numbers(SnapshotStore(folder))[:3] == [1, 2, 3]
         else:
             assert newest(store) == 1
             return

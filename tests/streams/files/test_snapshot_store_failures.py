@@ -14,7 +14,7 @@ from stream_bayes.errors import (
     SnapshotNotWritten,
 )
 from stream_bayes.testing.faults import FaultyStore
-from tests.streams.files.numbered_snapshots import counted, kept, names_in, newest, owned
+from tests.streams.files.numbered_snapshots import counted, names_in, newest, owned, stored_numbers
 
 
 def test_a_full_disk_leaves_the_older_snapshots_and_no_litter_and_is_survived(tmp_path: Path) -> None:
@@ -96,6 +96,6 @@ def test_an_old_snapshot_that_cannot_be_deleted_is_said_so_and_tried_again(tmp_p
     store.faults.errors = {2 * counts[2] - counts[1]: errno.EIO}
     with pytest.warns(BrokenSnapshotWarning, match="could not be deleted"):
         store.save(counted(4))
-    assert kept(store) == [3, 4]
+    assert stored_numbers(store) == [3, 4]
     store.save(counted(5))
-    assert kept(store) == [5]
+    assert stored_numbers(store) == [5]

@@ -25,7 +25,7 @@ from stream_bayes.streams.files import snapshot_store as store_module
 from stream_bayes.streams.files.file_system import FileSystem
 from stream_bayes.streams.files.snapshot_store import SnapshotStore
 from stream_bayes.testing.faults import FaultyStore
-from tests.streams.files.numbered_snapshots import counted, kept, names_in, newest, number_of, owned
+from tests.streams.files.numbered_snapshots import counted, names_in, newest, number_of, owned, stored_numbers
 
 
 def test_a_store_that_took_nothing_over_changes_nothing(tmp_path: Path) -> None:
@@ -48,12 +48,12 @@ def test_a_predecessor_cannot_publish_or_prune_anything(tmp_path: Path) -> None:
         with pytest.raises(NotOwner, match="is owner 2, this one was owner 1"):
             change()
     assert names_in(tmp_path) == before
-    assert kept(new) == [1, 2]
+    assert stored_numbers(new) == [1, 2]
     old.take_over()
     old.save(counted(5))
     with pytest.raises(NotOwner):
         new.save(counted(6))
-    assert kept(old) == [5]
+    assert stored_numbers(old) == [5]
 
 
 class Interrupted(FileSystem):
@@ -115,10 +115,10 @@ def test_whenever_a_predecessor_loses_the_directory_it_changes_nothing_any_more(
             old.save(counted(9))
         except NotOwner:
             # It lost the directory before its snapshot had a name, or before it deleted the older ones.
-            assert kept(new) in ([1, 2], [1, 9, 2])
-            published.append(9 in kept(new))
+            assert stored_numbers(new) in ([1, 2], [1, 9, 2])
+            published.append(9 in stored_numbers(new))
             new.save(counted(3))
-            assert kept(new)[-2:] == [2, 3] and kept(new)[0] == 1
+            assert stored_numbers(new)[-2:] == [2, 3] and stored_numbers(new)[0] == 1
             assert not [name for name in names_in(directory) if name.startswith("writing")]
         else:
             assert files.count < at  # the save was over before it was to be interrupted

@@ -87,8 +87,8 @@ def decoded(message: Message) -> Record:
 
 
 def reader_of(broker: Broker, **settings: object) -> AlignedReader:
-    told: dict[str, object] = {"buffer_bytes": 10**7, "clock": Clock()} | settings
-    reader = AlignedReader(broker, TOPICS, decoded, broker.ends, **told)  # type: ignore[arg-type]
+    options: dict[str, object] = {"buffer_bytes": 10**7, "clock": Clock()} | settings
+    reader = AlignedReader(broker, TOPICS, decoded, broker.ends, **options)  # type: ignore[arg-type]
     reader.assign(dict.fromkeys(broker.log, 0))
     return reader
 

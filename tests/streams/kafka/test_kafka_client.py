@@ -105,7 +105,7 @@ def test_a_reader_lets_go_of_a_client_that_does_not_end(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, reader: Callable[..., Any]
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr(module, name, lambda *told, **settings: StuckClient(never, "close"))
+    monkeypatch.setattr(module, name, lambda *args, **settings: StuckClient(never, "close"))
     monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(module, "CLOSE_SECONDS", 0.1)
     made = reader(Connection(servers=("nobody:9092",)), fetch_max_bytes=10_000)
@@ -162,7 +162,7 @@ COMMON = [name for name in READ if name != "position"]  # which only one of them
 
 def reader_of(client: str, consumer: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     module, name, reader = CLIENTS[client]
-    monkeypatch.setattr(module, name, lambda *told, **settings: consumer)
+    monkeypatch.setattr(module, name, lambda *args, **settings: consumer)
     return reader(Connection(servers=("nobody:9092",), client=client), fetch_max_bytes=10_000)
 
 
@@ -251,10 +251,10 @@ class FailingClient:
     def __getattr__(self, name: str) -> Callable[..., None]:
         return self.fail if name == self.fails else self.take
 
-    def fail(self, *told: Any, **settings: Any) -> None:
+    def fail(self, *args: Any, **settings: Any) -> None:
         raise self.error
 
-    def take(self, *told: Any, **settings: Any) -> None:
+    def take(self, *args: Any, **settings: Any) -> None:
         pass
 
 
@@ -263,7 +263,7 @@ class StuckClient:
 
     _fetcher = SimpleNamespace(_next_partition_records=None)  # as of a consumer
 
-    def __init__(self, never: threading.Event, stuck: str, *told: Any, **settings: Any) -> None:
+    def __init__(self, never: threading.Event, stuck: str, *args: Any, **settings: Any) -> None:
         self.never = never
         self.stuck = stuck
 
@@ -274,10 +274,10 @@ class StuckClient:
         if self.stuck == "__del__":
             self.wait()
 
-    def wait(self, *told: Any, **settings: Any) -> None:
+    def wait(self, *args: Any, **settings: Any) -> None:
         assert self.never.wait(600)
 
-    def take(self, *told: Any, **settings: Any) -> None:
+    def take(self, *args: Any, **settings: Any) -> None:
         pass
 
 

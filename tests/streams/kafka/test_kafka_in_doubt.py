@@ -49,14 +49,14 @@ class FakeCluster:
 class FakeWriter:
     """Ends what is open in those partitions that joined, and tells how."""
 
-    def __init__(self, cluster: FakeCluster, told: list[str], loses: Partition | None = None) -> None:
+    def __init__(self, cluster: FakeCluster, calls: list[str], loses: Partition | None = None) -> None:
         self.cluster = cluster
-        self.told = told
+        self.calls = calls
         self.loses = loses
         self.joined: set[Partition] = set()
 
     def fence(self) -> None:
-        self.told.append("fence")
+        self.calls.append("fence")
 
     def begin(self) -> None:
         pass
@@ -66,35 +66,35 @@ class FakeWriter:
         self.joined = set(partitions) - {self.loses}
 
     def commit(self) -> None:
-        self.told.append("commit")
+        self.calls.append("commit")
         self.cluster.open_in -= self.joined
 
     def abort(self) -> None:
-        self.told.append("abort")
+        self.calls.append("abort")
         self.cluster.open_in -= self.joined
 
     def close(self) -> None:
-        self.told.append("close")
+        self.calls.append("close")
 
 
 def delivery_over(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, loses: Partition | None = None
 ) -> tuple[Any, list[str]]:
-    told: list[str] = []
+    calls: list[str] = []
     for name in ("PythonWriter", "make_writer"):
-        monkeypatch.setattr(transactions_module, name, lambda *_: FakeWriter(cluster, told, loses))
+        monkeypatch.setattr(transactions_module, name, lambda *_: FakeWriter(cluster, calls, loses))
     connection = Connection(servers=("nobody:9092",), client="confluent-kafka")
     delivery: Any = Transactions(connection, "days", dict, sleep=lambda seconds: None)
     delivery.cluster = cluster
     delivery._partitions = {"rain": 2}
-    return delivery, told
+    return delivery, calls
 
 
 def test_where_nothing_is_open_nothing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = FakeCluster(states=[True])
-    delivery, told = delivery_over(cluster, monkeypatch)
+    delivery, calls = delivery_over(cluster, monkeypatch)
     delivery._fence()
-    assert told == ["fence"] and cluster.looks == 1
+    assert calls == ["fence"] and cluster.looks == 1
 
 
 def test_a_transaction_that_is_being_decided_is_waited_for() -> None:
@@ -116,13 +116,13 @@ def test_one_that_stays_open_is_ended_as_it_was_decided_wherever_it_may_have_wri
     monkeypatch: pytest.MonkeyPatch, states: list[bool | None], ends: str
 ) -> None:
     cluster = FakeCluster(states=states)
-    delivery, told = delivery_over(cluster, monkeypatch)
+    delivery, calls = delivery_over(cluster, monkeypatch)
     for _ in states[1:]:  # another attempt before, after which the cluster no longer says
         delivery._fence()
-    told.clear()
+    calls.clear()
     cluster.open_in.update(PLACES)
     delivery._fence()
-    assert told == ["fence", "close", "fence", ends, "close", "fence"]
+    assert calls == ["fence", "close", "fence", ends, "close", "fence"]
     assert not cluster.open_in and delivery._writer is not None
 
 

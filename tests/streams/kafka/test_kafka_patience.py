@@ -35,9 +35,9 @@ class Admin:
         self.closed = False
 
     def alter_group_offsets(
-        self, group: str, told: dict[Any, OffsetAndMetadata]
+        self, group: str, args: dict[Any, OffsetAndMetadata]
     ) -> dict[Any, type[Exception]]:
-        return dict.fromkeys(told, self.fault)
+        return dict.fromkeys(args, self.fault)
 
     def describe_topics(self, names: list[str]) -> list[dict[str, Any]]:
         code = getattr(self.fault, "errno", 0)
@@ -50,13 +50,13 @@ class Admin:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Cluster, list[Admin]]]:
+def cluster_with_faults(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Cluster, list[Admin]]]:
     """A cluster of which each client in turn meets one of these faults."""
 
     def cluster_with(*faults: type[Exception]) -> tuple[Cluster, list[Admin]]:
         admins = [Admin(fault) for fault in faults]
         left = iter(admins)
-        monkeypatch.setattr(cluster_module, "make_client", lambda *told, **settings: next(left))
+        monkeypatch.setattr(cluster_module, "make_client", lambda *args, **settings: next(left))
         monkeypatch.setattr(cluster_module, "RETRY_PAUSE", 0.0)
         return Cluster(CONNECTION), admins
 
@@ -64,26 +64,26 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Cluster, list[
 
 
 def test_positions_are_stored_once_the_coordinator_has_loaded_or_was_found(
-    asked: Callable[..., tuple[Cluster, list[Admin]]],
+    cluster_with_faults: Callable[..., tuple[Cluster, list[Admin]]],
 ) -> None:
-    cluster, admins = asked(CoordinatorLoadInProgressError, NotCoordinatorError, NoError)
+    cluster, admins = cluster_with_faults(CoordinatorLoadInProgressError, NotCoordinatorError, NoError)
     cluster.commit_offsets("group", {DAYS: 3})
     # One that knows an old coordinator would ask it again.
     assert [admin.closed for admin in admins] == [True, True, False]
 
 
 def test_positions_that_may_not_be_stored_are_told_at_once(
-    asked: Callable[..., tuple[Cluster, list[Admin]]],
+    cluster_with_faults: Callable[..., tuple[Cluster, list[Admin]]],
 ) -> None:
-    cluster, _ = asked(GroupAuthorizationFailedError)
+    cluster, _ = cluster_with_faults(GroupAuthorizationFailedError)
     with pytest.raises(BrokerError, match="could not be stored: GroupAuthorizationFailedError"):
         cluster.commit_offsets("group", {DAYS: 3})
 
 
 def test_topics_are_told_of_once_the_cluster_knows_them_again(
-    asked: Callable[..., tuple[Cluster, list[Admin]]],
+    cluster_with_faults: Callable[..., tuple[Cluster, list[Admin]]],
 ) -> None:
-    cluster, _ = asked(CoordinatorLoadInProgressError, NoError)
+    cluster, _ = cluster_with_faults(CoordinatorLoadInProgressError, NoError)
     assert cluster.topics(["days"])["days"].partitions == 2
 
 
@@ -100,12 +100,12 @@ class Delivery(Transactions):
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
-    def _transact(self, *told: Any) -> None:
+    def _transact(self, *args: Any) -> None:
         self.attempts += 1
         self.now += self.attempt_seconds
         raise Interrupted("no answer")
 
-    def _recover(self, *told: Any) -> bool:
+    def _recover(self, *args: Any) -> bool:
         if self.now < self.away_until:
             self.now += self.attempt_seconds
             raise BrokerAway("nobody")

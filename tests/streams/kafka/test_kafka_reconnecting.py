@@ -203,13 +203,13 @@ def test_a_source_leaves_a_reader_that_never_says_how_far_it_has_read(
     first = FakeReader({ONE: 6}, {name: Interrupted("no longer there") for name in ("poll", "position")})
     second = FakeReader({ONE: 6})
     make = one_after_the_other(first, second)
-    monkeypatch.setattr(source_module, "make_reader", lambda *told: make())
+    monkeypatch.setattr(source_module, "make_reader", lambda *args: make())
     connection = Connection(servers=("nobody:9092",))
     source = KafkaSource(
         connection, "days", JSONDecoder(Fields()), stuck_seconds=60.0, clock=lambda: passed[-1]
     )
     monkeypatch.setattr(source, "partitions", lambda: [ONE])
-    monkeypatch.setattr(source.cluster, "end_offsets", lambda *told: {ONE: 6})
+    monkeypatch.setattr(source.cluster, "end_offsets", lambda *args: {ONE: 6})
     source.seek({ONE: 0})
     came: list[Any] = []
     for moment in (10.0, 40.0, 71.0):
@@ -225,11 +225,11 @@ def test_a_source_reads_on_with_another_client_and_counts_it(monkeypatch: pytest
     monkeypatch.setattr(source_module, "POLL_SECONDS", 0.0)
     first, second = FakeReader({ONE: 6}), FakeReader({ONE: 6})
     make = one_after_the_other(first, second)
-    monkeypatch.setattr(source_module, "make_reader", lambda *told: make())
+    monkeypatch.setattr(source_module, "make_reader", lambda *args: make())
     connection = Connection(servers=("nobody:9092",))
     source = KafkaSource(connection, "days", JSONDecoder(Fields()), clock=lambda: 0.0)
     monkeypatch.setattr(source, "partitions", lambda: [ONE])
-    monkeypatch.setattr(source.cluster, "end_offsets", lambda *told: {ONE: 6})
+    monkeypatch.setattr(source.cluster, "end_offsets", lambda *args: {ONE: 6})
     source.seek({ONE: 0})
     came = source.poll(2)
     first.fails["poll"] = ClientFailed("its thread has ended")

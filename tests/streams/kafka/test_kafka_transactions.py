@@ -63,7 +63,7 @@ class FakeCluster:
                 yield msgspec.structs.replace(record.entry, offset=offset)
 
     @property
-    def told(self) -> list[int]:
+    def committed_numbers(self) -> list[int]:
         """The batches that took place, in their order."""
         return [record.entry.number for record in self.records if record.counts]
 
@@ -103,8 +103,8 @@ class FakeWriter:
 
 
 def delivery_to(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(transactions_module, "entries_from", lambda *told: cluster.entries(*told))
-    monkeypatch.setattr(transactions_module, "make_writer", lambda *told: FakeWriter(cluster))
+    monkeypatch.setattr(transactions_module, "entries_from", lambda *args: cluster.entries(*args))
+    monkeypatch.setattr(transactions_module, "make_writer", lambda *args: FakeWriter(cluster))
     delivery: Any = Transactions(
         Connection(servers=("nobody:9092",)), "days", dict, sleep=lambda seconds: None
     )
@@ -140,7 +140,7 @@ def test_every_batch_takes_place_once_in_its_order(
     for number in range(3):
         deliver(delivery, number)
         assert delivery.length == len(cluster.records)
-    assert cluster.told == [0, 1, 2, 3]
+    assert cluster.committed_numbers == [0, 1, 2, 3]
     assert not cluster.commits
 
 
@@ -153,4 +153,4 @@ def test_what_a_journal_that_was_made_anew_does_not_hold_is_not_sent_again(
     cluster.records.clear()
     cluster.commits = [NOT_TAKEN]
     deliver(delivery, 1)
-    assert cluster.told == [2]
+    assert cluster.committed_numbers == [2]

@@ -83,7 +83,7 @@ def for_model(name: str) -> list[Record]:
     ]
 
 
-def left(name: str, size: int) -> tuple[bytes, list[Any], list[Any], dict[str, int]]:
+def results_of(name: str, size: int) -> tuple[bytes, list[Any], list[Any], dict[str, int]]:
     step, records = Step(served(MODELS[name]())), for_model(name)
     for start in range(0, len(records), size):
         step.process(records[start : start + size])
@@ -93,10 +93,10 @@ def left(name: str, size: int) -> tuple[bytes, list[Any], list[Any], dict[str, i
 
 @pytest.mark.parametrize("name", sorted(MODELS.keys() - {"a budget"}))
 def test_what_is_taken_together_leaves_what_it_leaves_one_by_one(name: str) -> None:
-    alone = left(name, 1)
+    alone = results_of(name, 1)
     assert {letter.reason for letter in alone[2]} == {"bad", "refused"}
-    assert left(name, 7) == alone
-    assert left(name, 1000) == alone
+    assert results_of(name, 7) == alone
+    assert results_of(name, 1000) == alone
 
 
 def left_at_the_budget(size: int) -> tuple[bytes, list[Any], int, str]:

@@ -131,9 +131,9 @@ def test_a_restart_in_the_middle_of_a_search_searches_again() -> None:
     while searching.state_ != "searching" or taken % 20:
         first.process([days[taken]])
         taken += 1
-    kept = Snapshot.from_bytes(Snapshot(learner="DriftAdaptive", sections=first.freeze()()).to_bytes())
+    restored = Snapshot.from_bytes(Snapshot(learner="DriftAdaptive", sections=first.freeze()()).to_bytes())
     second, _ = made(Background())
-    second.load(kept.sections)
+    second.load(restored.sections)
     assert isinstance(second.model, ServedAdaptive)
     assert isinstance(second.model.adaptive._succession.executor, Background)
     second.process(days[taken:])

@@ -24,7 +24,7 @@ def complaint(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "error_text"),
     [
         ("name = ", "not TOML"),
         ('name = "n"\n' + SOURCE, "model: is missing"),
@@ -40,8 +40,8 @@ def complaint(text: str) -> str:
         (LEAST + "[snapshots]\ndirectory = 's'\nkeep = 0", "snapshots.keep: "),
     ],
 )
-def test_what_is_wrong_is_named_by_its_key(text: str, said: str) -> None:
-    assert said in complaint(text)
+def test_what_is_wrong_is_named_by_its_key(text: str, error_text: str) -> None:
+    assert error_text in complaint(text)
 
 
 def test_every_wrong_key_has_its_line() -> None:
@@ -67,8 +67,8 @@ def test_a_secret_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 def test_a_secret_written_out_is_refused_and_not_repeated() -> None:
-    said = complaint(LEAST + "[snapshots]\ndirectory = 's'\nkey = 'hunter2 hunter2 hunter2'")
-    assert "${NAME}" in said and "hunter2" not in said
+    error_text = complaint(LEAST + "[snapshots]\ndirectory = 's'\nkey = 'hunter2 hunter2 hunter2'")
+    assert "${NAME}" in error_text and "hunter2" not in error_text
 
 
 @pytest.mark.parametrize(

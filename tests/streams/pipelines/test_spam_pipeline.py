@@ -86,11 +86,11 @@ def test_mails_are_judged_and_learned_late_and_corrected(tmp_path: Path) -> None
     assert model.messages == alone.messages
     lines = [json.loads(line) for line in (tmp_path / "verdicts.jsonl").read_text().splitlines()]
     assert [line["key"] for line in lines] == [str(place) for place in range(len(MAILS))]
-    said = [(line["prediction"], label) for line, (_, label) in zip(lines, MAILS, strict=True)]
-    assert {verdict for verdict, _ in said[60:]} <= {"ham", "unsure", "spam"}
+    verdicts = [(line["prediction"], label) for line, (_, label) in zip(lines, MAILS, strict=True)]
+    assert {verdict for verdict, _ in verdicts[60:]} <= {"ham", "unsure", "spam"}
     likely = [line["probabilities"]["spam"] > 0.5 for line in lines[60:]]
     assert sum(spam == (label == "spam") for spam, (_, label) in zip(likely, MAILS[60:], strict=True)) > 60
-    assert all(verdict != "spam" or label == "spam" for verdict, label in said)
+    assert all(verdict != "spam" or label == "spam" for verdict, label in verdicts)
     assert not engine.step.dead
 
 
@@ -132,7 +132,7 @@ def test_the_example_reads_raw_mails_and_labels_of_their_own() -> None:
     engine, source = example()
     assert isinstance(source.decoders["mail"], MailDecoder)
     mails, labels = Partition("mail"), Partition("mail-labels")
-    raw = {label: [raw for raw, said in MAILS if said == label] for label in ("ham", "spam")}
+    raw = {label: [raw for raw, verdicts in MAILS if verdicts == label] for label in ("ham", "spam")}
     records = []
     for place in range(40):
         label = "spam" if place % 2 else "ham"
@@ -191,13 +191,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("old", "new", "said"), CHANGES.values(), ids=CHANGES.keys())
-def test_what_does_not_fit_mails_is_named(old: str, new: str, said: str) -> None:
+def test_what_does_not_fit_mails_is_named(old: str, new: str, verdicts: str) -> None:
     text = EXAMPLE.read_text("utf-8").replace(old, new)
     if old.startswith("kind"):
         text = text.replace("arguments = {", "# {")
     with pytest.raises(BadConfig) as caught:
         parse_config(text)
-    assert said in str(caught.value)
+    assert verdicts in str(caught.value)
 
 
 def test_a_line_is_no_mail() -> None:

@@ -36,7 +36,7 @@ from stream_bayes.streams.sources.iterable import IterableSource
 from tests.ports import free_ports
 
 
-def asked(port: int, path: str, verb: str = "GET") -> tuple[int, str]:
+def fetch(port: int, path: str, verb: str = "GET") -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(verb, path)
@@ -72,7 +72,7 @@ def test_the_figures_are_those_of_the_last_commit(tmp_path: Path) -> None:
     engine = engine_of(SAMPLES, store=SnapshotStore(tmp_path))
     seen: list[dict[str, float]] = []
     with serving(engine, "127.0.0.1", 0) as port:
-        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.watch(lambda _: seen.append(values(fetch(port, "/metrics")[1])))
         engine.run()
     name = 'pipeline="weather"'
     place = f'{{partition="0",{name},source="days"}}'
@@ -91,12 +91,12 @@ def test_the_newest_snapshot_is_told_by_its_age_and_size(tmp_path: Path) -> None
     engine = engine_of(SAMPLES, store=store)
     age, size = (f'stream_bayes_snapshot_{name}{{pipeline="weather"}}' for name in ("age_seconds", "bytes"))
     with serving(engine, "127.0.0.1", 0) as port:
-        assert age not in asked(port, "/metrics")[1]
+        assert age not in fetch(port, "/metrics")[1]
         engine.run()
         newest = store.path(store.list()[-1])
         hour_ago = time.time() - 3600
         os.utime(newest, (hour_ago, hour_ago))
-        figures = values(asked(port, "/metrics")[1])
+        figures = values(fetch(port, "/metrics")[1])
     assert 3600 <= figures[age] < 3700
     assert figures[size] == newest.stat().st_size
 
@@ -107,7 +107,7 @@ def test_the_lag_over_kafka_has_the_names_that_dashboards_ask_for() -> None:
     engine.source.medium = "kafka"
     seen: list[dict[str, float]] = []
     with serving(engine, "127.0.0.1", 0) as port:
-        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.watch(lambda _: seen.append(values(fetch(port, "/metrics")[1])))
         engine.run()
     group = "kafka_consumergroup_group"
     place = '{group="weather",partition="0",topic="days"}'
@@ -138,7 +138,7 @@ def test_it_is_ready_while_it_runs_and_alive_all_the_time() -> None:
     with serving(engine, "127.0.0.1", 0) as port:
 
         def ask(_: Progress | None = None) -> None:
-            seen.append((asked(port, "/livez")[0], asked(port, "/readyz")[0]))
+            seen.append((fetch(port, "/livez")[0], fetch(port, "/readyz")[0]))
 
         ask()
         engine.watch(ask)
@@ -154,7 +154,7 @@ def test_it_is_not_ready_while_its_source_cannot_be_read() -> None:
 
         def ask(progress: Progress) -> None:
             engine.source.connected = progress.processed != 20  # type: ignore[attr-defined]  # as a broker's source has it
-            seen.append(asked(port, "/readyz")[0])
+            seen.append(fetch(port, "/readyz")[0])
 
         engine.watch(ask)
         engine.run()
@@ -171,23 +171,23 @@ def test_what_goes_wrong_is_counted_before_anything_was_committed_too() -> None:
     source = Troubled([])
     source.incidents["reseeks"] = 2
     with serving(Engine(Step(served(NaiveBayes()), "weather"), source), "127.0.0.1", 0) as port:
-        assert values(asked(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 2
+        assert values(fetch(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 2
         source.incidents["reseeks"] = 3
-        assert values(asked(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 3
+        assert values(fetch(port, "/metrics")[1])['stream_bayes_reseeks_total{pipeline="weather"}'] == 3
 
 
 def test_a_query_behind_the_path_is_allowed() -> None:
     with serving(engine_of(SAMPLES), "127.0.0.1", 0) as port:
-        assert values(asked(port, "/metrics?x=1")[1])['stream_bayes_ready{pipeline="weather"}'] == 0
-        assert asked(port, "/livez?x=1")[0] == 200
-        assert asked(port, "/readyz?x=1")[0] == 503
+        assert values(fetch(port, "/metrics?x=1")[1])['stream_bayes_ready{pipeline="weather"}'] == 0
+        assert fetch(port, "/livez?x=1")[0] == 200
+        assert fetch(port, "/readyz?x=1")[0] == 503
 
 
 @pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])
 def test_nothing_but_get_is_answered(verb: str) -> None:
     with serving(engine_of(SAMPLES), "127.0.0.1", 0) as port:
-        assert asked(port, "/metrics", verb)[0] == 405
-        assert asked(port, "/else")[0] == 404
+        assert fetch(port, "/metrics", verb)[0] == 405
+        assert fetch(port, "/else")[0] == 404
 
 
 def test_no_label_holds_anything_of_an_event() -> None:
@@ -195,7 +195,7 @@ def test_no_label_holds_anything_of_an_event() -> None:
     engine = engine_of([Event({secret: secret}, secret, key=secret)] * 20 + [{secret: [secret]}])
     with serving(engine, "127.0.0.1", 0) as port:
         engine.run()
-        text = asked(port, "/metrics")[1]
+        text = fetch(port, "/metrics")[1]
     assert 'dead_letters_total{pipeline="weather",reason=' in text
     assert secret not in text
 
@@ -257,7 +257,7 @@ def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                text = asked(port, "/metrics")[1]
+                text = fetch(port, "/metrics")[1]
             except OSError:
                 text = ""
             if values(text or "#").get('stream_bayes_records_total{pipeline="days"}') == 30:
@@ -265,9 +265,9 @@ def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered
             time.sleep(0.05)
         else:
             pytest.fail("it took no records")
-        assert asked(port, "/readyz")[0] == 200
+        assert fetch(port, "/readyz")[0] == 200
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        _, log_lines = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
@@ -275,7 +275,7 @@ def test_a_pipeline_that_is_told_to_stop_ends_with_a_snapshot_of_all_it_answered
     assert len((tmp_path / "answers.jsonl").read_bytes().splitlines()) == 30
     newest = SnapshotStore(tmp_path / "state").latest()
     assert newest is not None and newest.snapshot.clock == 30
-    logged = list(map(json.loads, told.splitlines()))
+    logged = list(map(json.loads, log_lines.splitlines()))
     assert logged[0]["message"].startswith("columns that hold numbers, by the first rows of")
     assert [line["message"] for line in logged[1:]] == [
         "starts after 0 records; each result is written exactly once",
@@ -290,7 +290,7 @@ def test_drifts_are_counted_and_the_models_state_and_generation_told() -> None:
     engine = Engine(step, IterableSource(flips, name="days"), batch=10)
     seen: list[dict[str, float]] = []
     with serving(engine, "127.0.0.1", 0) as port:
-        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.watch(lambda _: seen.append(values(fetch(port, "/metrics")[1])))
         engine.run()
 
     def of(found: dict[str, float], name: str, **labels: str) -> float:
@@ -312,7 +312,7 @@ def test_a_model_that_follows_no_drift_says_nothing_of_it() -> None:
     engine = engine_of(SAMPLES)
     with serving(engine, "127.0.0.1", 0) as port:
         engine.run()
-        assert "drift" not in asked(port, "/metrics")[1]
+        assert "drift" not in fetch(port, "/metrics")[1]
 
 
 def labelled(number: int, **others: Any) -> Event:
@@ -335,7 +335,7 @@ def test_late_labels_are_counted_by_outcome_and_no_counter_falls() -> None:
     engine = Engine(step, IterableSource(events, name="days"), batch=1)
     seen: list[dict[str, float]] = []
     with serving(engine, "127.0.0.1", 0) as port:
-        engine.watch(lambda _: seen.append(values(asked(port, "/metrics")[1])))
+        engine.watch(lambda _: seen.append(values(fetch(port, "/metrics")[1])))
         engine.run()
     for name in seen[-1]:
         if "_total{" in name:
@@ -371,7 +371,7 @@ def test_a_backlog_whose_end_is_not_known_yet_is_not_reported_as_no_lag() -> Non
     with serving(engine, "127.0.0.1", 0) as port:
 
         def look(progress: Progress) -> None:
-            seconds.append(values(asked(port, "/metrics")[1])[name])
+            seconds.append(values(fetch(port, "/metrics")[1])[name])
             source.ends[Partition("days")] = 20
 
         engine.watch(look)
@@ -385,7 +385,7 @@ def test_lag_is_current_between_commits() -> None:
     lag = 'stream_bayes_lag{partition="0",pipeline="weather",source="days"}'
     with serving(engine, "127.0.0.1", 0) as port:
         engine.positions = {Partition("days"): 5}  # as after a replay, before any commit
-        assert values(asked(port, "/metrics")[1])[lag] == 21
+        assert values(fetch(port, "/metrics")[1])[lag] == 21
 
 
 def test_the_latency_is_a_histogram_of_records_by_their_times() -> None:
@@ -393,9 +393,9 @@ def test_the_latency_is_a_histogram_of_records_by_their_times() -> None:
     ages = [0.0, 2.0, 40.0, 40.0, 1e6, -5.0]
     engine = engine_of([Event({"sky": "grey"}, "rain", time=now - age) for age in ages])
     with serving(engine, "127.0.0.1", 0) as port:
-        assert "latency" not in asked(port, "/metrics")[1]
+        assert "latency" not in fetch(port, "/metrics")[1]
         engine.run()
-        text = asked(port, "/metrics")[1]
+        text = fetch(port, "/metrics")[1]
     assert "# TYPE stream_bayes_latency_seconds histogram" in text
     found = values(text)
 

@@ -129,8 +129,8 @@ def test_how_far_there_is_something_to_read_is_passed_on(tmp_path):
     assert replayed.end_offsets == source.end_offsets and set(replayed.end_offsets.values()) == {
         path.stat().st_size
     }
-    taken = 0
+    polled = 0
     while not replayed.has_reached(end):
-        taken += len(replayed.poll(1))
-    assert taken == 2 and replayed.connected
+        polled += len(replayed.poll(1))
+    assert polled == 2 and replayed.connected
     replayed.close()
