@@ -276,7 +276,7 @@ def served(model: Any, max_names: int | None = None, predict: Sequence[Any] = ()
     inner: Any = model.classifier if isinstance(model, DecidingClassifier) else model
     decide = model.rule.decide if isinstance(model, DecidingClassifier) else None
     if issubclass(type(inner), BayesNet) or (
-        isinstance(inner, DriftAdaptive) and isinstance(inner.learner, BayesNet)
+        issubclass(type(inner), DriftAdaptive) and isinstance(inner.learner, BayesNet)
     ):
         return ServedNetwork(inner, predict, max_names)
     if predict:
