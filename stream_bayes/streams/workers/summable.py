@@ -72,7 +72,7 @@ def _reason(learner: Any) -> str | None:
     if traits.learns_cut_points:
         return (
             f"{kind} finds the cut points of numbers in the stream, and each shard would find others; declare them, as "
-            'in wind = { kind = "numeric", cuts = [2.5, 7.0] } in [schema.features] (`stream-bayes cuts` finds them), '
+            'in wind = { kind = "numeric", cuts = [2.5, 7.0] } in [schema.features], '
             "set binning to none where there are no numbers, or use nb, whose numbers are Gaussians"
         )
     if not traits.is_mergeable:
