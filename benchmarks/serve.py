@@ -39,9 +39,9 @@ from stream_bayes.streams.sources.paced import Paced
 __all__ = ["main"]
 
 ROWS = 400_000
-ROUNDS = 3
+ROUNDS = 4
 FEATURES, VALUES, CLASSES = 10, 8, 3
-PER_SECOND, REQUESTS, SECONDS = 10_000, 200, 8.0
+PER_SECOND, REQUESTS, SECONDS = 10_000, 200, 6.0
 BATCH, BATCHES = 5_000, 8
 VIEWERS = 200
 
@@ -114,6 +114,7 @@ def latency() -> dict[str, float]:
             ages.append(answer["model"]["age_seconds"])
         thread.join()
         service.handover.finish()
+        line.close()  # idle meanwhile, and so closed by the service
         many = json.dumps({"events": [event.x for event in data[:BATCH]]}).encode()
         send(line, many)
         start = time.perf_counter()
